@@ -58,12 +58,12 @@ def fill(kafka: KafkaSettings, service: Service, events: int, keys: int) -> None
 def codecs(kafka: KafkaSettings, service: Service) -> dict[str, Codec[object]]:
     """Return the codec of each input."""
     registry = SchemaRegistry(kafka.registry())
-    found: dict[str, Codec[object]] = {}
+    codecs: dict[str, Codec[object]] = {}
     for topic in service.inputs:
         source = source_of(topic.name)
         contract = register_contract(registry, source.service, source.contract, topic.name)
-        found[topic.name] = registry_codec(kafka, source.service, source.record_type, contract.schema_id)
-    return found
+        codecs[topic.name] = registry_codec(kafka, source.service, source.record_type, contract.schema_id)
+    return codecs
 
 
 def reference(kafka: KafkaSettings, service: Service, events: int) -> tuple[float, float]:

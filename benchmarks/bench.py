@@ -90,10 +90,10 @@ class JobProcess:
     def cpu(self) -> dict[str, float]:
         """Return the CPU seconds that its processes took so far, by kind."""
         self._measure()
-        found: dict[str, float] = defaultdict(float)
+        results: dict[str, float] = defaultdict(float)
         for kind, seconds in list(self._cpu.values()):
-            found[kind] += seconds
-        return found
+            results[kind] += seconds
+        return results
 
     def wait(self) -> float:
         """Wait for its end; give the seconds from the first records told of to the last."""

@@ -171,7 +171,7 @@ def silence(watch: OutputWatch, action: Callable[[], object]) -> float:
 
 def show(what: str, seconds: list[float]) -> None:
     """Print a figure: all times, and their median."""
-    times = ", ".join(f"{each:.1f}" for each in seconds)
+    times = ", ".join(f"{second:.1f}" for second in seconds)
     print(f"  {what}: {median(seconds):.1f} s" + (f" ({times})" if len(seconds) > 1 else ""), flush=True)
 
 

@@ -40,8 +40,8 @@ def stores() -> HttpServer:
         if number % 50_000 == 0:
             task.publish()
     task.publish()
-    found = job_of(task)
-    return HttpServer(QueryPages(lambda: found).answer, HOST, 0)
+    result = job_of(task)
+    return HttpServer(QueryPages(lambda: result).answer, HOST, 0)
 
 
 def work(job: Job, stop: threading.Event) -> None:

@@ -40,11 +40,11 @@ BY_HAND = Job(
 
 def records(topic: str, count: int) -> list[Message]:
     """Return produced records of a topic, as bytes."""
-    found: list[Message] = []
+    records: list[Message] = []
     for offset, event in enumerate(generate(topic, Options(count=count, keys=200, event_rate=1_000))):
         data = local_codec("price-join", type(event.value)).encode(event.value)
-        found.append(PipedRecord(topic, offset, event.key.encode(), data, event.timestamp, []))
-    return found
+        records.append(PipedRecord(topic, offset, event.key.encode(), data, event.timestamp, []))
+    return records
 
 
 def contract(_: str, record: type[Any]) -> Codec[Any]:
@@ -75,7 +75,7 @@ def main(events: int) -> None:
     streams = [records(topic, events // 2) for topic in ("menu_prices", "food_orders")]
     in_dsl = load_job("price_join.job")
     both = [(cost(BY_HAND, streams), cost(in_dsl, streams)) for _ in range(ROUNDS)]
-    by_hand, described = (min(each) for each in zip(*both, strict=True))
+    by_hand, described = (min(item) for item in zip(*both, strict=True))
     added = median(one / other for other, one in both) - 1
     print(f"price-join by hand: {by_hand:.1f} us of CPU per event")
     print(f"price-join in the DSL: {described:.1f} us of CPU per event (rounds in pairs: median {added:+.1%})")

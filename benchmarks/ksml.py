@@ -38,7 +38,7 @@ _SECONDS = 900.0
 @click.option("--keys", default=1_000, help="Users.")
 def main(events: int, keys: int) -> None:
     """Measure."""
-    records = [each.value for each in generate(TOPIC, Options(count=events, keys=keys, seed=1))]
+    records = [entry.value for entry in generate(TOPIC, Options(count=events, keys=keys, seed=1))]
     print(f"{len(records):,} events, {keys:,} users, 4 partitions, load {psutil.getloadavg()[0]:.1f}", flush=True)
     figures = []
     with platform() as (home, kafka):

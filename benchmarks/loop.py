@@ -67,13 +67,13 @@ class Feed:
         self._paused.clear()
 
     def consume(self, most: int, _seconds: float) -> list[Message]:
-        found: list[Message] = []
+        messages: list[Message] = []
         reading = [place for place, at in self._at.items() if place not in self._paused and at < len(self._left[place])]
         for place in reading:
             begin = self._at[place]
             self._at[place] = begin + max(1, most // len(reading))
-            found += self._left[place][begin : self._at[place]]
-        return found
+            messages += self._left[place][begin : self._at[place]]
+        return messages
 
     def pause(self, places: list[TopicPartition]) -> None:
         self._paused.update((place.topic, place.partition) for place in places)
@@ -130,7 +130,7 @@ class Alone(GroupSurroundings):
 
 def messages(service: Service, events: int, keys: int) -> list[Message]:
     """Return the events of the service's inputs as they would be fetched, in turn from every partition."""
-    place, found = Partitioner(TASKS), []
+    place, result = Partitioner(TASKS), []
     share = events // len(service.inputs)
     for topic in service.inputs:
         offsets = [0] * TASKS
@@ -138,7 +138,7 @@ def messages(service: Service, events: int, keys: int) -> list[Message]:
         for event in islice(generate(topic.name, Options(rate=0, count=share, keys=keys, seed=1)), share):
             key = event.key.encode()
             partition = place(key)
-            found.append(
+            result.append(
                 Message(
                     topic=topic.name,
                     partition=partition,
@@ -149,7 +149,7 @@ def messages(service: Service, events: int, keys: int) -> list[Message]:
                 )
             )
             offsets[partition] += 1
-    return found
+    return result
 
 
 class Loop:
@@ -169,9 +169,9 @@ class Loop:
             processor, table = part.processor(job.settings()), MemoryTable()
             codecs = task_codecs(job, part, processor, contract, contract, contract)
             log = stage_log(APPLICATION, 0, processor)
-            made = TaskEngine(processor, codecs, table, EngineSettings(service=service.name, **engine))
+            task_engine = TaskEngine(processor, codecs, table, EngineSettings(service=service.name, **engine))
             settings = TaskSettings(f"{APPLICATION}-0-{number}", 0, number)
-            task = StateTask(made, table, log.router(number), log.rows(), Announcer(1.0), settings)
+            task = StateTask(task_engine, table, log.router(number), log.rows(), Announcer(1.0), settings)
             tasks.append(task)
             writers[task.place] = SnapshotWriter(task, None)
         reader: Any = Feed(feed)
@@ -246,9 +246,9 @@ def threads() -> float:
 def main(service: str, events: int, keys: int, rounds: int, profile: bool, sending: bool) -> None:
     """Measure."""
     collect_seldom()
-    found = find_service(service)
-    feed = messages(found, events, keys)
-    measure(found, feed, rounds, profile, sending)
+    result = find_service(service)
+    feed = messages(result, events, keys)
+    measure(result, feed, rounds, profile, sending)
 
 
 def measure(service: Service, feed: list[Message], rounds: int, profile: bool, sending: bool, **engine: Any) -> None:

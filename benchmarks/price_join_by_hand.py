@@ -96,8 +96,10 @@ def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
     quantity = order.quantity
     if price is None:
         return FoodBill(order.order_id, order.customer, order.item, quantity, None, None, None)
-    each = price.price
-    return FoodBill(order.order_id, order.customer, order.item, quantity, each, quantity * each, price.timestamp)
+    unit_price = price.price
+    return FoodBill(
+        order.order_id, order.customer, order.item, quantity, unit_price, quantity * unit_price, price.timestamp
+    )
 
 
 def _send(bills: Iterable[Result[FoodBill]], ctx: Context[FoodBill]) -> None:

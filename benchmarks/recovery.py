@@ -121,9 +121,9 @@ def restore(home: Path) -> None:
     job.wait()
     seconds = time.perf_counter() - begun
     megabytes = re.search(r"restored \d+ rows \(([\d.]+) MB\)", job.log())
-    found = re.findall(r"restored (\d+) rows: (\d+) records in ([\d.]+) s, \d+ records/s, ([\d.]+) MB/s", job.log())
-    records, reading = sum(int(each[1]) for each in found), sum(float(each[2]) for each in found)
-    pace = sum(float(each[2]) * float(each[3]) for each in found) / reading
+    result = re.findall(r"restored (\d+) rows: (\d+) records in ([\d.]+) s, \d+ records/s, ([\d.]+) MB/s", job.log())
+    records, reading = sum(int(item[1]) for item in result), sum(float(item[2]) for item in result)
+    pace = sum(float(item[2]) * float(item[3]) for item in result) / reading
     print(
         f"  restore from the changelogs ({megabytes.group(1) if megabytes else '?'} MB of state): {seconds:.1f} s with "
         "start and end of the process; "

@@ -190,8 +190,8 @@ class SqliteReference:
         return CODEC.decode(self._db.execute("SELECT value FROM rows WHERE key = ?", (name_of(key),)).fetchone()[0])
 
     def range(self, key: int) -> object:
-        found = self._db.execute(f"SELECT value FROM rows WHERE key >= ? ORDER BY key LIMIT {RANGE}", (name_of(key),))
-        return sum(CODEC.decode(row[0]) is not None for row in found)
+        result = self._db.execute(f"SELECT value FROM rows WHERE key >= ? ORDER BY key LIMIT {RANGE}", (name_of(key),))
+        return sum(CODEC.decode(row[0]) is not None for row in result)
 
     def as_of(self, key: int) -> object:
         return self.get(key)
@@ -261,8 +261,8 @@ def measure(kind: Kind, backend: Backend, keys: int, reference: dict[str, float]
             operations = kind.operations(kind.declare(keys), table)
             fill(operations, keys, kind.fills)
             for name in kind.measured:
-                found = rate(operations, name, keys)
-                print(f" {name:>6} {found:>9,.0f}/s ({reference[name] / found:4.1f} x)", end="", flush=True)
+                result = rate(operations, name, keys)
+                print(f" {name:>6} {result:>9,.0f}/s ({reference[name] / result:4.1f} x)", end="", flush=True)
         finally:
             table.close()
     print()
@@ -270,9 +270,9 @@ def measure(kind: Kind, backend: Backend, keys: int, reference: dict[str, float]
 
 def measure_reference(backend: Backend, keys: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
-        made: Operations = DictReference() if backend is Backend.IN_MEMORY else SqliteReference(directory)
-        fill(made, keys, 1)
-        return {name: rate(made, name, keys) for name in ("put", "get", "range", "as_of")}
+        result: Operations = DictReference() if backend is Backend.IN_MEMORY else SqliteReference(directory)
+        fill(result, keys, 1)
+        return {name: rate(result, name, keys) for name in ("put", "get", "range", "as_of")}
 
 
 @click.command()
@@ -285,7 +285,7 @@ def main(sizes: tuple[int, ...], large: bool, kinds: tuple[str, ...]) -> None:
         for backend in Backend:
             reference = measure_reference(backend, keys)
             plain = "dict" if backend is Backend.IN_MEMORY else "SQLite"
-            shown = "".join(f" {name:>6} {found:>9,.0f}/s        " for name, found in reference.items())
+            shown = "".join(f" {name:>6} {item:>9,.0f}/s        " for name, item in reference.items())
             print(f"{backend.value}, {keys:,} keys\n  {plain:12}{shown.rstrip()}")
             for name in kinds or KINDS:
                 print(f"  {name:12}", end="")

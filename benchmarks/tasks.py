@@ -50,13 +50,13 @@ def main(tasks: int, groups: int) -> None:
     """Measure."""
     reference = measured(4, 1)
     show(4, 1, reference)
-    found = measured(tasks, groups)
-    show(tasks, groups, found)
+    result = measured(tasks, groups)
+    show(tasks, groups, result)
     ratios = {
-        "start": found.start / reference.start,
-        "at rest": found.at_rest / reference.at_rest,
-        "under load": found.under_load / reference.under_load,
-        "memory": found.memory / reference.memory,
+        "start": result.start / reference.start,
+        "at rest": result.at_rest / reference.at_rest,
+        "under load": result.under_load / reference.under_load,
+        "memory": result.memory / reference.memory,
     }
     print("  to the reference: " + ", ".join(f"{name} {ratio:.1f} x" for name, ratio in ratios.items()))
 

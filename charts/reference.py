@@ -116,7 +116,7 @@ def schema_of(chart: Path) -> dict[str, Any]:
 
 def _parts(meta: dict[str, Any]) -> dict[str, str]:
     """Return the aliases of a chart's dependencies with their charts."""
-    return {each["alias"]: each["name"] for each in meta.get("dependencies", ()) if "alias" in each}
+    return {column["alias"]: column["name"] for column in meta.get("dependencies", ()) if "alias" in column}
 
 
 def _object() -> dict[str, Any]:

@@ -18,9 +18,9 @@ def main(folder: Path, coordinates: list[str]) -> None:
 
     have = {jar.name.rsplit("-", 1)[0] for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar")}
     context = MavenContext(resolver=PythonResolver())
-    inputs, transitive = context.resolver.resolve([context.create_dependency(each) for each in coordinates])
-    for found in (*inputs, *(each for each in transitive if each.scope in ("compile", "runtime"))):
-        jar = Path(found.artifact.resolve())
+    inputs, transitive = context.resolver.resolve([context.create_dependency(coordinate) for coordinate in coordinates])
+    for dependency in (*inputs, *(element for element in transitive if element.scope in ("compile", "runtime"))):
+        jar = Path(dependency.artifact.resolve())
         if jar.name.rsplit("-", 1)[0] not in have:
             shutil.copy(jar, folder)
 

@@ -40,11 +40,11 @@ def jars(folders: list[Path]) -> Iterator[Component]:
 
 
 def _jar(file: Path, digest: str) -> Component:
-    found = _coordinates(file)
+    result = _coordinates(file)
     parts = _VERSIONED.fullmatch(file.stem)
-    name = found.get("artifactId") or (parts["name"] if parts else file.stem)
-    version = found.get("version") or (parts["version"] if parts else "")
-    kind = f"maven/{found['groupId']}" if "groupId" in found else "generic"
+    name = result.get("artifactId") or (parts["name"] if parts else file.stem)
+    version = result.get("version") or (parts["version"] if parts else "")
+    kind = f"maven/{result['groupId']}" if "groupId" in result else "generic"
     return {
         "type": "library",
         "bom-ref": f"{file.name}-{digest[:12]}",

@@ -29,7 +29,7 @@ def missing() -> str:
 
 
 def _browser() -> str | None:
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+    return next((result for name in _NAMES if (result := shutil.which(name))), None)
 
 
 class Browser:

@@ -106,8 +106,8 @@ class JobProcess:
 
     def jvm(self) -> psutil.Process:
         """Return Spark's JVM."""
-        (found,) = [p for p in self.process.children(recursive=True) if "java" in _name(p)]
-        return found
+        (result,) = [p for p in self.process.children(recursive=True) if "java" in _name(p)]
+        return result
 
     def workers(self) -> list[psutil.Process]:
         """Return the Python workers that run tasks: children of Spark's worker daemon."""
@@ -148,10 +148,10 @@ class JobProcess:
 
     def http(self, path: str, body: bytes | None = None) -> tuple[int, str]:
         """Ask its HTTP door, with a body by POST; give status and answer."""
-        found = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
-        assert found is not None, "the job has not told its HTTP port"
+        match = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
+        assert match is not None, "the job has not told its HTTP port"
         try:
-            with urlopen(found.group() + path, body, timeout=10) as response:
+            with urlopen(match.group() + path, body, timeout=10) as response:
                 return response.status, response.read().decode()
         except HTTPError as error:
             return error.code, error.read().decode()

@@ -24,9 +24,9 @@ def received(bench: ServiceBench) -> dict[int, list[Record]]:
     records: dict[int, list[Record]] = {partition: [] for partition in range(PARTITIONS)}
     unusable = 0
     for topic in bench.service.inputs:
-        found = bench.received(topic.name)
-        unusable += len(found.unusable)
-        for partition, usable in found.records.items():
+        result = bench.received(topic.name)
+        unusable += len(result.unusable)
+        for partition, usable in result.records.items():
             records[partition] += [(topic.name, *record) for record in usable]
     assert len(bench.errors()) == unusable > 50
     return records
@@ -62,11 +62,11 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
         settled = price_join.settled(records)
         due = [bill for bill in settled if bill[2] + grace_ms <= stream_time]
         perhaps = [bill for bill in settled if stream_time < bill[2] + grace_ms <= stream_time + idle_ms]
-        found = list(outputs[partition])
+        bills = list(outputs[partition])
         for bill in perhaps:
-            if bill in found:
-                found.remove(bill)
-        ours, theirs = (sorted((_one_of(bill, twice) for bill in each), key=_order_of) for each in (found, due))
+            if bill in bills:
+                bills.remove(bill)
+        ours, theirs = (sorted((_one_of(bill, twice) for bill in item), key=_order_of) for item in (bills, due))
         compared[partition] = Bills(ours, theirs, stream_time)
     return compared
 
@@ -95,10 +95,10 @@ def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = 
     """Compare the bills of price-join, those whose grace is over, with the prices of the orders' times."""
     compared = bills(bench, grace_ms, tasks, idle_ms)
     for partition, of_one in compared.items():
-        found, wanted = of_one.found, of_one.wanted
-        extra, missing = [[bill for bill in a if bill not in b] for a, b in ((found, wanted), (wanted, found))]
-        assert found == wanted, (
-            f"partition {partition}: {len(found)} bills, {len(wanted)} wanted, stream time {of_one.stream_time}; "
+        result, wanted = of_one.found, of_one.wanted
+        extra, missing = [[bill for bill in a if bill not in b] for a, b in ((result, wanted), (wanted, result))]
+        assert result == wanted, (
+            f"partition {partition}: {len(result)} bills, {len(wanted)} wanted, stream time {of_one.stream_time}; "
             f"not wanted: {len(extra)}, such as {extra[:3]}; missing: {len(missing)}, such as {missing[:3]}"
         )
     assert sum(len(of_one.wanted) for of_one in compared.values()) > at_least
@@ -109,13 +109,13 @@ def check_prices(bench: ServiceBench) -> None:
     """Compare price-join's prices with all that came; its history must reach back to the first."""
     prices = bench.changelog("menu-prices")
     for partition, records in received(bench).items():
-        kept = {(price["item"], price["timestamp"]): price["price"] for price in prices[partition].values()}
+        results = {(price["item"], price["timestamp"]): price["price"] for price in prices[partition].values()}
         versions = {
             (item, timestamp): None if value is None else value["price"]
             for topic, item, value, timestamp in records
             if topic == "menu_prices"
         }
-        assert kept == {version: price for version, price in versions.items() if price is not None}
+        assert results == {version: price for version, price in versions.items() if price is not None}
 
 
 def check_votes(bench: ServiceBench, voters: int) -> None:
@@ -144,8 +144,8 @@ def check_payments(bench: ServiceBench, at_least: int) -> None:
         if payment["order_id"] in orders
     ]
     told = [value for outputs in bench.outputs().values() for _, value, _ in outputs]
-    found = [(value["payment_id"], value["order_id"], value["paid"], value["amount"]) for value in told]
-    assert sorted(found) == sorted(wanted)
+    rows = [(value["payment_id"], value["order_id"], value["paid"], value["amount"]) for value in told]
+    assert sorted(rows) == sorted(wanted)
     assert all(value["status"] == ("PAID" if value["paid"] >= value["amount"] else "PARTLY_PAID") for value in told)
     assert len(wanted) > at_least
     assert bench.late() == []
@@ -156,13 +156,13 @@ def check_sales(bench: ServiceBench, at_least: int) -> None:
     records = [record[1:] for of_partition in received(bench).values() for record in of_partition]
     wanted, stores = ticket_sales.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
     every = _without_times(wanted)
-    found = _without_times([output for outputs in bench.outputs().values() for output in outputs])
-    assert found.keys() == every.keys()
-    for title, changes in found.items():
+    result = _without_times([output for outputs in bench.outputs().values() for output in outputs])
+    assert result.keys() == every.keys()
+    for title, changes in result.items():
         assert changes[-1] == every[title][-1]
         left = iter(every[title])
         assert all(change in left for change in changes), f"{title}: a change is repeated, wrong or out of order"
-    assert {title: changes[-1][2] for title, changes in found.items()} == stores["tickets-sold"]
+    assert {title: changes[-1][2] for title, changes in result.items()} == stores["tickets-sold"]
     assert len(wanted) > at_least
 
 

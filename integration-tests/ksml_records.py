@@ -24,7 +24,7 @@ def records_of(settings: KafkaSettings, topic: str) -> Records:
 
 def by_key(records: Records) -> dict[str, list[Any]]:
     """Return the values of each key in order."""
-    found: dict[str, list[Any]] = defaultdict(list)
+    results: dict[str, list[Any]] = defaultdict(list)
     for key, value in records:
-        found[key].append(value)
-    return found
+        results[key].append(value)
+    return results

@@ -38,17 +38,17 @@ class Authority:
 
     def server(self, host: str) -> Path:
         """Return a file with key and chain of a server, also on the loopback address, as Kafka's PEM stores want it."""
-        made = self._ca.issue_cert(host, "127.0.0.1", common_name=host)
+        result = self._ca.issue_cert(host, "127.0.0.1", common_name=host)
         store = self._folder / f"{host}-store.pem"
-        store.write_bytes(_key(made) + _chain(made) + self._ca.cert_pem.bytes())
+        store.write_bytes(_key(result) + _chain(result) + self._ca.cert_pem.bytes())
         return store
 
     def client(self, name: str, passphrase: str = "") -> Certificate:
         """Return a client's certificate for CN=<name>, its key encrypted if there is a passphrase."""
-        made = self._ca.issue_cert(name, common_name=name)
+        result = self._ca.issue_cert(name, common_name=name)
         certificate, key = (self._folder / f"{name}.{end}" for end in ("pem", "key"))
-        certificate.write_bytes(_chain(made))
-        key.write_bytes(_key(made, passphrase))
+        certificate.write_bytes(_chain(result))
+        key.write_bytes(_key(result, passphrase))
         return Certificate(certificate, key)
 
 

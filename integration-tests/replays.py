@@ -81,9 +81,9 @@ def _session_analytics(partitions: Partitions) -> Replayed:
         outputs[partition] = task.outputs
         late += len(task.late)
         leftovers += task.past_retention(HOUR_MS // 64 + 1)
-        kept = task.stores()
-        stores["sessions"] += [entry["value"] for entry in kept["sessions"]]
-        stores["profiles"] += kept["profiles"].values()
+        retained = task.stores()
+        stores["sessions"] += [entry["value"] for entry in retained["sessions"]]
+        stores["profiles"] += retained["profiles"].values()
     return Replayed(outputs, stores, late=late, leftovers={"sessions": leftovers})
 
 
@@ -141,9 +141,9 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     """
     received = bench.received()
     replayed = REPLAYS[name](received.records)
-    found = view(name, bench.outputs())
-    assert found.keys() == {key for key, outputs in replayed.outputs.items() if outputs} | found.keys()
-    compare(name, found, replayed.outputs)
+    result = view(name, bench.outputs())
+    assert result.keys() == {key for key, outputs in replayed.outputs.items() if outputs} | result.keys()
+    compare(name, result, replayed.outputs)
     assert sum(map(len, replayed.outputs.values())) > 100, f"{name}: the input gives too few outputs to tell"
     for store, values in replayed.stores.items():
         rows = Counter(frozen(value) for part in bench.changelog(store).values() for value in part.values())

@@ -217,7 +217,7 @@ class ServiceBench:
 
     def check_errors(self, unusable: dict[tuple[int, int], Message], topic: str | None = None) -> list[Message]:
         """Check that each record that can't be decoded was reported once, unchanged; give the reports of others."""
-        found: dict[tuple[int, int], Message] = {}
+        results: dict[tuple[int, int], Message] = {}
         others = []
         for message in self.errors():
             headers = dict(message.headers() or [])
@@ -228,14 +228,15 @@ class ServiceBench:
                 others.append(message)
                 continue
             place = int(headers["error.partition"] or -1), int(headers["error.offset"] or -1)
-            assert place not in found, f"the record at {place} is reported twice"
-            found[place] = message
+            assert place not in results, f"the record at {place} is reported twice"
+            results[place] = message
             original = unusable[place]
             assert (message.key(), message.value()) == (original.key(), original.value())
             assert headers["error.topic"] == (topic or self.input).encode()
             assert headers["error.timestamp"] == str(original.timestamp()[1]).encode()
         missing = [
-            (place, unusable[place].timestamp()[1], unusable[place].value()) for place in unusable.keys() - found.keys()
+            (place, unusable[place].timestamp()[1], unusable[place].value())
+            for place in unusable.keys() - results.keys()
         ]
         assert not missing, f"{len(missing)} of {len(unusable)} are not reported, such as {sorted(missing)[:9]}"
         return others

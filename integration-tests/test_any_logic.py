@@ -161,11 +161,11 @@ class Lottery:
 
     def draws(self) -> dict[str, list[dict[str, Any]]]:
         """Return what was sent, by key, in order."""
-        found = defaultdict(list)
+        draws = defaultdict(list)
         for messages in read_topic(self.settings, DRAWS).values():
             for message in messages:
-                found[(message.key() or b"").decode()].append(self.decoder.decode(message.value() or b""))
-        return found
+                draws[(message.key() or b"").decode()].append(self.decoder.decode(message.value() or b""))
+        return draws
 
     def stored(self) -> dict[str, dict[str, Any]]:
         """Return the store as its changelog tells it."""

@@ -146,9 +146,9 @@ def test_a_job_at_work(working: WorkingJob, browser: Browser, platform: Platform
     would = CliRunner().invoke(errors, [*command, "--dry-run"]).output
     assert f"1 record would be sent to {INPUT}" in would
     assert f"1 record sent to {INPUT}" in CliRunner().invoke(errors, command).output
-    sent = [each for each in read_topic(working.bench.settings, INPUT)[2] if each.value() == b"not avro"]
+    sent = [entry for entry in read_topic(working.bench.settings, INPUT)[2] if entry.value() == b"not avro"]
     assert len(sent) == 2
-    assert {(each.key(), each.timestamp()[1], json.dumps(str(each.headers()))) for each in sent} == {
+    assert {(record.key(), record.timestamp()[1], json.dumps(str(record.headers()))) for record in sent} == {
         (b"user <b>", FIXED_START_MS, json.dumps(str([("trace", b"1")])))
     }
 

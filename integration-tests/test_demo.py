@@ -51,11 +51,11 @@ class RunningDemo:
         if self.process.poll() is None:
             for process in psutil.Process(self.process.pid).children(recursive=True):
                 self.seen[process.pid] = process
-        return [found for line in self.lines() if (found := pattern.match(line))]
+        return [match for line in self.lines() if (match := pattern.match(line))]
 
     def figures(self, service: str = "user-sessions") -> list[re.Match[str]]:
         """Return the lines with a service's figures."""
-        return [found for found in self.matches(FIGURES) if found["service"] == service]
+        return [match for match in self.matches(FIGURES) if match["service"] == service]
 
     def has_shown_all(self) -> bool:
         return all(self.figures(service) for service in SERVICES)

@@ -37,11 +37,11 @@ def send(settings: KafkaSettings) -> None:
 
 def results(settings: KafkaSettings, topic: str) -> dict[Any, Any]:
     """Return the last value of each key."""
-    found = {}
+    results = {}
     for messages in read_topic(settings, topic).values():
         for message in messages:
-            found[message.key()] = next(iter(json.loads(message.value() or b"{}").values()), None)
-    return found
+            results[message.key()] = next(iter(json.loads(message.value() or b"{}").values()), None)
+    return results
 
 
 @pytest.mark.timeout(500)

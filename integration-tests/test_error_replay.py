@@ -40,9 +40,9 @@ def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
     fail(settings, source, errors, range(10, 13))
     assert run().sent.total() == 3
     assert run().sent.total() == 0
-    found = read_topic(settings, source)
-    assert [len(messages) for messages in found.values()] == [7, 6]
-    values = sorted(int(m.value() or b"") for messages in found.values() for m in messages)
+    result = read_topic(settings, source)
+    assert [len(messages) for messages in result.values()] == [7, 6]
+    values = sorted(int(m.value() or b"") for messages in result.values() for m in messages)
     assert values == list(range(13)), "each once"
 
 

@@ -36,7 +36,7 @@ def service(endpoints: Endpoints, tmp_path: Path) -> Iterator[OwnService]:
 def produce(settings: KafkaSettings, driver: TestDriver) -> None:
     producer = Producer(settings.producer(partitioner="murmur2_random"))
     for topic, key, value, at in records(RECORDS):
-        (stage, *_) = (each for each in driver.stages if topic in each.part.inputs)
+        (stage, *_) = (stage for stage in driver.stages if topic in stage.part.inputs)
         data = None if value is None else stage.codecs.inputs[topic].encode(value)
         producer.produce(topic, data, key, timestamp=at)
     assert producer.flush(30) == 0
@@ -46,22 +46,22 @@ def expected(driver: TestDriver) -> Sent:
     for topic, key, value, at in records(RECORDS):
         driver.pipe(key, value, topic, at)
     assert driver.errors == []
-    found: Sent = defaultdict(list)
+    results: Sent = defaultdict(list)
     for sent in driver.outputs:
         kind, codecs = JOB.format_of(sent.topic), driver.stages[0].codecs
         key_data = None if sent.key is None else key_writer(kind.key)(kind.key.row(sent.key))  # type: ignore[misc]
         value = None if sent.value is None else codecs.outputs[sent.topic].encode(sent.value)
-        found[sent.topic, key_data].append((value, sent.timestamp, sent.headers))
-    return found
+        results[sent.topic, key_data].append((value, sent.timestamp, sent.headers))
+    return results
 
 
 def committed(settings: KafkaSettings) -> Sent:
-    found: Sent = defaultdict(list)
+    results: Sent = defaultdict(list)
     for topic in JOB.outputs:
         for messages in read_topic(settings, topic).values():
             for sent in messages:
-                found[topic, sent.key()].append((sent.value(), sent.timestamp()[1], tuple(sent.headers() or ())))
-    return found
+                results[topic, sent.key()].append((sent.value(), sent.timestamp()[1], tuple(sent.headers() or ())))
+    return results
 
 
 def differences(found: Sent, wanted: Sent) -> list[str]:
@@ -96,5 +96,5 @@ def test_killed_while_it_runs_it_gives_what_the_driver_gives(
     assert job.finish() == 0, job.text()
     assert positions.commits() > before, "it was killed after its end"
     positions.close()
-    found = committed(settings)
-    assert differences(found, wanted) == []
+    result = committed(settings)
+    assert differences(result, wanted) == []

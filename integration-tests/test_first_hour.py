@@ -15,8 +15,8 @@ from tests.docs import first_hour, walkthrough
 @pytest.mark.timeout(300)
 def test_the_commands_of_the_page_feed_run_and_query_the_service(platform: Platform, tmp_path: Path) -> None:
     platform.up()
-    service, made = first_hour.make(tmp_path)
-    assert made.returncode == 0, made.stdout + made.stderr
+    service, result = first_hour.make(tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
     first_hour.change(service)
     port = str(free_port())
     commands = "".join(first_hour.of("bash")[2:]).replace("7070", port)

@@ -142,15 +142,15 @@ def test_a_partition_with_too_much_waiting_is_paused_and_goes_on(
     reader.balance([item])
     reader.look()
     assert reader.has_all(item) or item.partitions[1].next < 11, "what is paused is not waited for"
-    found: list[str] = []
+    results: list[str] = []
     deadline = time.monotonic() + SECONDS
-    while len(found) < 2_010:
-        assert time.monotonic() < deadline, f"{len(found)} records came"
-        found += [text for stream in taken(item) for text in stream]
+    while len(results) < 2_010:
+        assert time.monotonic() < deadline, f"{len(results)} records came"
+        results += [text for stream in taken(item) for text in stream]
         reader.balance([item])
         reader.read(0.1, 50)
-    assert [text for text in found if text.startswith("0.")] == names(2_000)
-    assert [text for text in found if text.startswith("1.")] == names(10, 1)
+    assert [text for text in results if text.startswith("0.")] == names(2_000)
+    assert [text for text in results if text.startswith("1.")] == names(10, 1)
 
 
 def test_deleted_records_end_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:

@@ -123,12 +123,12 @@ def test_keys_of_avro_and_partitioners_on_a_broker(endpoints: Endpoints, tmp_pat
 
     registry = SchemaRegistry(settings.registry())
     key_id = registry.register("ksml_sorted_visits-key", Schema(json.dumps(PLACE))).schema_id
-    found = read_topic(settings, "ksml_sorted_visits")
-    assert sum(map(len, found.values())) == 40
-    for partition, messages in found.items():
+    result = read_topic(settings, "ksml_sorted_visits")
+    assert sum(map(len, result.values())) == 40
+    for partition, messages in result.items():
         for message in messages:
             key = message.key() or b""
             assert key[:5] == header(key_id)
-            assert (key[-1] // 2) % len(found) == partition, "a zone is a zigzag number at the key's end"
-    values = {(message.value() or b"")[6:] for messages in found.values() for message in messages}
+            assert (key[-1] // 2) % len(result) == partition, "a zone is a zigzag number at the key's end"
+    values = {(message.value() or b"")[6:] for messages in result.values() for message in messages}
     assert values == {b"\n" + bytes([len(guest)]) + guest for guest in (b"guest %d" % n for n in range(1, 41))}

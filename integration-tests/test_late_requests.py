@@ -187,8 +187,8 @@ class Unruly:
         return self._random.choice([Fate.HOLD, Fate.LOSE_ANSWER, Fate.HOLD, Fate.DELAY])
 
     async def _deliver(self, _: Request) -> None:
-        kept = self._proxy.kept
-        self._waiting += [(self._random.randint(1, 12), kept.pop()) for _ in range(len(kept))]
+        retained = self._proxy.kept
+        self._waiting += [(self._random.randint(1, 12), retained.pop()) for _ in range(len(retained))]
         due = [request for left, request in self._waiting if left <= 0]
         self._waiting = [(left - 1, request) for left, request in self._waiting if left > 0]
         self._random.shuffle(due)

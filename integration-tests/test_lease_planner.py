@@ -64,9 +64,9 @@ def fill(bench: Bench, partition: int, times: range) -> None:
 
 
 def offset(of: dict[str, Any]) -> LeaseOffset:
-    found = LeaseOffset.from_json(of)
-    assert found is not None
-    return found
+    result = LeaseOffset.from_json(of)
+    assert result is not None
+    return result
 
 
 def test_a_job_begins_where_it_is_told_to(bench: Bench, planner: Open) -> None:

@@ -90,7 +90,7 @@ def test_what_matches_is_read_and_what_matches_later_at_the_next_start(
         job = JobProcess(command, tmp_path / log, environment)
         assert job.finish() == 0, job.text()
         sent = [record for records in read_topic(settings, OUT).values() for record in records]
-        return {key: [each.value() for each in sent if each.key() == key] for key in (b"anna", b"bob")}
+        return {key: [record.value() for record in sent if record.key() == key] for key in (b"anna", b"bob")}
 
     assert counts("first.log") == {b"anna": [b"1", b"2"], b"bob": [b"1"]}
     order(settings, "pattern-orders-asia", "bob")

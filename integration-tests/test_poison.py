@@ -98,13 +98,13 @@ class Poisoned(ServiceBench):
 
     def reported(self) -> dict[tuple[str, int], int]:
         """Return how often each input record is in the errors topic, by topic and offset."""
-        found: dict[tuple[str, int], int] = {}
+        results: dict[tuple[str, int], int] = {}
         for report in self.errors():
             headers = dict(report.headers() or [])
             assert headers["error.message"]
             place = str(cast(bytes, headers["error.topic"]), "utf-8"), int(headers["error.offset"] or -1)
-            found[place] = found.get(place, 0) + 1
-        return found
+            results[place] = results.get(place, 0) + 1
+        return results
 
     def results(self) -> list[Result]:
         """Return what all output topics hold."""
@@ -132,8 +132,8 @@ def comparable(service: str, results: list[Result]) -> list[str]:
 def goods(service: str, seed: int, start_ms: int = FIXED_START_MS) -> Records:
     """Return ordinary records of all a service's inputs, in order of time, with their topics."""
     options = Options(count=GOOD, keys=3, seed=seed, start_ms=start_ms)
-    found = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
-    return sorted(found, key=lambda record: record[1].timestamp)
+    rows = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
+    return sorted(rows, key=lambda record: record[1].timestamp)
 
 
 def undisturbed(service: str, records: Records) -> list[Result]:
@@ -187,8 +187,8 @@ def test_what_comes_next_is_processed(bench: Poisoned) -> None:
     reported = bench.reported()
     assert {places[place] for place in places if reported.get(place) != 1} == set()
     assert len(reported) == len(places)
-    found = bench.results()
-    assert comparable(name, found) == wanted
+    result = bench.results()
+    assert comparable(name, result) == wanted
 
     tables = load_job(bench.service.job).tables
     last = records[-1][1].timestamp
@@ -196,7 +196,7 @@ def test_what_comes_next_is_processed(bench: Poisoned) -> None:
         odd = bench.send_poison(topic.name, others, last)
         places.update({(topic.name, offset): poison for offset, poison in odd.items()})
     bench.send_good(goods(name, seed=6, start_ms=last + 1_000))
-    read_until(worker, lambda: len(bench.results()) > len(found))
+    read_until(worker, lambda: len(bench.results()) > len(result))
     for place, times in bench.reported().items():
         assert times == 1, f"{places[place]} is reported {times} times"
         fate = POISONS[places[place]].fate

@@ -82,8 +82,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pull(server: JobProcess, target: str, *, status: int = 200) -> Any:
-    found, text = server.http(target)
-    assert found == status, text
+    result, text = server.http(target)
+    assert result == status, text
     return json.loads(text)
 
 
@@ -92,11 +92,11 @@ def everything(server: JobProcess, store: str, page: int = 1_000) -> list[dict[s
     entries: list[dict[str, Any]] = []
     target = f"/stores/{store}?limit={page}"
     while True:
-        found = pull(server, target)
-        entries += found["entries"]
-        if not found["more"]:
+        result = pull(server, target)
+        entries += result["entries"]
+        if not result["more"]:
             return entries
-        target = f"/stores/{store}?limit={page}&after={quote(found['next'])}"
+        target = f"/stores/{store}?limit={page}&after={quote(result['next'])}"
 
 
 class Followed(threading.Thread):
@@ -148,8 +148,8 @@ def test_a_store_is_queried_while_its_job_is_killed_and_restored(platform: Platf
         reached = "&".join(f"at_least={end}" for end in bench.ends())
         (key, *_) = wanted = logged(bench, "user-profiles")
         assert len(wanted) == 100
-        found = pull(server, f"/stores/user-profiles/{key}?{reached}&wait_ms=30000")
-        assert found["entries"] == [{"key": key, "value": wanted[key]}]
+        result = pull(server, f"/stores/user-profiles/{key}?{reached}&wait_ms=30000")
+        assert result["entries"] == [{"key": key, "value": wanted[key]}]
         entries = everything(server, "user-profiles", page=30)
         assert [entry["key"] for entry in entries] == sorted(wanted)
         assert {entry["key"]: entry["value"] for entry in entries} == wanted
@@ -226,9 +226,9 @@ def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> Non
             assert pull(server, f"/stores/user-profiles?limit=1000&{reached}&wait_ms=30000") == wanted
             assert everything(server, "user-profiles", page=30) == wanted["entries"]
             for entry in wanted["entries"][:20]:
-                found = pull(server, f"/stores/user-profiles/{entry['key']}?{reached}")
-                assert found["entries"] == [entry]
-                assert len(found["batches"]) == PARTITIONS / 2
+                result = pull(server, f"/stores/user-profiles/{entry['key']}?{reached}")
+                assert result["entries"] == [entry]
+                assert len(result["batches"]) == PARTITIONS / 2
         rows = {entry["key"]: entry["value"] for entry in wanted["entries"]}
         for follower, server in zip(followed, parts, strict=True):
             server.until(lambda follower=follower: follower.rows() == rows, "changes of both parts came", 60)  # type: ignore[misc]
@@ -265,8 +265,8 @@ def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> Non
 
 
 def _metric(server: JobProcess, name: str) -> float:
-    (found,) = [line for line in server.http("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
-    return float(found.rsplit(" ", 1)[1])
+    (result,) = [line for line in server.http("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
+    return float(result.rsplit(" ", 1)[1])
 
 
 def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, store: str, group: str) -> None:
@@ -309,8 +309,8 @@ def check_windows(server: JobProcess, bench: ServiceBench) -> None:
             wanted.append((starts[row], key, rows[row]))
     entries = pull(server, "/stores/metric-windows?limit=10000")["entries"]
     assert len(entries) > 300
-    found = [(entry["start"], entry["key"], entry["value"]) for entry in entries]
-    assert found == sorted(wanted, key=lambda item: (item[0], item[1].encode()))
+    results = [(entry["start"], entry["key"], entry["value"]) for entry in entries]
+    assert results == sorted(wanted, key=lambda item: (item[0], item[1].encode()))
     assert all(entry["end"] - entry["start"] == WINDOW_MS for entry in entries)
     server_id, metric = entries[0]["key_parts"]
     one = pull(server, f"/stores/metric-windows/{server_id}/{quote(metric)}?until={entries[0]['start']}")["entries"]

@@ -73,8 +73,8 @@ def test_a_job_with_stages_restores_by_itself_where_its_checkpoint_is_missing(be
     job = bench.drain("--restore")
     assert job.total("restored_rows") > 500
     bench.produce(events(35, START_MS + 800_000))
-    kept = bench.drain("--restore")
-    assert kept.total("restored_rows") == 0
+    retained = bench.drain("--restore")
+    assert retained.total("restored_rows") == 0
     check("order-stores", bench)
 
 

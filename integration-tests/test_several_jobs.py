@@ -79,7 +79,9 @@ def test_two_jobs_share_a_spark_and_nothing_else(
         assert f'service="{two}"' not in job.http(f"/{one}/metrics")[1]
 
         TopicAdmin(pair.settings).delete([pair.inputs[1]])
-        job.until(lambda: any(f"{two}: ended; the other jobs continue: " in each for each in job.messages()), "an end")
+        job.until(
+            lambda: any(f"{two}: ended; the other jobs continue: " in message for message in job.messages()), "an end"
+        )
         assert pair.inputs[1] in json.loads(job.http(f"/{two}/readyz")[1])["reason"]
         pair.produce(0, 200, seed=2)
         job.until(lambda: pair.results(0) == 500, "the other job goes on")

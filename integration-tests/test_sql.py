@@ -88,8 +88,8 @@ def rows(url: str, sql: str, **more: Any) -> list[dict[str, Any]]:
 def settled(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) -> None:
     """Ask until the answer is what is wanted."""
     deadline = time.monotonic() + seconds
-    while (found := rows(url, sql)) != wanted:
-        assert time.monotonic() < deadline, f"{sql} gives {found}, not {wanted}"
+    while (result := rows(url, sql)) != wanted:
+        assert time.monotonic() < deadline, f"{sql} gives {result}, not {wanted}"
         time.sleep(0.05)
 
 

@@ -42,19 +42,19 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
     places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions]
     ends = {place.partition: _end(consumer, place) for place in places}
     consumer.assign(places)
-    found: dict[int, list[Message]] = {number: [] for number in partitions}
+    results: dict[int, list[Message]] = {number: [] for number in partitions}
     ended: set[int] = set()
     while len(ended) < len(partitions):
         for message in consumer.consume(5000, 1.0):
             partition, error = message.partition() or 0, message.error()
             if error is None:
-                found[partition].append(message)
+                results[partition].append(message)
                 if (message.offset() or 0) + 1 >= ends[partition]:
                     ended.add(partition)
             elif error.code() == KafkaError._PARTITION_EOF:
                 ended.add(partition)
     consumer.close()
-    return found
+    return results
 
 
 def _end(consumer: Consumer, place: TopicPartition) -> int:
@@ -91,11 +91,13 @@ class MarkerWatch:
 
     def read(self) -> Markers:
         """Return the markers there are."""
-        found = {p.partition: json.loads(p.metadata) for p in self._consumer.committed(self._places, 20) if p.metadata}
-        for partition, marker in found.items():
+        results = {
+            p.partition: json.loads(p.metadata) for p in self._consumer.committed(self._places, 20) if p.metadata
+        }
+        for partition, marker in results.items():
             assert marker["n"] >= self.batches.get(partition, 0), f"the marker of partition {partition} went back"
             self.batches[partition] = marker["n"]
-        return found
+        return results
 
     def close(self) -> None:
         """Leave the broker."""

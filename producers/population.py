@@ -84,9 +84,9 @@ class Population:
         place = self._random.getrandbits(12) if chance() < _TRAVELS else (habit >> 24) & MASK
         if chance() < _UNLOCATED:
             place = -1
-        found = self._settings.get((kit, place))
-        if found is None:
+        setting = self._settings.get((kit, place))
+        if setting is None:
             device_type, browser = _KITS[kit]
-            found = Setting(device_type, browser, None if place < 0 else _PLACES[place])
-            self._settings[kit, place] = found
-        return found
+            setting = Setting(device_type, browser, None if place < 0 else _PLACES[place])
+            self._settings[kit, place] = setting
+        return setting

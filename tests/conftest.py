@@ -33,7 +33,7 @@ def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def registry() -> Iterator[LocalSubjects]:
     """Yield the process's registry, a local one."""
-    made = LocalSubjects()
-    connect(made)
-    yield made
+    local_subjects = LocalSubjects()
+    connect(local_subjects)
+    yield local_subjects
     connect(LocalSubjects())

@@ -217,7 +217,7 @@ PLAIN: dict[str, tuple[bytes | None, Headers]] = {
         f"the text {number[:20]} as a number": (f'{{"K": "a", "N": "{number}", "T": "x"}}'.encode(), [])
         for number in ("1e999999999999999999", "1e1000000", "9" * 100_000)
     },
-    **{f"reserved headers {n}": (b'{"K": "a", "N": 1, "T": "x"}', each) for n, each in enumerate(RESERVED)},
+    **{f"reserved headers {n}": (b'{"K": "a", "N": 1, "T": "x"}', item) for n, item in enumerate(RESERVED)},
     "a result of 3 MB": (b'{"K": "a", "N": 3000000, "T": "x"}', []),
     "lists in lists": (b'{"K": "a", "N": 1, "T": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", []),
     "another type": (b'{"K": ["a"], "N": {"a": 1}, "T": 7}', []),

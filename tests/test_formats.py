@@ -44,7 +44,7 @@ def test_a_value_comes_back_from_its_bytes_and_from_its_row_text(
 
 
 @pytest.mark.parametrize(
-    ("kind", "values"), [each for each in VALUES if each[0] in (TEXT, BYTES, INT, LONG, DOUBLE)], ids=str
+    ("kind", "values"), [item for item in VALUES if item[0] in (TEXT, BYTES, INT, LONG, DOUBLE)], ids=str
 )
 def test_rows_sort_as_keys_do(kind: Format[Any], values: st.SearchStrategy[Any]) -> None:
     @given(st.lists(values))

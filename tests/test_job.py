@@ -39,7 +39,7 @@ def test_a_chain_is_a_graph_of_sub_topologies() -> None:
     assert (first.name, first.inputs, first.sends) == ("", {"in": Number}, frozenset({"sums"}))
     assert (second.name, second.inputs, second.sends) == ("sums", {}, frozenset())
     assert second.repartitions == {"sums": Number}
-    assert [each.name for each in chain().senders("sums")] == [""]
+    assert [sender.name for sender in chain().senders("sums")] == [""]
     with pytest.raises(KeyError, match=r"there is no sub-topology 'x'"):
         chain().sub_topology("x")
 
@@ -54,7 +54,7 @@ def graph(*parts: SubTopology) -> Job:
 
 def test_several_may_send_to_one_repartition_and_read_several() -> None:
     job = graph(part("", [], ["a", "b"]), part("a", ["a"], ["b"]), part("b", ["b"], []))
-    assert [each.name for each in job.senders("b")] == ["", "a"]
+    assert [sender.name for sender in job.senders("b")] == ["", "a"]
 
 
 def test_only_formats_with_a_contract_name_one() -> None:

@@ -34,8 +34,8 @@ def names(cell: str) -> list[str]:
 
 def room(cell: str) -> list[str]:
     """Return the modules of a room; the one that holds `the other files` is the runtime itself."""
-    found = [f"{REST}.{name.removesuffix('/').removesuffix('.py')}" for name in names(cell)]
-    return found or [REST]
+    results = [f"{REST}.{name.removesuffix('/').removesuffix('.py')}" for name in names(cell)]
+    return results or [REST]
 
 
 LAYERS = [names(row[0]) for row in table("| layer | holds | libraries |")]

@@ -17,8 +17,8 @@ MOST = 4
 
 
 def records(service: str) -> set[str]:
-    found = vars(importlib.import_module(f"{service}.model")).items()
-    return {name for name, each in found if isinstance(each, type) and issubclass(each, Record)}
+    result = vars(importlib.import_module(f"{service}.model")).items()
+    return {name for name, item in result if isinstance(item, type) and issubclass(item, Record)}
 
 
 def calls(path: Path) -> Iterator[tuple[str, int, int]]:

@@ -25,18 +25,18 @@ NAMES = {"payments": "prod.payments", "order_payments": "prod.paid"}
 
 
 def test_inputs_and_outputs_have_other_names_and_the_rest_its_own() -> None:
-    found = renamed(SERVICE, NAMES)
-    assert [topic.name for topic in found.inputs] == ["placed_orders", "prod.payments"]
-    assert [topic.name for topic in found.outputs] == ["prod.paid"]
-    assert [topic.declared for topic in (*found.inputs, *found.outputs)] == [
+    result = renamed(SERVICE, NAMES)
+    assert [topic.name for topic in result.inputs] == ["placed_orders", "prod.payments"]
+    assert [topic.name for topic in result.outputs] == ["prod.paid"]
+    assert [topic.declared for topic in (*result.inputs, *result.outputs)] == [
         "placed_orders",
         "payments",
         "order_payments",
     ]
-    assert found.own_topics("order-payments", 2) == SERVICE.own_topics("order-payments", 2)
-    assert found.outputs[0].config == SERVICE.outputs[0].config
-    assert actual_names((*found.inputs, *found.outputs)) == NAMES
-    assert actual_topics(found.inputs, {"payments", "placed_orders"}) == {"prod.payments", "placed_orders"}
+    assert result.own_topics("order-payments", 2) == SERVICE.own_topics("order-payments", 2)
+    assert result.outputs[0].config == SERVICE.outputs[0].config
+    assert actual_names((*result.inputs, *result.outputs)) == NAMES
+    assert actual_topics(result.inputs, {"payments", "placed_orders"}) == {"prod.payments", "placed_orders"}
 
 
 def test_named_again_the_declared_names_count() -> None:
@@ -45,11 +45,11 @@ def test_named_again_the_declared_names_count() -> None:
 
 
 def test_rights_and_limits_are_those_of_the_new_names() -> None:
-    found = renamed(SERVICE, NAMES)
-    granted = {right.name for right in rights(found, SERVICE.name, Role.RUN)}
+    result = renamed(SERVICE, NAMES)
+    granted = {right.name for right in rights(result, SERVICE.name, Role.RUN)}
     assert {"placed_orders", "prod.payments", "prod.paid"} < granted
     assert not {"payments", "order_payments"} & granted
-    assert task_limits(found).outputs["order_payments"].topic == "prod.paid"
+    assert task_limits(result).outputs["order_payments"].topic == "prod.paid"
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_every_command_that_needs_them_takes_names(command: str, capsys: pytest.
 
 
 def test_the_demo_tells_its_producers_and_jobs() -> None:
-    found = renamed(find_service("user-sessions"), {"user_activity": "clicks"})
-    plan = DemoPlan(Path("/home"), (found,), rate=1, keys=1, seed=1, memory_mb=400, duration_s=None)
+    result = renamed(find_service("user-sessions"), {"user_activity": "clicks"})
+    plan = DemoPlan(Path("/home"), (result,), rate=1, keys=1, seed=1, memory_mb=400, duration_s=None)
     ((producer,),) = plan.producers()
     assert producer.name == "producer clicks"
     for child, name in ((producer, "user_activity"), (plan.jobs(1), "user-sessions")):

@@ -43,8 +43,8 @@ class ObjectStore:
 
     def objects(self) -> list[str]:
         """Return the names of all objects."""
-        each = f"s3.get_paginator('list_objects_v2').paginate(Bucket={BUCKET!r})"
-        return self._ask(f"[print(each['Key']) for page in {each} for each in page.get('Contents', [])]").splitlines()
+        item = f"s3.get_paginator('list_objects_v2').paginate(Bucket={BUCKET!r})"
+        return self._ask(f"[print(each['Key']) for page in {item} for each in page.get('Contents', [])]").splitlines()
 
     def _ask(self, code: str) -> str:
         keys = [f"{name}={value}" for name, value in KEYS.items()]

@@ -44,8 +44,8 @@ class OciRegistry:
             def do_PUT(self) -> None:
                 url, body = urlsplit(self.path), self._body()
                 if "/manifests/" in url.path:
-                    kept = (self.headers["Content-Type"], body)
-                    manifests[_key(url.path)] = manifests[_key(url.path, _digest(body))] = kept
+                    retained = (self.headers["Content-Type"], body)
+                    manifests[_key(url.path)] = manifests[_key(url.path, _digest(body))] = retained
                 else:
                     (digest,) = parse_qs(url.query)["digest"]
                     assert digest == _digest(body)

@@ -76,17 +76,17 @@ def external(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Exte
 @pytest.fixture(scope="module")
 def bench(release: Release, external: ExternalKafka) -> ClusterBench:
     """Make the topics and grant the rights, as an administrator would, and install the release."""
-    made = release.open(broker=HOST, registry=HOST)
+    result = release.open(broker=HOST, registry=HOST)
     service = find_service(release.service)
-    administrator = Administrator(made.settings)
-    TopicAdmin(made.settings).create([spec_of(topic) for topic in service.topics(release.service)])
+    administrator = Administrator(result.settings)
+    TopicAdmin(result.settings).create([spec_of(topic) for topic in service.topics(release.service)])
     for user, role in {"sessions": Role.RUN, "shop": Role.PRODUCE}.items():
         administrator.add_user(user, PASSWORDS[user])
         administrator.grant(f"User:{user}", *rights(service, release.service, role))
     administrator.grant("User:CN=sessions", *rights(service, release.service, Role.RUN))
     release.settings = by_password(release, "sessions-login")
     release.apply()
-    return made
+    return result
 
 
 def test_a_login_from_a_secret_and_least_rights_suffice(release: Release, bench: ClusterBench) -> None:

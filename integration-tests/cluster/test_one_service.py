@@ -42,19 +42,19 @@ def test_the_number_that_was_scaled_to_outlives_upgrade_rollback_and_server_side
 ) -> None:
     release.scale(2)
     secret = f"demo-{release.service}-spark-token"
-    made = release.namespace.secret(secret, "token")
+    result = release.namespace.secret(secret, "token")
 
     def kept() -> tuple[int, str]:
         replicas = release.namespace.get("statefulset", release.executors)["spec"]["replicas"]
         return int(replicas), release.namespace.secret(secret, "token")
 
     release.apply(f"{release.service}.serviceAccount.annotations.upgraded=yes")
-    assert kept() == (2, made)
+    assert kept() == (2, result)
     release.namespace.helm("rollback", "demo", "--wait", "--timeout", "5m")
-    assert kept() == (2, made)
+    assert kept() == (2, result)
     rendered = release.namespace.helm("get", "manifest", "demo")
     run("kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-", given=rendered)
-    assert kept() == (2, made)
+    assert kept() == (2, result)
     release.scale(1)
 
 

@@ -42,9 +42,9 @@ def test_each_rendering_is_the_same_and_nothing_is_warned_of(values: tuple[str, 
 
 def test_no_rendering_holds_a_secret() -> None:
     objects = list(yaml.safe_load_all(rendered(chart(UMBRELLA), "user-sessions.queries.enabled=true")))
-    secrets = [each for each in objects if each and each["kind"] == "Secret"]
+    secrets = [item for item in objects if item and item["kind"] == "Secret"]
     assert len(secrets) == len(SERVICES) + 1, "one for each job, one for the queries"
-    assert [each["metadata"]["name"] for each in secrets if each.get("data") or each.get("stringData")] == []
+    assert [secret["metadata"]["name"] for secret in secrets if secret.get("data") or secret.get("stringData")] == []
 
 
 @pytest.mark.parametrize("name", [UMBRELLA, SERVICE, PRODUCER, BROKER, CONSOLE])

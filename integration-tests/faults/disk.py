@@ -73,13 +73,13 @@ def _throttle() -> Path:
     """Return the file that limits a device's writes for this process and its children."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
-        found = (
+        result = (
             Path(f"/sys/fs/cgroup/blkio{path}", "blkio.throttle.write_iops_device")
             if "blkio" in controllers.split(",")
             else Path(f"/sys/fs/cgroup{path}", "io.max")
         )
-        if os.access(found, os.W_OK):
-            return found
+        if os.access(result, os.W_OK):
+            return result
     raise NotPermitted("a disk can't be made slow: no cgroup that limits input and output can be written")
 
 

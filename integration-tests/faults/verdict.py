@@ -52,7 +52,9 @@ def _check(service: str, bench: ServiceBench) -> None:
 def _outputs(service: str, bench: ServiceBench) -> tuple[Mapping[Any, list[Any]], Mapping[Any, list[Any]]]:
     if service == "price-join":
         compared = bills(bench, GRACE_MS, idle_ms=_IDLE_MS)
-        return {p: each.found for p, each in compared.items()}, {p: each.wanted for p, each in compared.items()}
+        return {p: comparison.found for p, comparison in compared.items()}, {
+            p: comparison.wanted for p, comparison in compared.items()
+        }
     return view(service, bench.outputs()), REPLAYS[service](bench.received().records).outputs
 
 

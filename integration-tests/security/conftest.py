@@ -11,6 +11,6 @@ from security.secured import Secured, secured_platform
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     """Run a platform that lets in only who proves who they are, and do only what an ACL allows."""
-    made = secured_platform(tmp_path_factory.mktemp("secured"))
-    with made.platform:
-        yield made
+    result = secured_platform(tmp_path_factory.mktemp("secured"))
+    with result.platform:
+        yield result

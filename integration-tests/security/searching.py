@@ -69,13 +69,13 @@ def files_with(secret: str, *folders: Path) -> list[str]:
 
 def open_files_with(secret: str, processes: Iterable[psutil.Process]) -> list[str]:
     """Return the files that processes hold open, deleted ones too, with a secret in them."""
-    found = []
+    results = []
     for process in processes:
         for path in _open_regular(process.pid):
             with contextlib.suppress(OSError):
                 if holds(path.read_bytes(), secret):
-                    found.append(f"{process.pid}: {path.readlink()}")
-    return found
+                    results.append(f"{process.pid}: {path.readlink()}")
+    return results
 
 
 def command_lines(processes: Iterable[psutil.Process]) -> str:

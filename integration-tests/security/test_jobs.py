@@ -187,14 +187,14 @@ def test_least_rights_suffice_one_less_is_told_and_no_secret_is_left_anywhere(
 
 def owners_of(secret: str, job: JobProcess) -> set[str]:
     """Return the kinds of processes whose environment, which others can't read, holds a secret."""
-    found = set()
+    names = set()
     for process in [job.process, *job.process.children(recursive=True)]:
         try:
             if secret in process.environ().values():
-                found.add("java" if "java" in process.name() else "python")
+                names.add("java" if "java" in process.name() else "python")
         except psutil.NoSuchProcess:
             continue
-    return found
+    return names
 
 
 @pytest.mark.timeout(400)

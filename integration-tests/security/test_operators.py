@@ -45,9 +45,9 @@ def test_an_operator_makes_describes_and_resets(operator: Operator, capsys: pyte
     assert operator("topics", "create", SERVICE.name) == 0
     capsys.readouterr()
     assert operator("topics", "describe", SERVICE.name, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [topic["name"] for topic in found] == [topic.name for topic in SERVICE.topics("priced")]
-    assert all(topic["exists"] and not topic["differences"] for topic in found)
+    result = json.loads(capsys.readouterr().out)
+    assert [topic["name"] for topic in result] == [topic.name for topic in SERVICE.topics("priced")]
+    assert all(topic["exists"] and not topic["differences"] for topic in result)
     assert operator("reset", SERVICE.name, "--outputs", "--yes") == 0
 
 

@@ -119,10 +119,10 @@ class Job:
         with self._consumer(group) as consumer:
             try:
                 consumer.commit(offsets=[TopicPartition(self._service.inputs[0].name, 0, 1)], asynchronous=False)
-                (found,) = consumer.committed([TopicPartition(self._service.inputs[0].name, 0)], SECONDS)
+                (result,) = consumer.committed([TopicPartition(self._service.inputs[0].name, 0)], SECONDS)
             except KafkaException as error:
                 raise failed(error.args[0], f"can't tell {group}") from error
-            assert found.offset == 1
+            assert result.offset == 1
 
     def _commit(self, markers: Consumer) -> None:
         application = self._application

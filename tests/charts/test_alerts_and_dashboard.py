@@ -17,12 +17,12 @@ ALERTS = CHARTS / "forebay-service" / "templates" / "alerts.yaml"
 
 
 def known() -> set[str]:
-    found = set()
+    names = set()
     queries = CollectorRegistry()
     QueryMetrics("a-service", queries)
     for family in (*JobMetrics("a-service").registry.collect(), *queries.collect()):
-        found |= {family.name, f"{family.name}_total", f"{family.name}_bucket"}
-    return found
+        names |= {family.name, f"{family.name}_total", f"{family.name}_bucket"}
+    return names
 
 
 def test_the_dashboard_shows_metrics_that_exist() -> None:

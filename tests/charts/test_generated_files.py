@@ -21,9 +21,9 @@ def test_no_generated_file_is_out_of_date(capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_umbrella_has_an_alias_for_each_service_and_each_topic() -> None:
     meta = yaml.safe_load((CHARTS / UMBRELLA / "Chart.yaml").read_text())
-    aliases = {each["alias"]: each["name"] for each in meta["dependencies"] if "alias" in each}
+    aliases = {column["alias"]: column["name"] for column in meta["dependencies"] if "alias" in column}
     assert aliases == {"broker": BROKER, "console": CONSOLE, **{part.name: part.chart for part in parts()}}
-    assert all(each.get("condition", "") == f"{each['alias']}.enabled" for each in meta["dependencies"][1:])
+    assert all(item.get("condition", "") == f"{item['alias']}.enabled" for item in meta["dependencies"][1:])
 
 
 def test_the_umbrella_tells_each_part_what_the_table_of_services_says() -> None:

@@ -26,7 +26,7 @@ def objects(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[
 def test_unknown_keys_are_refused_and_known_ones_described(file: Path) -> None:
     schema = json.loads(file.read_text())
     meta = yaml.safe_load((file.parent / "Chart.yaml").read_text())
-    subcharts = {each.get("alias", each["name"]) for each in meta["dependencies"]}
+    subcharts = {column.get("alias", column["name"]) for column in meta["dependencies"]}
     for path, inner in objects(schema):
         if path.strip(".") in subcharts:
             continue

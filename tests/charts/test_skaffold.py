@@ -45,7 +45,7 @@ def test_releases_have_different_names() -> None:
 
 def test_modules_require_what_they_need() -> None:
     needed = {
-        name: [c for each in module.get("requires", ()) for c in each["configs"]] for name, module in MODULES.items()
+        name: [c for item in module.get("requires", ()) for c in item["configs"]] for name, module in MODULES.items()
     }
     assert needed == {
         "images": [],

@@ -48,15 +48,15 @@ class Broker:
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
-    made = Broker({})
-    monkeypatch.setattr(created, "TopicAdmin", made)
-    monkeypatch.setattr(prepare, "TopicAdmin", made)
-    return made
+    broker = Broker({})
+    monkeypatch.setattr(created, "TopicAdmin", broker)
+    monkeypatch.setattr(prepare, "TopicAdmin", broker)
+    return broker
 
 
 def test_all_topics_of_an_application_are_made(broker: Broker) -> None:
-    made = create_missing(SETTINGS, SERVICE, "mine", 2)
-    assert set(made) == {topic.name for topic in SERVICE.topics("mine", 2)}
+    result = create_missing(SETTINGS, SERVICE, "mine", 2)
+    assert set(result) == {topic.name for topic in SERVICE.topics("mine", 2)}
     assert broker.topics["user_activity"] == 4
     assert broker.topics["mine-user-profiles-changelog"] == broker.topics["mine-0-task"] == 2
     assert create_missing(SETTINGS, SERVICE, "mine", 2) == ()
@@ -72,8 +72,8 @@ def test_compacted_inputs_keep_records_for_as_long_as_the_job_may_be_down(
         inputs=(*SERVICE.inputs, Topic("table", config=COMPACTED), written_and_read),
         outputs=(*SERVICE.outputs, written_and_read, Topic("written", config=COMPACTED)),
     )
-    made = create_missing(SETTINGS, service, "mine", 2, downtime_ms)
-    assert len(set(made)) == len(made)
+    result = create_missing(SETTINGS, service, "mine", 2, downtime_ms)
+    assert len(set(result)) == len(result)
     lags = {name: config.get(COMPACTION_LAG) for name, config in broker.configs.items()}
     assert {name: lags[name] for name in ("table", "written-and-read", "written", "user_activity")} == {
         "table": lag,
@@ -85,8 +85,8 @@ def test_compacted_inputs_keep_records_for_as_long_as_the_job_may_be_down(
 
 def test_an_input_that_is_there_decides_the_number_of_tasks(broker: Broker) -> None:
     broker.topics["user_activity"] = 6
-    made = create_missing(SETTINGS, SERVICE, "user-sessions", 0)
-    assert "user_activity" not in made
+    result = create_missing(SETTINGS, SERVICE, "user-sessions", 0)
+    assert "user_activity" not in result
     assert broker.topics["user-sessions-0-task"] == 6
 
 

@@ -24,17 +24,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def plans(monkeypatch: pytest.MonkeyPatch) -> list[DemoPlan]:
-    found: list[DemoPlan] = []
+    plans: list[DemoPlan] = []
 
     class Recorded(Demo):
         def __init__(self, plan: DemoPlan, *rest: object) -> None:
-            found.append(plan)
+            plans.append(plan)
 
         def run(self) -> None:
             return
 
     monkeypatch.setattr(command, "Demo", Recorded)
-    return found
+    return plans
 
 
 @pytest.mark.parametrize(

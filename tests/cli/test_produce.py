@@ -66,10 +66,10 @@ def test_a_stopped_platform_is_told_at_once(home: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_asks_the_second_acts(number: signal.Signals) -> None:
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {item: signal.getsignal(item) for item in (signal.SIGINT, signal.SIGTERM)}
     with stop_requests() as stop:
         assert not stop.is_set()
         signal.raise_signal(number)
         assert stop.is_set()
         assert signal.getsignal(number) == before[number]
-    assert {each: signal.getsignal(each) for each in before} == before
+    assert {item: signal.getsignal(item) for item in before} == before

@@ -21,14 +21,14 @@ class Touched(Exception):
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what was reached beyond the checks."""
-    found: list[str] = []
+    results: list[str] = []
 
     def touch(*_: object) -> None:
-        found.append("the broker")
+        results.append("the broker")
         raise Touched
 
     monkeypatch.setattr(command, "TopicAdmin", touch)
-    return found
+    return results
 
 
 def test_it_is_refused_while_the_job_holds_its_checkpoint(

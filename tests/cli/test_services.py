@@ -40,9 +40,9 @@ def test_all_about_one(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["services", "--json"]) == 0
-    found = {service["name"]: service for service in json.loads(capsys.readouterr().out)}
-    assert list(found) == list(SERVICES)
-    sessions = found["user-sessions"]
+    results = {service["name"]: service for service in json.loads(capsys.readouterr().out)}
+    assert list(results) == list(SERVICES)
+    sessions = results["user-sessions"]
     assert sessions["inputs"] == [{"name": "user_activity", "record": "UserActivity", "partitions": 4}]
     assert [topic["name"] for topic in sessions["outputs"]] == [
         "user_session_stats",

@@ -19,12 +19,12 @@ PUBLIC = [(case["id"], case) for file in case_files(CASES) for case in load_case
 
 
 def outcomes(case: Any, batches: list[range] | None = None) -> list[Outcome]:
-    state, found = GroupState(), {}
+    state, result = GroupState(), {}
     for steps in batches or make_script(case, Declarations()).batches():
         attempt = state.attempt()
-        found.update(run_steps(case, 3, steps, attempt))
+        result.update(run_steps(case, 3, steps, attempt))
         state.commit(attempt)
-    return [found[step] for step in sorted(found)]
+    return [result[step] for step in sorted(result)]
 
 
 def one_by_one(case: Any) -> list[range]:

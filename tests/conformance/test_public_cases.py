@@ -30,8 +30,8 @@ def test_case(case: Any, backend: Backend) -> None:
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = [leaf for key, item in items for leaf in leaves(item, (*path, key))]
-    return found or [path]
+    results = [leaf for key, item in items for leaf in leaves(item, (*path, key))]
+    return results or [path]
 
 
 def expectations(case: Any) -> list[tuple[Any, ...]]:

@@ -29,9 +29,9 @@ def console(job: Job) -> Iterator[Console]:
 def test_rates_and_latencies_are_of_the_time_between_two_looks(job: Job, console: Console) -> None:
     job.tells(100, at=1)
     console.look(NOW)
-    _, found = console.get("/api/jobs")
-    assert found["jobs"][0]["state"] == "running"
-    assert found["jobs"][0]["in"] is None, "one look says nothing of rates"
+    _, body = console.get("/api/jobs")
+    assert body["jobs"][0]["state"] == "running"
+    assert body["jobs"][0]["in"] is None, "one look says nothing of rates"
     job.tells(300, at=2)
     console.look(NOW + 4)
     (shown,) = console.get("/api/jobs")[1]["jobs"]
@@ -46,17 +46,17 @@ def test_a_job_s_page_has_rates_by_place_stores_and_tasks(job: Job, console: Con
     console.look(NOW)
     job.tells(30, at=2, tasks=2)
     console.look(NOW + 2)
-    _, found = console.get("/api/jobs/user-sessions?topology=1")
-    assert found["rates"]["in"] == {TOPIC: 20.0}
-    assert found["rates"]["puts"] == found["rates"]["gets"] == {"user-profiles": 20.0}
-    assert found["stores"] == {"user-profiles": {"rows": 60, "bytes": 6_000}}
-    assert [(task["stage"], task["task"], task["rows"]) for task in found["tasks"]] == [(0, 0, 30), (0, 1, 30)]
-    assert found["lags"] == {TOPIC: 7}
-    arrows = {(arrow["tail"], arrow["head"]): (arrow["rate"], arrow["name"]) for arrow in found["topology"]["arrows"]}
+    _, body = console.get("/api/jobs/user-sessions?topology=1")
+    assert body["rates"]["in"] == {TOPIC: 20.0}
+    assert body["rates"]["puts"] == body["rates"]["gets"] == {"user-profiles": 20.0}
+    assert body["stores"] == {"user-profiles": {"rows": 60, "bytes": 6_000}}
+    assert [(task["stage"], task["task"], task["rows"]) for task in body["tasks"]] == [(0, 0, 30), (0, 1, 30)]
+    assert body["lags"] == {TOPIC: 7}
+    arrows = {(arrow["tail"], arrow["head"]): (arrow["rate"], arrow["name"]) for arrow in body["topology"]["arrows"]}
     assert arrows[f"topic {TOPIC}", "s0"] == ("in", TOPIC)
     assert arrows["s0", "store user-profiles"] == ("puts", "user-profiles")
     assert arrows["s0", "topic user_session_stats"] == ("sent", "user_session_stats")
-    assert found["rates"]["sent"] == {"user_session_stats": 20.0}
+    assert body["rates"]["sent"] == {"user_session_stats": 20.0}
 
 
 def test_arrows_between_steps_have_rates(console: Console, job: Job) -> None:
@@ -85,10 +85,10 @@ def test_an_hour_is_kept_and_told_from_where_a_page_has_it() -> None:
     for step in range(SLOTS + 10):
         ring.put(NOW + step * STEP_S, {"in": float(step)})
     last = NOW + (SLOTS + 9) * STEP_S
-    found = ring.shown(last + STEP_S)
-    values = found["series"]["in"]
+    result = ring.shown(last + STEP_S)
+    values = result["series"]["in"]
     assert (len(values), values[0], values[-1]) == (SLOTS - 1, 11.0, SLOTS + 9.0)
-    since = found["first_s"] + (len(values) - 3) * STEP_S
+    since = result["first_s"] + (len(values) - 3) * STEP_S
     assert ring.shown(last + STEP_S, since)["series"]["in"] == values[-2:]
 
 

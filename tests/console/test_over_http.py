@@ -49,16 +49,16 @@ def test_a_key_of_any_characters_is_found(console: Console, task: WrittenTask) -
         task.store("plain").put(key, Cell('"<b>"'))
     task.publish()
     for key in ODD:
-        status, found = console.get(f"{QUERIES}/stores/plain/{quote(key, safe='')}")
-        assert status == 200, found
-        assert [(entry["key"], entry["value"]) for entry in found["entries"]] == [(key, {"json": '"<b>"'})]
+        status, body = console.get(f"{QUERIES}/stores/plain/{quote(key, safe='')}")
+        assert status == 200, body
+        assert [(entry["key"], entry["value"]) for entry in body["entries"]] == [(key, {"json": '"<b>"'})]
 
 
 def test_a_key_of_several_fields_and_parameters_are_handed_on(console: Console, task: WrittenTask) -> None:
     task.store("windows").put(join_key("a/1", "cpu"), Cell("1"), 10)
     task.publish()
-    _, found = console.get(f"{QUERIES}/stores/windows/a%2F1/cpu?since=0&until=1970-01-01T00:00:01Z")
-    assert found["entries"][0]["key_parts"] == ["a/1", "cpu"]
+    _, body = console.get(f"{QUERIES}/stores/windows/a%2F1/cpu?since=0&until=1970-01-01T00:00:01Z")
+    assert body["entries"][0]["key_parts"] == ["a/1", "cpu"]
     status, refused = console.get(f"{QUERIES}/stores/windows/a?prefix=x")
     assert (status, "it takes" in refused["error"]) == (400, True)
 
@@ -67,10 +67,10 @@ def test_a_store_without_a_key_is_read_a_page_at_a_time(console: Console, task: 
     for number in range(250):
         task.store("plain").put(f"key-{number:03}", Cell("1"))
     task.publish()
-    _, found = console.get(f"{QUERIES}/stores/plain?limit=100")
-    assert (len(found["entries"]), found["more"], found["next"]) == (100, True, "key-099")
-    _, found = console.get(f"{QUERIES}/stores/plain?limit=100&after=key-199")
-    assert (len(found["entries"]), found["more"]) == (50, False)
+    _, body = console.get(f"{QUERIES}/stores/plain?limit=100")
+    assert (len(body["entries"]), body["more"], body["next"]) == (100, True, "key-099")
+    _, body = console.get(f"{QUERIES}/stores/plain?limit=100&after=key-199")
+    assert (len(body["entries"]), body["more"]) == (50, False)
 
 
 def test_changes_are_handed_on_as_they_come(console: Console, task: WrittenTask) -> None:
@@ -86,8 +86,8 @@ def test_without_the_token_nothing_but_the_page_itself_is_told(stores: JobStores
     console = Console(["http://127.0.0.1:1"], stores, TOKEN.encode())
     for token in ("", "wrong-wrong-wrong-wrong"):
         for path in ("/api/jobs", f"{QUERIES}/stores", "/api/jobs/user-sessions/topics"):
-            status, found = console.get(path, token)
-            assert (status, "a token is asked for" in found["error"]) == (401, True)
+            status, body = console.get(path, token)
+            assert (status, "a token is asked for" in body["error"]) == (401, True)
     with urlopen(console.url) as page:
         assert b"<!doctype html>" in page.read()
     # The query server asks for the same one: it is handed on.
@@ -100,23 +100,23 @@ def test_what_is_not_there_is_told_with_what_is(console: Console) -> None:
         404,
         {"error": "the console watches no job 'none': choose from user-sessions"},
     )
-    status, found = console.get("/api/jobs/user-sessions/records/secrets")
-    assert (status, "is no topic of user-sessions: choose from user_activity" in found["error"]) == (404, True)
-    status, found = console.get("/api/nothing")
-    assert (status, "try /api/jobs" in found["error"]) == (404, True)
-    status, found = console.get("/api/jobs/user-sessions/records/user_activity?last=1000000")
-    assert (status, found["error"]) == (400, "last=1000000: give a number from 1 to 500")
+    status, body = console.get("/api/jobs/user-sessions/records/secrets")
+    assert (status, "is no topic of user-sessions: choose from user_activity" in body["error"]) == (404, True)
+    status, body = console.get("/api/nothing")
+    assert (status, "try /api/jobs" in body["error"]) == (404, True)
+    status, body = console.get("/api/jobs/user-sessions/records/user_activity?last=1000000")
+    assert (status, body["error"]) == (400, "last=1000000: give a number from 1 to 500")
 
 
 def test_a_query_server_that_is_away_is_told(console: Console) -> None:
     console.queries.close()
-    status, found = console.get(f"{QUERIES}/stores")
-    assert (status, "start it with `forebay queries SERVICE`" in found["error"]) == (502, True)
+    status, body = console.get(f"{QUERIES}/stores")
+    assert (status, "start it with `forebay queries SERVICE`" in body["error"]) == (502, True)
 
 
 def test_topics_are_listed_by_what_they_are(console: Console) -> None:
-    _, found = console.get("/api/jobs/user-sessions/topics")
-    roles = {topic["name"]: topic["role"] for topic in found["topics"]}
+    _, body = console.get("/api/jobs/user-sessions/topics")
+    roles = {topic["name"]: topic["role"] for topic in body["topics"]}
     assert roles["user_activity"] == "input"
     assert roles["user-sessions.errors"] == "errors"
     assert roles["user-sessions-user-profiles-changelog"] == "changelog"

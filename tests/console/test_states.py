@@ -36,9 +36,9 @@ def test_a_job_that_is_down_says_what_to_start() -> None:
     assert state == "down"
     assert "does not answer" in reason
     assert "forebay run user-sessions" in reason
-    status, found = console.get("/api/jobs/user-sessions?topology=1")
-    assert (status, found["tasks"], found["stores"]) == (200, [], {})
-    assert found["topology"]["nodes"], "its topology is shown all the same"
+    status, body = console.get("/api/jobs/user-sessions?topology=1")
+    assert (status, body["tasks"], body["stores"]) == (200, [], {})
+    assert body["topology"]["nodes"], "its topology is shown all the same"
     console.close()
 
 
@@ -136,16 +136,16 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
 def test_reports_of_other_releases_are_left_out() -> None:
     figures = TaskFigures(0, 0, opened=1, at=NOW_MS)
     odd = TopicPartition("a-0-task", 1, 7, '{"figures": "{\\"unknown\\": 1}", "trouble": ""}')
-    found = reports_of([odd, told(figures, "a-0-task", "waits")])
-    assert (len(found.figures), found.trouble) == (1, "waits")
+    result = reports_of([odd, told(figures, "a-0-task", "waits")])
+    assert (len(result.figures), result.trouble) == (1, "waits")
 
 
 def test_the_lease_of_each_task_is_known_where_it_is_told() -> None:
     of_older = told(TaskFigures(0, 1, opened=1, at=NOW_MS), "a-0-task")
     metadata = {**json.loads(of_older.metadata or ""), "lease": {"number": 7, "planned": NOW_MS}}
     metadata["figures"] = TaskFigures(0, 0, opened=1, at=NOW_MS).to_json()
-    found = reports_of([TopicPartition("a-0-task", 0, 0, json.dumps(metadata)), of_older])
-    assert found.leases == {(0, 0): HeldLease(7, NOW_MS)}
+    result = reports_of([TopicPartition("a-0-task", 0, 0, json.dumps(metadata)), of_older])
+    assert result.leases == {(0, 0): HeldLease(7, NOW_MS)}
 
 
 def test_what_a_job_restores_is_told_until_it_runs() -> None:

@@ -100,8 +100,8 @@ class Records(TopicPages):
         self.records: dict[str, list[dict[str, Any]]] = {}
 
     def last(self, topic: str, count: int) -> dict[str, Any]:
-        found = self.records.get(topic, [])[:count]
-        return {"records": found, "partitions": 1, "offsets": len(found)}
+        result = self.records.get(topic, [])[:count]
+        return {"records": result, "partitions": 1, "offsets": len(result)}
 
     def follow(self, topic: str) -> Iterator[bytes]:
         return iter([b": following\n\n"])

@@ -81,5 +81,5 @@ def test_a_topic_without_columns_of_its_own_shows_its_plain_fields() -> None:
     ],
 )
 def test_values_read_well(topic: str, record: dict[str, Any], shown: dict[str, str]) -> None:
-    found = {column.title: column.text(record) for column in columns_of(topic, record)}
-    assert shown.items() <= found.items()
+    results = {column.title: column.text(record) for column in columns_of(topic, record)}
+    assert shown.items() <= results.items()

@@ -46,21 +46,21 @@ def test_what_two_tasks_tell() -> None:
     metrics.observe([told(0), told(1)])
     metrics.observe_lag({("user_activity", 0): 5, ("user_activity", 1): 7})
     metrics.restarted()
-    found = figures(metrics)
-    assert (found.records_in, found.outputs, found.errors, found.late, found.duplicates) == (200, 180, 8, 4, 6)
-    assert (found.lag, found.restarts, found.state_rows, found.state_bytes) == (12, 1, 20, 2000)
-    assert found.stream_time_s == 1_735_689_600.0
-    assert found.commits == 6
-    assert found.latency_p50_s == pytest.approx(0.275), "steps are fine enough to tell 200 ms from 300"
-    assert found.latency_p95_s == pytest.approx(1.85)
+    result = figures(metrics)
+    assert (result.records_in, result.outputs, result.errors, result.late, result.duplicates) == (200, 180, 8, 4, 6)
+    assert (result.lag, result.restarts, result.state_rows, result.state_bytes) == (12, 1, 20, 2000)
+    assert result.stream_time_s == 1_735_689_600.0
+    assert result.commits == 6
+    assert result.latency_p50_s == pytest.approx(0.275), "steps are fine enough to tell 200 ms from 300"
+    assert result.latency_p95_s == pytest.approx(1.85)
 
 
 def test_before_the_first_commit() -> None:
-    found = figures(JobMetrics(SERVICE))
-    assert found.lag is None
-    assert found.stream_time_s is None
-    assert found.commits == 0
-    assert found.latency_p50_s is None
+    result = figures(JobMetrics(SERVICE))
+    assert result.lag is None
+    assert result.stream_time_s is None
+    assert result.commits == 0
+    assert result.latency_p50_s is None
 
 
 def test_other_services_do_not_count() -> None:

@@ -51,8 +51,8 @@ def watched() -> list[Watched]:
 
 @pytest.fixture
 def lanes(tmp_path: Path, watched: list[Watched]) -> Lanes:
-    made = [Lane([Process(f"producer {n}", tmp_path)], each) for n, each in enumerate(watched)]  # type: ignore[arg-type]
-    return Lanes(Process("jobs", tmp_path), made)
+    lanes = [Lane([Process(f"producer {n}", tmp_path)], item) for n, item in enumerate(watched)]  # type: ignore[arg-type]
+    return Lanes(Process("jobs", tmp_path), lanes)
 
 
 def names(children: list[Child]) -> list[str]:
@@ -108,9 +108,9 @@ def test_no_further_first_commit_for_a_long_time_is_told(lanes: Lanes, watched: 
 
 def test_it_is_ready_once_every_job_has_committed(lanes: Lanes, watched: list[Watched]) -> None:
     lanes.next_to_start(0)
-    for each in watched:
+    for item in watched:
         assert not lanes.are_ready
-        each.commits = True
+        item.commits = True
         lanes.look()
         lanes.require_progress(1)
     lanes.require_progress(9 * READY_SECONDS)

@@ -34,39 +34,39 @@ def titles(found: list[str]) -> list[str]:
 @pytest.mark.parametrize("size", [(80, 24), (100, 30), (140, 40), (200, 60)])
 def test_fills_the_screen_and_no_more(size: tuple[int, int]) -> None:
     width, height = size
-    found = lines(several(), width, height)
-    assert len(found) == height
-    assert max(map(len, found)) <= width
-    assert [line.rstrip() for line in found[-3:]] == list(HINTS)
+    result = lines(several(), width, height)
+    assert len(result) == height
+    assert max(map(len, result)) <= width
+    assert [line.rstrip() for line in result[-3:]] == list(HINTS)
 
 
 def test_each_service_has_its_row_at_80_columns() -> None:
-    found = lines(several(), 80, 24)
-    assert "service               in/s  out/s    lag commits latency errors  late   rows" in found[2]
-    for line, name in zip(found[3:8], NAMES, strict=True):
+    result = lines(several(), 80, 24)
+    assert "service               in/s  out/s    lag commits latency errors  late   rows" in result[2]
+    for line, name in zip(result[3:8], NAMES, strict=True):
         assert f"● {name:17}   1002    998    345      10  0.52 s     12     1   1812" in line
 
 
 def test_a_wide_screen_shows_more_figures() -> None:
-    found = lines(several(), 140, 40)
-    assert "rows    state     p95 repeated restarts stream time" in found[2]
-    assert "1812   412 kB  1.10 s       31        2    23:59:58" in found[3]
+    result = lines(several(), 140, 40)
+    assert "rows    state     p95 repeated restarts stream time" in result[2]
+    assert "1812   412 kB  1.10 s       31        2    23:59:58" in result[3]
 
 
 def test_large_figures_stay_in_their_columns() -> None:
     large = dataclasses.replace(FIGURES, lag=12_345_678, state_rows=9_999_999_999, errors=123_456)
-    found = lines(view(running("a"), dataclasses.replace(running("b"), figures=large)), 100, 24)
-    assert "12.3M" in found[4]
-    assert "123.5k" in found[4]
-    assert found[4].index("0.52 s") == found[3].index("0.52 s")
+    result = lines(view(running("a"), dataclasses.replace(running("b"), figures=large)), 100, 24)
+    assert "12.3M" in result[4]
+    assert "123.5k" in result[4]
+    assert result[4].index("0.52 s") == result[3].index("0.52 s")
 
 
 def test_a_service_in_trouble_says_why_in_its_row() -> None:
     away = running("order-stores", state=Verdict(False, "the broker can't be reached " * 9))
-    found = lines(view(running(), away, ServiceView("price-join", Verdict(False, "starting"))), 80, 24)
-    assert "○ order-stores  the broker can't be reached" in found[4]
-    assert "○ price-join    starting" in found[5]
-    assert max(map(len, found)) <= 80
+    result = lines(view(running(), away, ServiceView("price-join", Verdict(False, "starting"))), 80, 24)
+    assert "○ order-stores  the broker can't be reached" in result[4]
+    assert "○ price-join    starting" in result[5]
+    assert max(map(len, result)) <= 80
 
 
 def test_results_take_turns_where_they_dont_all_fit() -> None:
@@ -84,8 +84,8 @@ def test_all_results_are_shown_where_they_fit() -> None:
 
 
 def test_the_latest_error_is_told_under_the_results() -> None:
-    found = lines(view(running(), dataclasses.replace(running("b"), reasons=())), 80, 30)
-    assert sum("latest error: decode: unknown schema id" in line for line in found) == 1
+    result = lines(view(running(), dataclasses.replace(running("b"), reasons=())), 80, 30)
+    assert sum("latest error: decode: unknown schema id" in line for line in result) == 1
 
 
 def test_a_topic_without_results_says_so() -> None:

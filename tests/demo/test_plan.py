@@ -64,16 +64,16 @@ def test_the_job() -> None:
 def test_every_service_can_be_fed_and_run(service: Service) -> None:
     plan = dataclasses.replace(PLAN, services=(service,))
     (producers,) = plan.producers()
-    assert [command(each)[1] for each in producers] == [topic.name for topic in service.inputs]
-    assert all(parses(command(each)) for each in (*producers, plan.jobs(8080)))
+    assert [command(producer)[1] for producer in producers] == [topic.name for topic in service.inputs]
+    assert all(parses(command(item)) for item in (*producers, plan.jobs(8080)))
 
 
 def test_several_services_have_a_producer_for_each_topic_and_logs_of_their_own() -> None:
     plan = dataclasses.replace(PLAN, services=tuple(SERVICES.values()))
     topics = {topic.name for service in plan.services for topic in service.inputs}
-    producers = [each for children in plan.producers() for each in children]
-    logs = [each.log for each in (*producers, plan.jobs(1))]
-    assert {command(each)[1] for each in producers} == topics
+    producers = [child for children in plan.producers() for child in children]
+    logs = [item.log for item in (*producers, plan.jobs(1))]
+    assert {command(producer)[1] for producer in producers} == topics
     assert len(set(logs)) == len(topics) + 1
 
 

@@ -23,10 +23,10 @@ def lines(shown: View, width: int, height: int) -> list[str]:
 @pytest.mark.parametrize("size", [(80, 24), (100, 30), (140, 40), (200, 60)])
 def test_fills_the_screen_and_no_more(size: tuple[int, int]) -> None:
     width, height = size
-    found = lines(view(running()), width, height)
-    assert len(found) == height
-    assert max(map(len, found)) <= width
-    assert [line.rstrip() for line in found[-3:]] == list(HINTS)
+    result = lines(view(running()), width, height)
+    assert len(result) == height
+    assert max(map(len, result)) <= width
+    assert [line.rstrip() for line in result[-3:]] == list(HINTS)
 
 
 def test_every_figure_can_be_read_at_80x24() -> None:
@@ -53,15 +53,15 @@ def test_a_wide_screen_shows_more_of_the_results() -> None:
 
 
 def test_a_service_that_starts() -> None:
-    found = lines(view(STARTING), 80, 24)
-    assert len(found) == 24
-    assert "starting: no task has begun yet" in found[1]
+    result = lines(view(STARTING), 80, 24)
+    assert len(result) == 24
+    assert "starting: no task has begun yet" in result[1]
 
 
 def test_long_trouble_is_cut() -> None:
-    found = lines(view(running(state=Verdict(False, "broker away " * 30))), 80, 24)
-    assert len(found) == 24
-    assert "broker away" in found[1]
+    result = lines(view(running(state=Verdict(False, "broker away " * 30))), 80, 24)
+    assert len(result) == 24
+    assert "broker away" in result[1]
 
 
 @pytest.mark.parametrize("size", [(40, 10), (20, 5)])

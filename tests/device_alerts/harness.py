@@ -54,9 +54,9 @@ def types(alerts: list[DeviceAlert]) -> list[str]:
 
 def device(of: TestDriver, key: str = "d1") -> Device:
     """Return the state of `key`."""
-    found = of.store("devices")[key]
-    assert isinstance(found, Device)
-    return found
+    result = of.store("devices")[key]
+    assert isinstance(result, Device)
+    return result
 
 
 def timer_rows(of: TestDriver) -> list[tuple[bytes, bytes]]:

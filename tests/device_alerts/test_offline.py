@@ -87,9 +87,9 @@ def test_it_returns_with_whatever_it_sends(event_type: str, value: str | float, 
     task = driver()
     pipe(task, 0)
     task.advance_wall_time(OFFLINE_AFTER)
-    found = pipe(task, OFFLINE_AFTER + 9, event_type, value, event_id="e-2")
-    assert types(found) == alerts
-    assert found[0] == DeviceAlert(
+    result = pipe(task, OFFLINE_AFTER + 9, event_type, value, event_id="e-2")
+    assert types(result) == alerts
+    assert result[0] == DeviceAlert(
         "ONLINE", "d1", START + OFFLINE_AFTER + 9, status, "e-2", "plant", "hall",
         last_seen=START, silent_ms=OFFLINE_AFTER + 9,
     )  # fmt: skip

@@ -89,7 +89,7 @@ def test_the_order_of_arrival_does_not_matter_for_the_state(arrived: list[Device
         task = driver(DeviceAlertsSettings(offline_after_ms=0), dedupe_retention_ms=0)
         task.run_batch([("d1", event) for event in order])
         states.append({key: as_dict(state) for key, state in task.store("devices").items()})
-    for state in (state for found in states for state in found.values()):
+    for state in (state for item in states for state in item.values()):
         del state["facility"], state["zone"]
     assert states[0] == states[1]
 

@@ -37,28 +37,28 @@ def jar(file: Path, *poms: dict[str, str]) -> str:
 
 def test_a_jar_is_named_by_its_pom(sbom: ModuleType, tmp_path: Path) -> None:
     digest = jar(tmp_path / "x.jar", {"groupId": "org.a", "artifactId": "b", "version": "1.2"})
-    (found,) = sbom.jars([tmp_path])
-    assert found["purl"] == "pkg:maven/org.a/b@1.2"
-    assert found["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    (result,) = sbom.jars([tmp_path])
+    assert result["purl"] == "pkg:maven/org.a/b@1.2"
+    assert result["hashes"] == [{"alg": "SHA-256", "content": digest}]
 
 
 def test_a_jar_made_of_others_is_named_by_its_file(sbom: ModuleType, tmp_path: Path) -> None:
     poms = [{"groupId": "org.a", "artifactId": name, "version": "1"} for name in "bc"]
     jar(tmp_path / "all-in-one_2.13-4.3.0.jar", *poms)
-    (found,) = sbom.jars([tmp_path])
-    assert (found["purl"], found["version"]) == ("pkg:generic/all-in-one_2.13@4.3.0", "4.3.0")
+    (result,) = sbom.jars([tmp_path])
+    assert (result["purl"], result["version"]) == ("pkg:generic/all-in-one_2.13@4.3.0", "4.3.0")
 
 
 def test_the_same_jar_in_two_places_counts_once(sbom: ModuleType, tmp_path: Path) -> None:
     jar(tmp_path / "a" / "x-1.jar")
     jar(tmp_path / "b" / "y-2.jar")
     (tmp_path / "b" / "x-1.jar").write_bytes((tmp_path / "a" / "x-1.jar").read_bytes())
-    assert [found["name"] for found in sbom.jars([tmp_path / "a", tmp_path / "b"])] == ["x", "y"]
+    assert [jar["name"] for jar in sbom.jars([tmp_path / "a", tmp_path / "b"])] == ["x", "y"]
 
 
 def test_debian_s_packages_are_named_as_scanners_look_for_them(sbom: ModuleType) -> None:
-    (found,) = sbom.debian("libssl3 3.0.17-1~deb12u2 amd64\n")
-    assert found["purl"] == "pkg:deb/debian/libssl3@3.0.17-1~deb12u2?arch=amd64"
+    (result,) = sbom.debian("libssl3 3.0.17-1~deb12u2 amd64\n")
+    assert result["purl"] == "pkg:deb/debian/libssl3@3.0.17-1~deb12u2?arch=amd64"
 
 
 def test_the_list_is_the_lock_s_with_what_the_image_adds(
@@ -72,7 +72,7 @@ def test_the_list_is_the_lock_s_with_what_the_image_adds(
     python.write_text(json.dumps({"bomFormat": "CycloneDX", "components": [{"name": "click"}]}))
     sbom.main(python, out, [tmp_path / "jars"])
     bom: dict[str, Any] = json.loads(out.read_text())
-    assert [each["name"] for each in bom["components"]] == ["click", "bash", "x"]
+    assert [column["name"] for column in bom["components"]] == ["click", "bash", "x"]
     assert bom["bomFormat"] == "CycloneDX"
 
 

@@ -13,7 +13,7 @@ NAME = "page-counts"
 
 def of(language: str) -> list[str]:
     """Return the page's blocks of a language."""
-    return [text for _, found, text in walkthrough.blocks(PAGE) if found == language]
+    return [text for _, item, text in walkthrough.blocks(PAGE) if item == language]
 
 
 def make(folder: Path) -> tuple[Path, subprocess.CompletedProcess[str]]:

@@ -18,7 +18,7 @@ _BLOCK = re.compile(r"(?:^`(?P<name>[\w./]+)`\n)?^```(?P<language>\w+)\n(?P<text
 
 def blocks(page: Path = PAGE) -> list[tuple[str, str, str]]:
     """Return (file, language, text) of each code block of a page, in order; "" for one that is no file."""
-    return [(found["name"] or "", found["language"], found["text"]) for found in _BLOCK.finditer(page.read_text())]
+    return [(column["name"] or "", column["language"], column["text"]) for column in _BLOCK.finditer(page.read_text())]
 
 
 def files() -> dict[str, str]:
@@ -28,7 +28,7 @@ def files() -> dict[str, str]:
 
 def commands(language: str = "bash") -> list[str]:
     """Return the shell blocks of the page; those of `sh` are for a cluster."""
-    return [text for _, each, text in blocks() if each == language]
+    return [text for _, item, text in blocks() if item == language]
 
 
 def write(folder: Path) -> None:

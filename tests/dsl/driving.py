@@ -20,9 +20,9 @@ class Driven:
 
     def __init__(self, build: Callable[[Topology], Any], tasks: int = 1, **engine: Any) -> None:
         def topology(_: Nothing) -> Topology:
-            made = Topology()
-            build(made)
-            return made
+            topology = Topology()
+            build(topology)
+            return topology
 
         self.job = job(Nothing, topology)
         self.driver = TestDriver(self.job, tasks=tasks, **engine)
@@ -31,7 +31,7 @@ class Driven:
         """Process a record; give key, value and timestamp of what was sent."""
         sent = self.driver.pipe(key, value, topic, at, **more)
         assert not self.driver.errors, self.driver.errors
-        return [(each.key, each.value, each.timestamp) for each in sent]
+        return [(record.key, record.value, record.timestamp) for record in sent]
 
     def feed(self, topic: str, *records: tuple[Any, Any, int]) -> list[tuple[Any, Any, int]]:
         """Process records one by one; give all that was sent."""
@@ -39,7 +39,7 @@ class Driven:
 
     def idle(self, ms: int) -> list[tuple[Any, Any, int]]:
         """Let time pass without records."""
-        return [(each.key, each.value, each.timestamp) for each in self.driver.advance_wall_time(ms)]
+        return [(record.key, record.value, record.timestamp) for record in self.driver.advance_wall_time(ms)]
 
     def by_topic(self, topic: str) -> list[tuple[Any, Any, int]]:
         """Return everything sent to a topic so far."""

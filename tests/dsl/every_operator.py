@@ -94,7 +94,7 @@ def build(_: Nothing) -> Topology:
 
 def _rekeyed(clicks: Any) -> None:
     clicks.map(lambda key, click: (click[:1], key), str, key=str).to("by-letter")
-    clicks.flat_map(lambda key, click: [(each, key) for each in click[:2]], str, key=str).to("by-part")
+    clicks.flat_map(lambda key, click: [(item, key) for item in click[:2]], str, key=str).to("by-part")
     by_length = clicks.filter_not(lambda key, _: key == "k1").select_key(lambda _, click: len(click), int)
     by_length.map_values(lambda length, click: click * length, str).to("by-length")
     by_length.to_table(store="by-length").to_stream().to("last-of-length")
@@ -153,7 +153,7 @@ JOB = job(Nothing, build)
 def records(count: int, seed: int = 1) -> list[tuple[str, str, Any, int]]:
     """Return (topic, key, value, timestamp) in order of time, each at a time of its own; the global table's first."""
     draw = random.Random(seed)
-    found: list[tuple[str, str, Any, int]] = [(TOWNS, f"t{n}", f"town-{n}", n) for n in range(9)]
+    records: list[tuple[str, str, Any, int]] = [(TOWNS, f"t{n}", f"town-{n}", n) for n in range(9)]
     at = 1_000
     for number in range(count):
         at += draw.choice((1, 2, 3, 7, 30))
@@ -161,5 +161,5 @@ def records(count: int, seed: int = 1) -> list[tuple[str, str, Any, int]]:
         text = f"{draw.choice('abc')}{number % 13}{'x' * draw.randrange(3)}"
         is_deleted = topic in (PRICES, STOCK) and draw.random() < 0.15
         value = text if topic in (CLICKS, PAYMENTS) else None if is_deleted else draw.randrange(50)
-        found.append((topic, key, value, at))
-    return found
+        records.append((topic, key, value, at))
+    return records

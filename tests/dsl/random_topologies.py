@@ -102,10 +102,10 @@ def drawn_job(seed: int) -> Any:
 def drawn_records(seed: int, count: int) -> list[Record]:
     """Return (topic, key, value, timestamp) in order of time, each at a time of its own."""
     draw, at = random.Random(seed), 100
-    found: list[Record] = []
+    records: list[Record] = []
     for number in range(count):
         at += draw.choice((1, 1, 2, 5, 20))
         topic = draw.choice((*STREAMS, *TABLES))
         is_deleted = topic in TABLES and draw.random() < 0.15
-        found.append((topic, f"k{draw.randrange(KEYS)}", None if is_deleted else f"{topic}.{number}", at))
-    return found
+        records.append((topic, f"k{draw.randrange(KEYS)}", None if is_deleted else f"{topic}.{number}", at))
+    return records

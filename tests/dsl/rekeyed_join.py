@@ -30,24 +30,24 @@ JOB = job(Nothing, build)
 
 def records(begin: int, seconds: int) -> list[Record]:
     """Return a price and two clicks a second from `begin` (ms) on; a click names its product and its time."""
-    found: list[Record] = []
+    records: list[Record] = []
     for second in range(seconds):
         at = begin + 1_000 * second
-        found.append((PRICES, f"p{second % 7}", str(at), at))
-        found += [
-            (CLICKS, f"u{(second + each) % 11}", f"p{(second + 3 * each) % 7} {at + each}", at + each)
-            for each in (1, 2)
+        records.append((PRICES, f"p{second % 7}", str(at), at))
+        records += [
+            (CLICKS, f"u{(second + item) % 11}", f"p{(second + 3 * item) % 7} {at + item}", at + item)
+            for item in (1, 2)
         ]
-    return found
+    return records
 
 
 def joined(given: Iterable[Record]) -> list[str]:
     """Return the results that records must have, sorted."""
     prices: dict[str, str] = {}
-    found = []
+    results = []
     for topic, key, value, _ in given:
         if topic == PRICES:
             prices[key] = value
         else:
-            found.append(f"{value} {prices.get(value.partition(' ')[0])}")
-    return sorted(found)
+            results.append(f"{value} {prices.get(value.partition(' ')[0])}")
+    return sorted(results)

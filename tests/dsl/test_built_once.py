@@ -28,16 +28,16 @@ def several(built: list[Settings], settings: Settings) -> Topology:
 
 def test_a_shared_topology_is_built_once_per_settings() -> None:
     built: list[Settings] = []
-    made = job(Settings, lambda settings: several(built, settings), is_shared=True)
+    result = job(Settings, lambda settings: several(built, settings), is_shared=True)
     assert len(built) == 1
-    driver = TestDriver(made, tasks=3)
+    driver = TestDriver(result, tasks=3)
     driver.pipe("k", "v")
     assert len(driver.outputs) == 4
     driver.restart()
     driver.pipe("k", "v")
     assert {output.value for output in driver.outputs[4:]} == {"2"}
     assert built == [Settings()]
-    TestDriver(made, tasks=2, settings=Settings("b"))
+    TestDriver(result, tasks=2, settings=Settings("b"))
     assert built == [Settings(), Settings("b")]
 
 

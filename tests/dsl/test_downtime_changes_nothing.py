@@ -22,10 +22,10 @@ Sent = dict[tuple[str, str], list[str]]
 def results(driver: TestDriver, unordered: Sequence[str] = ()) -> Sent:
     """Return what was sent by topic and key, in order, where one task makes the key."""
     assert driver.errors == []
-    found: Sent = defaultdict(list)
+    results: Sent = defaultdict(list)
     for sent in driver.outputs:
-        found[sent.topic, str(sent.key)].append(f"{sent.value!r} {sent.timestamp} {sent.headers}")
-    return {place: sorted(sent) if place[0] in unordered else sent for place, sent in found.items()}
+        results[sent.topic, str(sent.key)].append(f"{sent.value!r} {sent.timestamp} {sent.headers}")
+    return {place: sorted(sent) if place[0] in unordered else sent for place, sent in results.items()}
 
 
 def live(job: Job, tasks: int, given: Sequence[Record]) -> TestDriver:
@@ -75,8 +75,8 @@ def test_statements(tasks: int) -> None:
             waited._put(topic, key, value, at, None)
     waited.restart()
     assert waited.errors == []
-    found = [sent.value for sent in waited.outputs]
-    assert sorted(found) == [(at, at - 1) for at in range(2, 200, 2)]
+    values = [sent.value for sent in waited.outputs]
+    assert sorted(values) == [(at, at - 1) for at in range(2, 200, 2)]
 
 
 def test_ksml() -> None:

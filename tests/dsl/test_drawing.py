@@ -55,13 +55,13 @@ def test_what_goes_from_step_to_step_is_counted_along_its_arrow() -> None:
     passed = Counter[str]()
     for engine in run.driver.stages[0].engines:
         passed.update({f"0 {numbers}": count for numbers, count in engine.processor.passed().items()})
-    found = {
+    results = {
         (labels[arrow["tail"]], labels[arrow["head"]]): passed[arrow["name"]] if arrow["rate"] else "looked up"
         for arrow in graph["arrows"]
         if arrow["rate"] in ("passed", "")
     }
     join = "join table names (inner)"
-    assert found == {
+    assert results == {
         ("filter", "merge"): 2,
         ("filter not", "merge"): 1,
         ("merge", "map to text"): 3,

@@ -128,8 +128,8 @@ def test_stores_of_every_kind_are_read(tasks: int) -> None:
     for key, value, at in (("a", "x", 10), ("a", "y", 20), ("b", "z", 30)):
         driver.pipe(key, value, timestamp=at)
     for name, wanted in HELD.items():
-        found = driver.store(name)
-        assert (sorted(found, key=repr) if isinstance(found, list) else found) == wanted, name
+        result = driver.store(name)
+        assert (sorted(result, key=repr) if isinstance(result, list) else result) == wanted, name
     with pytest.raises(KeyError, match="driven has no store 'nothing': choose from held, listed"):
         driver.store("nothing")
 
@@ -154,7 +154,7 @@ def test_a_stores_keys_are_those_of_its_table() -> None:
     for key in (7, -7, 7):
         driver.pipe(key, "v", timestamp=1)
     assert {key: row.value for key, row in driver.store("n").items()} == {-7: 1, 7: 2}
-    assert sorted((each.key, each.start, each.value) for each in driver.store("w")) == [(-7, 0, 1), (7, 0, 2)]
+    assert sorted((record.key, record.start, record.value) for record in driver.store("w")) == [(-7, 0, 1), (7, 0, 2)]
 
 
 def test_a_processor_alone_is_driven_with_its_codecs() -> None:

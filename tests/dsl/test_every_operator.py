@@ -22,10 +22,10 @@ def outputs(tasks: int, restart_every: int = 0) -> Sent:
         if restart_every and number % restart_every == 0:
             driver.restart()
     assert driver.errors == []
-    found: Sent = defaultdict(list)
+    outputs: Sent = defaultdict(list)
     for sent in driver.outputs:
-        found[sent.topic, str(sent.key)].append((sent.value, sent.timestamp, sent.headers))
-    return found
+        outputs[sent.topic, str(sent.key)].append((sent.value, sent.timestamp, sent.headers))
+    return outputs
 
 
 def test_every_operator_sends_something_and_goes_on_from_its_stores() -> None:

@@ -35,7 +35,7 @@ def table_with_table(t: Topology, store: str) -> None:
 def generated(build: Build, store: str) -> tuple[list[str], list[str]]:
     """Return the names of the repartitions, and of the stores."""
     stages = Driven(lambda t: build(t, store)).job.topology
-    stores = [kept.name for stage in stages for _, kept in declared_stores(stage.processor(Nothing()))]
+    stores = [member.name for stage in stages for _, member in declared_stores(stage.processor(Nothing()))]
     return [name for stage in stages for name in stage.repartitions], stores
 
 

@@ -76,7 +76,7 @@ def test_a_rekeyed_stream_meets_the_other_where_its_key_belongs() -> None:
     for number, letter in enumerate("abcdefgh"):
         run.pipe("l", f"l{number}", f"{letter}1", number)
     sent = [run.pipe("r", f"r{number}", f"{letter}2", number) for number, letter in enumerate("abcdefgh")]
-    assert [each[0][1] for each in sent] == [f"{letter}1{letter}2" for letter in "abcdefgh"]
+    assert [item[0][1] for item in sent] == [f"{letter}1{letter}2" for letter in "abcdefgh"]
 
 
 def test_a_null_key_comes_alone_in_a_left_join_and_a_null_value_not_at_all() -> None:

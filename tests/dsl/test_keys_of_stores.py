@@ -69,8 +69,8 @@ class EveryStore(Processor[str, str]):
         assert stamped is not None
         assert version is not None
         assert (stamped.value, version.value, self.lists.get(key)) == (event, event, (event,))
-        assert [found.key for found in self.windows.fetch(key, 0, 9)] == [key]
-        assert [found.key for found in self.sessions.fetch(key)] == [key]
+        assert [entry.key for entry in self.windows.fetch(key, 0, 9)] == [key]
+        assert [entry.key for entry in self.sessions.fetch(key)] == [key]
         ctx.forward(repr(self.read(key)))
 
     def read(self, low: Any) -> dict[str, list[Any]]:
@@ -79,8 +79,8 @@ class EveryStore(Processor[str, str]):
             "plain": [key for key, _ in self.plain.range(low, None)],
             "reverse": [key for key, _ in self.stamped.reverse_all()],
             "versioned": [key for key, _, _ in self.versioned.history()],
-            "windows": [found.key for found in self.windows.fetch_key_range(None, low, 0, 9)],
-            "sessions": [found.key for found in self.sessions.all()],
+            "windows": [entry.key for entry in self.windows.fetch_key_range(None, low, 0, 9)],
+            "sessions": [entry.key for entry in self.sessions.all()],
             "lists": [key for key, _ in self.lists.all()],
             "lru": [key for key, _ in self.lru.all()],
             "ttl": [key for key, _ in self.ttl.all()],
@@ -137,8 +137,8 @@ class LooksUp(Processor[str, str]):
     stock = TimestampedKeyValueStore("stock", int)
 
     def process(self, event: str, ctx: Context[str]) -> None:
-        found = self.stock.get(ctx.key)
-        ctx.forward(f"{found} {list(self.stock.all())}")
+        result = self.stock.get(ctx.key)
+        ctx.forward(f"{result} {list(self.stock.all())}")
 
 
 def test_a_table_s_store_that_a_processor_shares_has_the_table_s_keys() -> None:

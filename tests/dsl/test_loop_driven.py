@@ -73,7 +73,7 @@ def chained() -> Topology:
 
 
 def values(sent: list[Any]) -> list[str]:
-    return [each.value for each in sent]
+    return [entry.value for entry in sent]
 
 
 @pytest.mark.parametrize(("tasks", "partitions"), [(1, 1), (1, 4), (3, 3), (3, 6)])
@@ -203,7 +203,7 @@ def test_where_a_record_failed_is_told_as_a_job_tells_it() -> None:
     driver = TestDriver(gathered(Broken), tasks=2)
     for at in range(3):
         driver.pipe("k", "v", "one", at)
-    places = [(each.headers["error.topic"], each.headers["error.partition"]) for each in driver.errors]
+    places = [(error.headers["error.topic"], error.headers["error.partition"]) for error in driver.errors]
     assert len(set(places)) == 1
     assert places[0][0] == "driven-moved-repartition"
     assert int(driver.errors[-1].headers["error.offset"]) > int(driver.errors[0].headers["error.offset"]) > 0

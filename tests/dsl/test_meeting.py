@@ -110,8 +110,8 @@ def test_a_foreign_key_of_rows_that_are_made_of_the_other_table(tasks: int) -> N
     def build(t: Topology) -> None:
         towns = t.table("towns", str, store="towns")
         sizes = towns.group_by(lambda _, country: country, str).count(store="sizes")
-        made = sizes.left_join_by_foreign_key(towns, lambda country, _: f"capital of {country}", pair, str, store="j")
-        made.to_stream().to("out")
+        result = sizes.left_join_by_foreign_key(towns, lambda country, _: f"capital of {country}", pair, str, store="j")
+        result.to_stream().to("out")
 
     run = Driven(build, tasks=tasks)
     run.feed("towns", ("rome", "it", 1), ("capital of it", "it", 2))

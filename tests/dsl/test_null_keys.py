@@ -31,7 +31,7 @@ def foreign(kind: str, tasks: int) -> list[tuple[str, str | None]]:
     for number, (key, value) in enumerate(ROWS):
         driver.pipe(key, value, "left", 2 + number)
         driver.restart()
-    return [(each.key, each.value) for each in driver.outputs]
+    return [(output.key, output.value) for output in driver.outputs]
 
 
 @pytest.mark.parametrize("tasks", [1, 3])

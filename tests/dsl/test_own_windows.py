@@ -88,10 +88,10 @@ def test_queries_show_each_window_s_own_end() -> None:
     )
     run.feed("in", ("k", "a", SHORT.start), ("k", "b", SHORT.end))
     (store,) = run.driver.stages[0].stores("days")
-    found = [
-        Window(cast(int, each.start), cast(int, each.end)) for each in reads_of(store).lookup(store, "k", Bounds())
+    results = [
+        Window(cast(int, entry.start), cast(int, entry.end)) for entry in reads_of(store).lookup(store, "k", Bounds())
     ]
-    assert found == [SHORT, Days().windows_for(SHORT.end)[0]]
+    assert results == [SHORT, Days().windows_for(SHORT.end)[0]]
 
 
 def test_joins_and_groups_of_own_windows() -> None:

@@ -25,7 +25,7 @@ def test_records_go_to_the_task_that_the_partitioner_says() -> None:
     assert sent[-1] == ("k0", 2, 9)
     rows = [dict(store.all()) for p in run.driver.stages[1].processors for store in [p.store0]]  # type: ignore[attr-defined]
     assert [sorted(row) for row in rows] == [["k0", "k1"]] * 3, "k0 and k1 have records in every task"
-    assert sum(found.value for row in rows for found in row.values()) == 7
+    assert sum(entry.value for row in rows for entry in row.values()) == 7
 
 
 def test_a_number_that_is_none_sends_the_record_to_errors() -> None:

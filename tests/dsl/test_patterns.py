@@ -70,9 +70,9 @@ def _fields(service: Service) -> dict[str, Any]:
 
 def test_entry_and_job_of_a_process_read_what_matched(service: Service) -> None:
     names = ["orders-eu", "orders-us", "orders-out", "prices", "all-orders-n-changelog", "other"]
-    found = matches(service, "all-orders", names)
-    assert found == {PATTERN: ("orders-eu", "orders-us")}
-    match_topics(MODULE, found)
+    result = matches(service, "all-orders", names)
+    assert result == {PATTERN: ("orders-eu", "orders-us")}
+    match_topics(MODULE, result)
     assert [topic.name for topic in find_service("all-orders").inputs] == ["prices", "orders-eu", "orders-us"]
     job = load_job(MODULE)
     assert list(job.inputs) == ["prices", "orders-eu", "orders-us"]
@@ -117,8 +117,8 @@ def test_a_pattern_that_cant_be_read_is_refused(what: str) -> None:
 
 def test_a_topic_that_matches_later_is_told_of_once(service: Service) -> None:
     kafka: Any = None
-    found = {PATTERN: ("orders-eu",)}
-    spec = JobSpec("all-orders", "all-orders", 1, 1, kafka, {}, {}, "1", matched=found)
+    results = {PATTERN: ("orders-eu",)}
+    spec = JobSpec("all-orders", "all-orders", 1, 1, kafka, {}, {}, "1", matched=results)
     recall_matches(spec)
     watch = MatchWatch(spec)
     assert watch.look(["orders-eu", "prices"]) == []

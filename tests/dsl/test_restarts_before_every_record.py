@@ -35,9 +35,9 @@ class StartsOver(TestDriver):
 
 def results(driver: TestDriver, given: list[tuple[str, Any, Any, int]]) -> list[Any]:
     """Return what each record caused."""
-    found = [driver.pipe(key, value, topic, at) for topic, key, value, at in given]
+    results = [driver.pipe(key, value, topic, at) for topic, key, value, at in given]
     assert driver.errors == []
-    return found
+    return results
 
 
 @pytest.mark.parametrize("case", [case for _, case in PUBLIC], ids=[name for name, _ in PUBLIC])

@@ -54,7 +54,7 @@ def test_maps() -> None:
         words.map_values(lambda _, v: len(v), int).to("lengths")
         words.flat_map_values(lambda _, v: v.split(), str).to("words")
         words.map(lambda k, v: (len(v), k), str, key=int).to("by-length")
-        words.flat_map(lambda k, v: [(each, k) for each in v.split()], str, key=str).to("by-word")
+        words.flat_map(lambda k, v: [(item, k) for item in v.split()], str, key=str).to("by-word")
 
     run = Driven(build)
     run.feed("in", ("k", "ab c", 1), ("k", None, 2))

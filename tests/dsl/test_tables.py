@@ -228,9 +228,9 @@ def test_a_filtered_and_mapped_table_is_versioned_if_it_is_kept_so() -> None:
     def build(t: Topology) -> None:
         prices = t.table("prices", int, store="prices", history_retention_ms=100)
         dear = prices.filter(lambda _, price: price > 5).map_values(lambda _, price: price * 10, int)
-        kept = dear.materialized("dear", history_retention_ms=100)
-        t.stream("asked", str).left_join(kept, "{}:{}".format, str).to("as-of")
-        kept.to_stream().to("latest")
+        retained = dear.materialized("dear", history_retention_ms=100)
+        t.stream("asked", str).left_join(retained, "{}:{}".format, str).to("as-of")
+        retained.to_stream().to("latest")
         dear.group_by(lambda _, price: "all", str).count(store="count").to_stream().to("counts")
 
     run = Driven(build)

@@ -100,7 +100,7 @@ def test_keys_and_contract_of_a_topic_are_its_writer_s_when_it_is_read_as_bytes(
     t = Topology()
     write(t, Sent, int)
     t.stream("mid", BYTES, key=BYTES).to("copy")
-    made = job(NoSettings, lambda _: t)
-    assert made.contract("mid", made.outputs["mid"]) == made.contract("mid", made.inputs["mid"]) == "Sent"
-    kinds: tuple[Format[Any], ...] = (made.format_of("mid").key, made.read_format_of("mid").key)
+    result = job(NoSettings, lambda _: t)
+    assert result.contract("mid", result.outputs["mid"]) == result.contract("mid", result.inputs["mid"]) == "Sent"
+    kinds: tuple[Format[Any], ...] = (result.format_of("mid").key, result.read_format_of("mid").key)
     assert kinds == (LONG, BYTES)

@@ -52,9 +52,9 @@ def rows(t: Topology, kind: Format[Any], topic: str = "in") -> Table[str, Any]:
 def kinds(one: Any, other: Any) -> Any:
     """Show the values' types to what follows, and change them."""
     result = [repr(one), repr(other)]
-    for each in (one, other):
-        if isinstance(each, list):
-            each.append("changed by the joiner")
+    for item in (one, other):
+        if isinstance(item, list):
+            item.append("changed by the joiner")
     return result
 
 
@@ -136,8 +136,8 @@ def outcome(describe: Describe, kind: Format[Any], *, restarts: bool) -> tuple[l
             driver.pipe(key, value, topic, at)
         if restarts:
             driver.restart()
-    outputs = [(str(each.key), repr(each.value), each.timestamp) for each in driver.outputs]
-    return outputs, [each.headers["error.message"] for each in driver.errors]
+    outputs = [(str(output.key), repr(output.value), output.timestamp) for output in driver.outputs]
+    return outputs, [error.headers["error.message"] for error in driver.errors]
 
 
 @pytest.mark.parametrize("kind", [JSON, PICKLED], ids=str)

@@ -64,7 +64,7 @@ def test_finals_of_sliding_windows_and_of_their_cogroup() -> None:
     right = [("k", 5, 10, "1", 10), ("k", 6, 11, "14", 11), ("j", 7, 12, "3", 12), ("k", 7, 12, "124", 12),
              ("k", 11, 16, "24", 12), ("k", 12, 17, "2", 12)]  # fmt: skip
     assert results(windows, is_suppressed=False, is_cogroup=False) == right
-    both = [(*each[:3], f"{each[3]}x" if each[0] == "k" and each[2] >= 12 else each[3], each[4]) for each in right]
+    both = [(*item[:3], f"{item[3]}x" if item[0] == "k" and item[2] >= 12 else item[3], item[4]) for item in right]
     assert results(windows, is_suppressed=False, is_cogroup=True) == both
 
 

@@ -38,12 +38,12 @@ def test_options() -> None:
 def test_processes_import_what_this_one_can(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv(VARIABLE, "mine.service")
-    found = environment(tmp_path / "topology")
-    paths = found["PYTHONPATH"].split(os.pathsep)
+    result = environment(tmp_path / "topology")
+    paths = result["PYTHONPATH"].split(os.pathsep)
     assert paths[0] == str(tmp_path)
     assert not [path for path in paths if path.startswith(f"{sys.prefix}/lib")]
-    assert found[VARIABLE] == f"mine.service,{shipped.MODULE}"
-    assert found[shipped.VARIABLE] == str(tmp_path / "topology")
+    assert result[VARIABLE] == f"mine.service,{shipped.MODULE}"
+    assert result[shipped.VARIABLE] == str(tmp_path / "topology")
     assert shipped.VARIABLE not in environment(None)
 
 

@@ -117,8 +117,8 @@ def test_the_copy_is_its_user_s_alone(tmp_path: Path) -> None:
 def test_a_topology_that_only_keeps_a_table_is_copied(tmp_path: Path) -> None:
     topology = Topology()
     topology.table("names", str, store="names")
-    made = shipped.ship(topology, tmp_path / "shipped", "kept-names", None)
-    assert (made.service.outputs, dict(made.service.stores)) == ((), {"names": ""})
+    result = shipped.ship(topology, tmp_path / "shipped", "kept-names", None)
+    assert (result.service.outputs, dict(result.service.stores)) == ((), {"names": ""})
 
 
 def test_what_can_t_be_copied_is_told(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ def answer(request: Request) -> Answer:
     if store == "unknown":
         return told(404, {"error": "there is no store 'unknown': choose from counts"})
     if key:
-        found = [{"key": "/".join(key), "value": ROWS["/".join(key)]}] if "/".join(key) in ROWS else []
-        return told(200 if found else 404, {"entries": found, "batches": {}, "more": False})
+        result = [{"key": "/".join(key), "value": ROWS["/".join(key)]}] if "/".join(key) in ROWS else []
+        return told(200 if result else 404, {"entries": result, "batches": {}, "more": False})
     after = request.parameters.get("after", [""])[0]
-    rest = [{"key": each, "value": ROWS[each]} for each in ROWS if each > after]
+    rest = [{"key": item, "value": ROWS[item]} for item in ROWS if item > after]
     page = {"entries": rest[:2], "batches": {}, "more": len(rest) > 2}
     return told(200, {**page, "next": rest[1]["key"]} if len(rest) > 2 and store == "counts" else page)
 

@@ -74,11 +74,11 @@ def test_the_other_roles_have_rights_of_their_own() -> None:
 @pytest.mark.parametrize("role", Role)
 def test_nothing_is_listed_twice_or_for_others(name: str, role: Role) -> None:
     service = find_service(name)
-    found = rights(service, "app", role)
-    assert len(set(found)) == len(found)
+    result = rights(service, "app", role)
+    assert len(set(result)) == len(result)
     topics = {topic.name for topic in service.topics("app")} | {rescale_topic("app")}
-    assert {right.name for right in found if right.resource is Resource.TOPIC} <= topics
-    assert all(right.name.startswith("app") for right in found if right.resource is not Resource.TOPIC)
+    assert {right.name for right in result if right.resource is Resource.TOPIC} <= topics
+    assert all(right.name.startswith("app") for right in result if right.resource is not Resource.TOPIC)
 
 
 def test_a_job_may_use_the_groups_and_transactional_ids_it_uses() -> None:
@@ -92,11 +92,11 @@ def test_a_job_may_use_the_groups_and_transactional_ids_it_uses() -> None:
 
 
 def test_rights_become_commands_of_kafka() -> None:
-    found = (
+    result = (
         Right(Operation.READ, Resource.TOPIC, "events", "input"),
         Right(Operation.WRITE, Resource.TRANSACTIONAL_ID, "app-0-", "", prefixed=True),
     )
-    assert as_commands(found, "User:CN=job, O=us", "--bootstrap-server b:1") == [
+    assert as_commands(result, "User:CN=job, O=us", "--bootstrap-server b:1") == [
         "kafka-acls --bootstrap-server b:1 --add --allow-principal 'User:CN=job, O=us' --operation Read --topic events",
         "kafka-acls --bootstrap-server b:1 --add --allow-principal 'User:CN=job, O=us' --operation Write "
         "--transactional-id app-0- --resource-pattern-type prefixed",

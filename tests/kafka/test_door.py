@@ -60,9 +60,9 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     subprocess.run(
         [*command.split(), "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True
     )
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return made
+    result = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    result.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return result
 
 
 def kafka(apis: tuple[int, ...]) -> Serve:

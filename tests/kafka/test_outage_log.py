@@ -112,9 +112,9 @@ def test_an_error_that_is_on_its_way_passes_a_callback_that_is_called_in_peace(
 
     librdkafka_log.unmasked(said.append)("none is")
     monkeypatch.setattr(librdkafka_log, "_looks", fails(fenced))
-    with pytest.raises(KafkaException) as found:
+    with pytest.raises(KafkaException) as result:
         librdkafka_log.unmasked(said.append)("one is")
-    assert found.value is fenced
+    assert result.value is fenced
     assert said == ["none is", "one is"]
     monkeypatch.setattr(librdkafka_log, "_looks", fails(None))
     with pytest.raises(SystemError):

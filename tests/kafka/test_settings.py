@@ -70,14 +70,14 @@ def test_the_environment_sets_fields_and_options() -> None:
         "FOREBAY_KAFKA_LOG_LEVEL": "7",
         "FOREBAY_KAFKA_LINGER_MS": "5",
     }
-    found = settings_from_environment(environment, {"linger.ms": "9"})
-    registry = found.registry()
-    assert found.bootstrap_servers == "elsewhere:9093"
+    result = settings_from_environment(environment, {"linger.ms": "9"})
+    registry = result.registry()
+    assert result.bootstrap_servers == "elsewhere:9093"
     assert registry.url == "https://registry/apis/ccompat/v7"
-    assert (registry.compatibility, found.schema_registry_ids) == (Compatibility.FULL, SchemaIds.ANY)
+    assert (registry.compatibility, result.schema_registry_ids) == (Compatibility.FULL, SchemaIds.ANY)
     assert (registry.timeout_s, registry.username, registry.token) == (2.5, None, Secret("t0ken"))
     assert str(registry.ca_location) == "/etc/ca.pem"
-    assert found.kafka == {"ssl.ca.location": "ca.pem", "log_level": "7", "linger.ms": "9"}
+    assert result.kafka == {"ssl.ca.location": "ca.pem", "log_level": "7", "linger.ms": "9"}
     assert settings_from_environment(environment, bootstrap_servers="here:1").bootstrap_servers == "here:1"
 
 

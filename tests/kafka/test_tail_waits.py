@@ -75,5 +75,5 @@ def test_what_comes_in_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_there_now_ends_though_more_comes_and_nothing_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [(m.partition(), m.offset()) for m in tail(monkeypatch, Busy).read(Beginning(), follow=False)]
-    assert found == [(partition, offset) for offset in range(3) for partition in range(2)]
+    rows = [(m.partition(), m.offset()) for m in tail(monkeypatch, Busy).read(Beginning(), follow=False)]
+    assert rows == [(partition, offset) for offset in range(3) for partition in range(2)]

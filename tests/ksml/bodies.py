@@ -62,21 +62,21 @@ def expected(name: str, records: Iterable[Record]) -> list[Record]:
             "device-alerts": "follow_device",
         }[name]
     )
-    found: list[Record] = []
+    results: list[Record] = []
     for key, value in records:
-        made = call(key, value)
-        found += [(key, each) for each in (made if name == "device-alerts" else [made]) if each is not None]
-    return found
+        result = call(key, value)
+        results += [(key, item) for item in (result if name == "device-alerts" else [result]) if item is not None]
+    return results
 
 
 def _orders(bodies: Bodies, records: Iterable[Record]) -> list[Record]:
-    follow, move, add = (bodies.function(each) for each in ("follow_order", "move_stock", "add_to_customer"))
-    found: list[Record] = []
+    follow, move, add = (bodies.function(name) for name in ("follow_order", "move_stock", "add_to_customer"))
+    orders: list[Record] = []
     for key, value in records:
         try:
             order = follow(key, value)
         except ValueError:
             continue
         stocked = move(order["product_id"], order)
-        found.append((stocked["customer_id"], add(stocked["customer_id"], stocked)))
-    return found
+        orders.append((stocked["customer_id"], add(stocked["customer_id"], stocked)))
+    return orders

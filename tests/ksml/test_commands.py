@@ -81,16 +81,16 @@ def test_topology_shows_steps_and_topics(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_entry_and_the_job_agree() -> None:
-    found = mount("orders", [ORDERS])
-    assert disagreements(found.service, found.job) == []
-    assert [topic.name for topic in found.service.outputs] == ["ksml_order_results"]
-    assert found.service.stages == 3
+    result = mount("orders", [ORDERS])
+    assert disagreements(result.service, result.job) == []
+    assert [topic.name for topic in result.service.outputs] == ["ksml_order_results"]
+    assert result.service.stages == 3
 
 
 def test_a_folder_is_all_its_definitions_as_one_job() -> None:
-    found = mounted(environment("all", [DEFINITIONS]))
-    assert len(found.service.inputs) == 5
-    assert set(found.service.stores) >= {"orders", "inventory", "customers", "metric_windows"}
+    result = mounted(environment("all", [DEFINITIONS]))
+    assert len(result.service.inputs) == 5
+    assert set(result.service.stores) >= {"orders", "inventory", "customers", "metric_windows"}
 
 
 def test_the_runner_s_configuration_beside_definitions_is_left_out(tmp_path: Path) -> None:

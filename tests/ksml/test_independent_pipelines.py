@@ -151,9 +151,9 @@ def test_pipelines_of_a_topic_that_is_joined_with_itself_are_independent(
 ) -> None:
     run = driver(JOINED)
     assert len(run.pipe("k", "first", "src")) == 3
-    assert sorted((each.topic, each.value) for each in run.pipe("k", value, "src")) == sent
+    assert sorted((entry.topic, entry.value) for entry in run.pipe("k", value, "src")) == sent
     assert [error.value for error in run.driver.errors] == ([] if value == "fine" else [value.encode()])
-    after = sorted((each.topic, each.value) for each in run.pipe("k", "next", "src"))
+    after = sorted((entry.topic, entry.value) for entry in run.pipe("k", "next", "src"))
     assert after == [("a", "next"), ("b", "next!"), ("met", "next!next")]
 
 
@@ -173,10 +173,10 @@ def test_a_pipeline_that_fails_after_it_reached_a_join_takes_back_what_waits_the
         mapped.map_values(fail_for_bad, str).to("a")
 
     driver = Driven(build).driver
-    assert [(each.topic, each.value) for each in driver.pipe("k", "first", "src")] == [
+    assert [(entry.topic, entry.value) for entry in driver.pipe("k", "first", "src")] == [
         ("a", "first"),
         ("met", "first-first"),
     ]
     assert driver.pipe("k", "bad", "src") == []
     assert len(driver.errors) == 1
-    assert [each.value for each in driver.pipe("k", "next", "src")] == ["next", "next-next"]
+    assert [entry.value for entry in driver.pipe("k", "next", "src")] == ["next", "next-next"]

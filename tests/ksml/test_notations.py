@@ -145,8 +145,8 @@ def test_a_key_of_another_schema_goes_to_errors(schemas: Path) -> None:
 
 
 def test_a_decimal_is_text(schemas: Path) -> None:
-    found = both_ways("avro:Price", {"at": 1, "sum": "12.5"}, schemas)
-    assert (found["at"], found["sum"]) == (1, "12.50")
+    result = both_ways("avro:Price", {"at": 1, "sum": "12.5"}, schemas)
+    assert (result["at"], result["sum"]) == (1, "12.50")
     for wrong, reason in ((1.5, "give the decimal as text"), ("much", "is no decimal"), ("1.234", "does not fit into")):
         with pytest.raises(EncodeError, match=reason):
             both_ways("avro:Price", {"at": 1, "sum": wrong}, schemas)
@@ -188,10 +188,10 @@ def test_protobuf_is_a_struct(schemas: Path) -> None:
         "figures": {"mean": 1.5},
         "raw": b"\xff",
     }
-    found = both_ways("protobuf:Reading", value, schemas)
-    assert found.pop("@type") == "Reading"
-    assert found.pop("@schema") == ""
-    assert found == {**value, "at": 12}
+    result = both_ways("protobuf:Reading", value, schemas)
+    assert result.pop("@type") == "Reading"
+    assert result.pop("@schema") == ""
+    assert result == {**value, "at": 12}
     with pytest.raises(EncodeError, match="does not fit the schema Reading"):
         both_ways("confluent_protobuf:Reading", {"nme": "one"}, schemas)
 
@@ -227,6 +227,6 @@ pipelines:
     (folder / "all.yaml").write_text(text)
     (folder / "Where.avsc").write_text(json.dumps(PLACE))
     (schemas / "Place.avsc").unlink()
-    found = Path(mount("all", [folder / "all.yaml"], [schemas]).service.contracts)
-    assert {file.name for file in found.iterdir()} == {"Place.avsc", "Price.avsc"}
-    assert found.stat().st_mode & 0o077 == 0
+    path = Path(mount("all", [folder / "all.yaml"], [schemas]).service.contracts)
+    assert {file.name for file in path.iterdir()} == {"Place.avsc", "Price.avsc"}
+    assert path.stat().st_mode & 0o077 == 0

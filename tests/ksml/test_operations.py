@@ -138,8 +138,8 @@ def test_sessions_are_merged() -> None:
       - {type: mapKey, mapper: {expression: "[key['key'], key['start'], key['end']]", resultType: json}}
     to: results
 """
-    found = joined(f"  main:{via}", ("numbers", "a", 1, 0), ("numbers", "a", 2, 8_000), ("numbers", "a", 4, 4_000))
-    assert found[-1] == (["a", 0, 8_000], 7)
+    result = joined(f"  main:{via}", ("numbers", "a", 1, 0), ("numbers", "a", 2, 8_000), ("numbers", "a", 4, 4_000))
+    assert result[-1] == (["a", 0, 8_000], 7)
 
 
 def test_suppress_gives_a_window_once() -> None:
@@ -154,8 +154,8 @@ def test_suppress_gives_a_window_once() -> None:
       - {type: mapKey, mapper: {expression: "key['start']", resultType: json}}
     to: results
 """
-    found = joined(f"  main:{via}", ("numbers", "a", 1, 1), ("numbers", "a", 1, 2), ("numbers", "a", 1, 31))
-    assert found == [(0, 2), (30, 1)]
+    result = joined(f"  main:{via}", ("numbers", "a", 1, 1), ("numbers", "a", 1, 2), ("numbers", "a", 1, 31))
+    assert result == [(0, 2), (30, 1)]
 
 
 JOINER = "valueJoiner: {expression: '[key, value1, value2]', resultType: json}"
@@ -165,49 +165,49 @@ def test_streams_are_joined() -> None:
     others = "stream: others, timeDifference: 10s"
     ways = {"join": [["a", 1, 2]], "leftJoin": [["a", 1, 2], ["b", 3, None]]}
     for way, values in ways.items():
-        found = joined(
+        result = joined(
             f"  main: {{from: numbers, via: [{{type: {way}, {others}, {JOINER}}}], to: results}}",
             ("numbers", "a", 1, 0),
             ("others", "a", 2, 5_000),
             ("numbers", "b", 3, 6_000),
         )
-        assert [value for _, value in found] == values
+        assert [value for _, value in result] == values
 
 
 def test_a_stream_is_joined_with_a_table_and_with_a_global_table() -> None:
-    found = joined(
+    result = joined(
         f"  main: {{from: numbers, via: [{{type: leftJoin, table: names, {JOINER}}}], to: results}}",
         ("names", "a", "anna"),
         ("numbers", "a", 1),
         ("numbers", "b", 2),
     )
-    assert [value for _, value in found] == [["a", 1, "anna"], ["b", 2, None]]
+    assert [value for _, value in result] == [["a", 1, "anna"], ["b", 2, None]]
     mapper = "mapper: {expression: \"value['item']\", resultType: string}"
-    found = joined(
+    result = joined(
         f"  main: {{from: numbers, via: [{{type: join, globalTable: prices, {mapper}, {JOINER}}}], to: results}}",
         ("prices", "tea", 3),
         ("numbers", "a", {"item": "tea"}),
         ("numbers", "b", {"item": "pie"}),
     )
-    assert found == [("a", ["a", {"item": "tea"}, 3])]
+    assert result == [("a", ["a", {"item": "tea"}, 3])]
 
 
 def test_tables_are_joined_by_key_and_by_foreign_key() -> None:
-    found = joined(
+    result = joined(
         f"  main: {{from: names, via: [{{type: outerJoin, table: places, {JOINER}}}], to: results}}",
         ("names", "a", "anna"),
         ("places", "a", "rome"),
         ("names", "a", None),
     )
-    assert [value for _, value in found] == [["a", "anna", None], ["a", "anna", "rome"], ["a", None, "rome"]]
+    assert [value for _, value in result] == [["a", "anna", None], ["a", "anna", "rome"], ["a", None, "rome"]]
     foreign = "foreignKeyExtractor: {expression: value, resultType: string}"
-    found = joined(
+    result = joined(
         f"  main: {{from: names, via: [{{type: join, table: places, {foreign}, {JOINER}}}], to: results}}",
         ("names", "a", "north"),
         ("places", "north", "oslo"),
         ("places", "north", "bergen"),
     )
-    assert [value for _, value in found] == [["a", "north", "oslo"], ["a", "north", "bergen"]]
+    assert [value for _, value in result] == [["a", "north", "oslo"], ["a", "north", "bergen"]]
 
 
 def test_a_table_is_filtered_mapped_and_grouped() -> None:
@@ -224,8 +224,8 @@ def test_a_table_is_filtered_mapped_and_grouped() -> None:
       - {type: toStream}
     to: results
 """
-    found = joined(f"  main:{via}", ("names", "a", "anna"), ("names", "b", "bo"), ("names", "a", "x"))
-    assert found == [("all", 4), ("all", 6), ("all", 2)]
+    result = joined(f"  main:{via}", ("names", "a", "anna"), ("names", "b", "bo"), ("names", "a", "x"))
+    assert result == [("all", 4), ("all", 6), ("all", 2)]
 
 
 def test_branches_and_chosen_topics() -> None:
@@ -241,8 +241,8 @@ def test_branches_and_chosen_topics() -> None:
     via: [{type: merge, stream: others}]
     to: results
 """
-    found = joined(text, ("numbers", "a", 11), ("numbers", "b", 2))
-    assert found == [("a", 11), ("b", 2), ("b", 2)]
+    result = joined(text, ("numbers", "a", 11), ("numbers", "b", 2))
+    assert result == [("a", 11), ("b", 2), ("b", 2)]
     run = driver(
         f"""{NUMBERS}
 pipelines:

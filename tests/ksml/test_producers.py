@@ -19,7 +19,7 @@ from tests.ksml.running import made
 def producer(
     more: str, code: str = "return 'k', n", result: str = "(string, json)", partitioner: str = "None"
 ) -> Producer:
-    found = made(
+    outcome = made(
         f"""
 producers:
   one:
@@ -38,7 +38,7 @@ producers:
     {more}
 """
     )
-    (one,) = producers_of(found.files[0], found.formats)
+    (one,) = producers_of(outcome.files[0], outcome.formats)
     return one
 
 

@@ -60,9 +60,9 @@ def test_a_refusal_names_place_and_remedy(text: str, message: str) -> None:
     ],
 )
 def test_an_operation_that_does_not_fit_names_its_line(via: str, message: str) -> None:
-    found = refused(f"{NUMBERS}pipelines:\n  main:\n    from: numbers\n    via:\n      {via}\n    to: results\n")
-    assert message in found
-    assert found.startswith(("test.yaml:9:", "test.yaml:10:", "test.yaml:7:"))
+    result = refused(f"{NUMBERS}pipelines:\n  main:\n    from: numbers\n    via:\n      {via}\n    to: results\n")
+    assert message in result
+    assert result.startswith(("test.yaml:9:", "test.yaml:10:", "test.yaml:7:"))
 
 
 def test_a_function_of_another_kind_is_refused() -> None:

@@ -38,17 +38,17 @@ def definition(tmp_path: Path) -> Path:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
     """Set a registry that knows the topic's schema; give what it was asked."""
-    found: Asked = []
+    results: Asked = []
 
     def send(_: RegistryHttp, method: str, path: str, body: Any = None) -> Answer:
-        found.append((method, path))
+        results.append((method, path))
         if path == "/subjects/visits-value/versions/latest":
             return Answer(200, {"schema": PLACE, "id": 11})
         return Answer(404, {}) if path.endswith("latest") else Answer(200, {"id": 12})
 
     monkeypatch.setattr(RegistryHttp, "send", send)
-    monkeypatch.setenv(URL, f"http://registry.test/{id(found)}")
-    yield found
+    monkeypatch.setenv(URL, f"http://registry.test/{id(results)}")
+    yield results
     shared_registry.cache_clear()
 
 

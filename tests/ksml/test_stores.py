@@ -37,8 +37,8 @@ if value == 3:
   return [kept.delete(key), kept.get(key), stores["kept"].name()]
 return [before, kept.get(key), [each["key"] for each in kept.all()], kept.approximateNumEntries()]
 """
-    found = values("{type: keyValue, keyType: string, valueType: json}", code, ("a", 1), ("a", 2), ("a", 3))
-    assert found == [[None, [], ["a"], 1], [[], [2], ["a"], 1], [[2], None, "kept"]]
+    result = values("{type: keyValue, keyType: string, valueType: json}", code, ("a", 1), ("a", 2), ("a", 3))
+    assert result == [[None, [], ["a"], 1], [[], [2], ["a"], 1], [[2], None, "kept"]]
 
 
 def test_a_range_is_an_iterator_of_java_and_of_python() -> None:
@@ -49,8 +49,8 @@ while entries.hasNext():
   found.append(entries.next()["value"])
 return found
 """
-    found = values("{type: keyValue, keyType: long, valueType: long}", code, ("a", 10), ("a", 3), ("a", 2))
-    assert found == [[], [6], [4, 6]]
+    result = values("{type: keyValue, keyType: long, valueType: long}", code, ("a", 10), ("a", 3), ("a", 2))
+    assert result == [[], [6], [4, 6]]
 
 
 def test_a_timestamped_store() -> None:
@@ -59,8 +59,8 @@ before = kept.get(key)
 kept.put(key, value, 7)
 return [before, kept.get(key)]
 """
-    found = values("{type: keyValue, keyType: string, valueType: long, timestamped: true}", code, ("a", 1))
-    assert found == [[None, {"value": 1, "timestamp": 7}]]
+    result = values("{type: keyValue, keyType: string, valueType: long, timestamped: true}", code, ("a", 1))
+    assert result == [[None, {"value": 1, "timestamp": 7}]]
 
 
 def test_a_versioned_store() -> None:
@@ -69,8 +69,8 @@ kept.put(key, value, value * 100)
 return [kept.get(key), kept.get(key, 150)]
 """
     store = "{type: keyValue, keyType: string, valueType: long, versioned: true, historyRetention: 1h}"
-    found = values(store, code, ("a", 1), ("a", 2))
-    assert found[1] == [{"value": 2, "timestamp": 200}, {"value": 1, "timestamp": 100, "validTo": 200}]
+    result = values(store, code, ("a", 1), ("a", 2))
+    assert result[1] == [{"value": 2, "timestamp": 200}, {"value": 1, "timestamp": 100, "validTo": 200}]
 
 
 def test_a_window_store() -> None:
@@ -79,10 +79,10 @@ kept.put(key, value, value * 100)
 found = [[e["key"], e["value"]] for e in kept.fetch(key, 0, 1000)]
 return [kept.fetch(key, 100), found, len(list(kept.fetchAll(0, 9)))]
 """
-    found = values(
+    result = values(
         "{type: window, keyType: string, valueType: long, windowSize: 1m, retention: 1h}", code, ("a", 1), ("a", 2)
     )
-    assert found[1] == [1, [[100, 1], [200, 2]], 0]
+    assert result[1] == [1, [[100, 1], [200, 2]], 0]
 
 
 def test_a_timestamped_window_store() -> None:
@@ -102,10 +102,10 @@ found = [[e["key"]["start"], e["value"]] for e in kept.fetch(key)]
 kept.remove(session) if value == 2 else None
 return [found, kept.fetchSession(key, 1, 6)]
 """
-    found = values(
+    result = values(
         "{type: session, keyType: string, valueType: long, retention: 1h}", code, ("a", 1), ("a", 2), ("a", 3)
     )
-    assert found == [[[[1, 1]], 1], [[[1, 1], [2, 2]], 1], [[[1, 1], [3, 3]], 1]]
+    assert result == [[[[1, 1]], 1], [[[1, 1], [2, 2]], 1], [[[1, 1], [3, 3]], 1]]
 
 
 def test_a_wrong_type_is_told_with_the_store() -> None:
@@ -130,5 +130,5 @@ pipelines:
     to: results
 """
     )
-    kept = run.store("counts").kept  # type: ignore[union-attr]
-    assert (kept, kept.caching, kept.logging, kept.persistent) == ("counts", True, False, False)
+    retained = run.store("counts").kept  # type: ignore[union-attr]
+    assert (retained, retained.caching, retained.logging, retained.persistent) == ("counts", True, False, False)

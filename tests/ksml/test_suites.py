@@ -72,14 +72,14 @@ def suite(folder: Path, text: str = SUITE) -> Path:
 
 
 def test_results_say_pass_fail_and_error(tmp_path: Path) -> None:
-    found = list(run_suite(suite(tmp_path)))
-    assert [(each.test, each.outcome) for each in found] == [
+    results = list(run_suite(suite(tmp_path)))
+    assert [(item.test, item.outcome) for item in results] == [
         ("numbers are added", "PASS"),
         ("fails", "FAIL"),
         ("breaks", "ERROR"),
     ]
-    assert found[1].reason == "AssertionError: got 2"
-    assert "AttributeError: 'list' object has no attribute 'gone' (sums-test.yaml:33)" in found[2].reason
+    assert results[1].reason == "AssertionError: got 2"
+    assert "AttributeError: 'list' object has no attribute 'gone' (sums-test.yaml:33)" in results[2].reason
 
 
 @pytest.mark.parametrize(

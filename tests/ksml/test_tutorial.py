@@ -14,17 +14,17 @@ from tests.ksml.bodies import DEFINITIONS, NAMES, expected
 
 
 def by_key(records: list[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    found: dict[Any, list[Any]] = defaultdict(list)
+    results: dict[Any, list[Any]] = defaultdict(list)
     for key, value in records:
-        found[key].append(value)
-    return found
+        results[key].append(value)
+    return results
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_definition_gives_what_its_functions_give_over_a_dict(name: str) -> None:
-    made = read_all([DEFINITIONS / f"{name}.yaml"])
-    (producer,) = producers_of(made.files[0], made.formats)
-    run = KsmlDriver(made, tasks=4)
+    result = read_all([DEFINITIONS / f"{name}.yaml"])
+    (producer,) = producers_of(result.files[0], result.formats)
+    run = KsmlDriver(result, tasks=4)
     records: list[tuple[Any, Any]] = []
     while not producer.is_done:
         for record in producer.batch():
@@ -38,8 +38,8 @@ def test_a_definition_gives_what_its_functions_give_over_a_dict(name: str) -> No
 
 
 def test_a_record_that_a_function_refuses_changes_no_store() -> None:
-    made = read_all([DEFINITIONS / "order-stores.yaml"])
-    run = KsmlDriver(made)
+    result = read_all([DEFINITIONS / "order-stores.yaml"])
+    run = KsmlDriver(result)
     order = {"status": "shipped", "product_id": "p", "customer_id": "c", "quantity": 2, "price": 5.0}
     run.pipe("o", order, "ksml_order_events", 1)
     (error,) = run.driver.errors

@@ -120,8 +120,8 @@ def stream(bench: Bench) -> Process:
         bench.clock.closing_time = now
         if side == "R":
             return rows.update(key, value)
-        found = [each for record in once.process(key, value, ts) for each in enrich.process(key, *record[1:])]
-        return [total.process(key, result, at) for _, result, at in found]
+        process = [item for record in once.process(key, value, ts) for item in enrich.process(key, *record[1:])]
+        return [total.process(key, result, at) for _, result, at in process]
 
     return process
 

@@ -59,7 +59,7 @@ def test_operators_work_on_the_processors_stores() -> None:
     run.pipe("nl", Cell("table:Holland"))
     run.restart()
     sent = [run.pipe("nl", Cell(text)) for text in ("a", "a", "dull", "b")]
-    assert [[(o.key, o.value) for o in each] for each in sent] == [
+    assert [[(o.key, o.value) for o in item] for item in sent] == [
         [("d", Cell("aHolland"))],
         [],
         [],

@@ -205,13 +205,13 @@ def test_it_gives_what_a_list_of_sessions_gives(gap: int, grace: int, records: l
             assert outcome.refused == (end < edge)
             if end >= edge:
                 merged = (start, end, 1 + sum(n for _, _, n in joined))
-                model[key] = [each for each in model[key] if each not in joined] + [merged]
+                model[key] = [item for item in model[key] if item not in joined] + [merged]
                 *tombstones, update = outcome.updates
                 assert update == WindowResult(key, Window(start, end), Cell("x" * merged[2]), end)
                 gone = sorted(joined, key=lambda s: (s[1], s[0])) if (start, end) != (ts, ts) else []
                 assert tombstones == [WindowResult(key, Window(s, e), None, e) for s, e, _ in gone]
             bench.commit()
             live = [(s.key, s.start, s.end, len(s.value.json)) for s in sums.store.all()]
-            assert sorted(live) == sorted((k, *each) for k in model for each in model[k])
+            assert sorted(live) == sorted((k, *item) for k in model for item in model[k])
     given_finals = [(r.key, r.window.start, r.window.end, len(r.value.json) if r.value else 0) for r in finals]
     assert sorted(given_finals) == sorted(final)

@@ -142,8 +142,8 @@ def test_with_a_long_grace_it_gives_every_pair_once_and_the_others_alone(
             came.append((side, key, ts, chr(65 + number)))
             bench.commit()
         got += join.release(10**6)
-    left = [each for each in came if each[0] == "L"]
-    right = [each for each in came if each[0] == "R"]
+    left = [item for item in came if item[0] == "L"]
+    right = [item for item in came if item[0] == "R"]
     pairs = [(a, b) for a in left for b in right if a[1] == b[1] and a[2] - before <= b[2] <= a[2] + after]
     expected = [(a[1], a[3] + b[3], max(a[2], b[2])) for a, b in pairs]
     if kind is not Join.INNER:

@@ -130,8 +130,8 @@ def test_every_order_meets_the_price_of_its_time_as_known_when_it_is_released(
                 continue
             orders = max(orders, ts)
             pending.append((ts, key, number, chr(65 + number)))
-            out = sorted(each for each in pending if each[0] + grace <= orders)
-            pending = [each for each in pending if each not in out]
+            out = sorted(item for item in pending if item[0] + grace <= orders)
+            pending = [item for item in pending if item not in out]
             expected = []
             for at, item, _, text in out:
                 valid = max((t for t in prices[item] if t <= at), default=None)

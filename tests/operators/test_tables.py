@@ -111,8 +111,8 @@ def test_the_joined_table_is_the_join_of_both_tables(
             for k in "ab":
                 a, b = model["L"].get(k, (0, None))[1], model["R"].get(k, (0, None))[1]
                 there = {Join.INNER: a and b, Join.LEFT: a, Join.OUTER: a or b}[how]
-                found = view.get(k)
-                assert (found.value if found else None) == seen.get(k) == (pair(a, b) if there else None)
+                result = view.get(k)
+                assert (result.value if result else None) == seen.get(k) == (pair(a, b) if there else None)
             bench.commit()
 
 

@@ -24,7 +24,7 @@ def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int)
                 orders.setdefault(event.order_id, event)
             else:
                 payments.setdefault((event.order_id, event.payment_id), event)
-    found: Told = []
+    results: Told = []
     for order in orders.values():
         near = [
             payment
@@ -33,7 +33,7 @@ def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int)
         ]
         for payment in near:
             status = "PAID" if payment.amount >= order.amount else "PARTLY_PAID"
-            found.append((order.order_id, status, payment.payment_id))
+            results.append((order.order_id, status, payment.payment_id))
         if not near:
-            found.append((order.order_id, "UNPAID", None))
-    return sorted(found, key=str)
+            results.append((order.order_id, "UNPAID", None))
+    return sorted(results, key=str)

@@ -43,8 +43,10 @@ def test_any_records_that_come_within_the_grace(arrived: list[tuple[Any, int]], 
 @pytest.mark.parametrize("tasks", [1, 3])
 def test_generated_orders_and_payments_repeated_and_out_of_order(tasks: int) -> None:
     options = Options(count=600, keys=40, out_of_order=0.05, duplicates=0.05, event_rate=5)
-    made = [(each.key, each.value) for topic in ("placed_orders", "payments") for each in generate(topic, options)]
-    records = sorted(made, key=lambda each: each[1].timestamp)
+    rows = [
+        (record.key, record.value) for topic in ("placed_orders", "payments") for record in generate(topic, options)
+    ]
+    records = sorted(rows, key=lambda each: each[1].timestamp)
     shop = Shop(tasks)
     wanted = replay(records, 600_000)
     assert told_of(records, shop) == wanted

@@ -150,9 +150,9 @@ def test_the_registry_is_unpacked_once(remote: Path) -> None:
 
 
 def test_half_an_archive_is_downloaded_again(remote: Path, tmp_path: Path) -> None:
-    kept = tmp_path / "m2" / f"{REGISTRY}-all.tar.gz"
-    kept.parent.mkdir(parents=True)
-    kept.write_bytes((remote / f"{REGISTRY}-all.tar.gz").read_bytes()[:50])
+    retained = tmp_path / "m2" / f"{REGISTRY}-all.tar.gz"
+    retained.parent.mkdir(parents=True)
+    retained.write_bytes((remote / f"{REGISTRY}-all.tar.gz").read_bytes()[:50])
     assert registry_jar(SilentProgress()).read_bytes() == b"jar!"
 
 

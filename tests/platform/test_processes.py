@@ -27,9 +27,9 @@ def wait_for_output(log: Path) -> None:
 
 def test_a_process_is_recognised_by_its_token_not_by_its_pid(fake_java: MakeJava, spawned: Spawn) -> None:
     record = spawned(fake_java(WAITS))
-    found = process.find(record)
-    assert found is not None
-    assert found.pid == record.pid
+    result = process.find(record)
+    assert result is not None
+    assert result.pid == record.pid
     assert process.find(ProcessRecord(record.pid, "0" * 16)) is None
     assert process.find(None) is None
 

@@ -108,10 +108,10 @@ class _Task:
             self.bill(item, order, timestamp)
 
     def bill(self, item: str, order: Value, timestamp: int) -> None:
-        found = self.price_at(item, timestamp)
-        if found is None and self.join == "inner":
+        outcome = self.price_at(item, timestamp)
+        if outcome is None and self.join == "inner":
             return
-        valid_from, price = found or (None, None)
+        valid_from, price = outcome or (None, None)
         result = {name: order[name] for name in ("order_id", "customer", "item", "quantity")}
         result["unit_price"] = price
         result["total"] = None if price is None else order["quantity"] * price

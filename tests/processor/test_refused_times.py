@@ -108,8 +108,8 @@ class Stamping(Sum):
 @pytest.mark.parametrize(("at", "said"), [(0, "takes 0 for none"), (CLOCK + HOUR + 1, "log takes")])
 def test_a_row_whose_own_time_can_not_be_written_goes_to_errors(at: int, said: str) -> None:
     codecs = replace(CODECS, stores={"totals": CODECS.stores["totals"], "stamped": CODECS.stores["totals"]})
-    kept = replace(limits(), stores={"stamped": limits().stores["totals"]})
-    result = Batches(Stamping(), codecs, CLOCK, limits=kept).run(event(at, "odd"), event(CLOCK, "next"))
+    retained = replace(limits(), stores={"stamped": limits().stores["totals"]})
+    result = Batches(Stamping(), codecs, CLOCK, limits=retained).run(event(at, "odd"), event(CLOCK, "next"))
     assert said in reason(result)
     assert [key for key, value in result.changes if key.startswith(b"stamped")] == [b"stamped\0next"]
 

@@ -36,19 +36,19 @@ class Locked(JsonCodec):
 
 def engine(table: MemoryTable, codec: JsonCodec | None = None) -> TaskEngine:
     codecs = replace(CODECS, stores={"totals": codec or JsonCodec(Total)})
-    found = TaskEngine(Reading(), codecs, table, EngineSettings(service="sums"))
-    found.load(Position(100, 100))
-    return found
+    task_engine = TaskEngine(Reading(), codecs, table, EngineSettings(service="sums"))
+    task_engine.load(Position(100, 100))
+    return task_engine
 
 
 def table(row: bytes) -> MemoryTable:
     """Return the table of a task that has one row and its timer, due at 1,110."""
-    made = MemoryTable()
-    first = TaskEngine(Sum(), CODECS, made, EngineSettings(service="sums"))
+    memory_table = MemoryTable()
+    first = TaskEngine(Sum(), CODECS, memory_table, EngineSettings(service="sums"))
     first.run([[Record(0, b"a", b'["e1", 110, 1]')]], clock=1_000)
-    made.apply(first.finish(1).changes, b"1")
-    made.apply([(ROW, row)], b"2")
-    return made
+    memory_table.apply(first.finish(1).changes, b"1")
+    memory_table.apply([(ROW, row)], b"2")
+    return memory_table
 
 
 @pytest.mark.parametrize(

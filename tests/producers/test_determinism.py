@@ -24,14 +24,14 @@ def digest(options: Options) -> str:
 def test_generated_again_in_this_and_in_another_process() -> None:
     expected = digest(OPTIONS)
     assert digest(OPTIONS) == expected
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", DIGEST, *filter(None, sys.path)],
         env=os.environ | {"PYTHONHASHSEED": "17"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert found.stdout.strip() == expected
+    assert result.stdout.strip() == expected
 
 
 def test_a_longer_run_begins_as_a_shorter_one() -> None:

@@ -91,8 +91,8 @@ def test_readings_swing_around_what_is_usual_for_the_device(events: Events) -> N
 
 def test_a_few_devices_send_readings_as_text(events: Events) -> None:
     kinds = {name: {type(event.value) for event in readings(reports)} for name, reports in by_device(events).items()}
-    assert all(len(found) == 1 for found in kinds.values())
-    assert 1 <= sum(found == {str} for found in kinds.values()) <= 15
+    assert all(len(kind) == 1 for kind in kinds.values())
+    assert 1 <= sum(kind == {str} for kind in kinds.values()) <= 15
 
 
 def test_devices_report_at_regular_intervals_except_for_silences(events: Events) -> None:
@@ -119,9 +119,9 @@ def test_most_devices_report_at_any_time(events: Events) -> None:
 @pytest.mark.parametrize("keys", [1, 2, 4, 5, 6])
 def test_a_handful_of_devices_is_enough(keys: int) -> None:
     options = Options(count=4000, keys=keys, event_rate=1)
-    found = list(generate("device_events", options))
-    assert len({event.key for event in found}) == keys
-    assert any(event.value.event_type == "sensor_reading" and reading(event.value) > THRESHOLD for event in found)
+    results = list(generate("device_events", options))
+    assert len({event.key for event in results}) == keys
+    assert any(event.value.event_type == "sensor_reading" and reading(event.value) > THRESHOLD for event in results)
 
 
 def test_the_same_options_give_the_same_records_and_another_seed_others() -> None:

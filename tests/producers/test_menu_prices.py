@@ -19,10 +19,10 @@ def events() -> list[Event[MenuPrice]]:
 
 @pytest.fixture(scope="module")
 def prices(events: list[Event[MenuPrice]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = defaultdict(list)
+    prices: dict[str, list[float]] = defaultdict(list)
     for event in events:
-        found[event.key].append(event.value.price)
-    return found
+        prices[event.key].append(event.value.price)
+    return prices
 
 
 def test_records_are_keyed_by_item_at_their_time(events: list[Event[MenuPrice]]) -> None:

@@ -25,10 +25,10 @@ def events() -> list[Event[OrderEvent]]:
 
 @pytest.fixture(scope="module")
 def orders(events: list[Event[OrderEvent]]) -> dict[str, list[OrderEvent]]:
-    found: dict[str, list[OrderEvent]] = defaultdict(list)
+    orders: dict[str, list[OrderEvent]] = defaultdict(list)
     for event in events:
-        found[event.key].append(event.value)
-    return found
+        orders[event.key].append(event.value)
+    return orders
 
 
 def test_every_field_makes_sense(events: list[Event[OrderEvent]]) -> None:
@@ -67,7 +67,7 @@ def test_a_product_has_one_price_and_few_products_are_in_most_orders(orders: dic
     prices = defaultdict(set)
     for steps in orders.values():
         prices[steps[0].product_id].add(steps[0].price)
-    assert {len(found) for found in prices.values()} == {1}
+    assert {len(price) for price in prices.values()} == {1}
     counts = Counter(steps[0].product_id for steps in orders.values())
     assert len(counts) == 200
     assert counts.most_common(1)[0][1] > 20 * sorted(counts.values())[100]
@@ -88,8 +88,8 @@ def test_quantities_are_mostly_small(orders: dict[str, list[OrderEvent]]) -> Non
 
 @pytest.mark.parametrize("keys", [1, 2, 3])
 def test_a_handful_of_customers_is_enough(keys: int) -> None:
-    found = {event.value.customer_id for event in generate("order_events", Options(count=2000, keys=keys))}
-    assert len(found - {None}) == keys
+    results = {event.value.customer_id for event in generate("order_events", Options(count=2000, keys=keys))}
+    assert len(results - {None}) == keys
 
 
 def test_a_second_run_makes_other_orders() -> None:

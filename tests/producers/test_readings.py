@@ -29,8 +29,8 @@ def test_a_sensor_is_in_one_area_and_an_area_has_many(events: list[Event[Reading
     areas: dict[str, set[str]] = defaultdict(set)
     for event in events:
         areas[event.key].add(event.value.area)
-    assert all(len(found) == 1 for found in areas.values())
-    sensors = Counter(next(iter(found)) for found in areas.values())
+    assert all(len(area) == 1 for area in areas.values())
+    sensors = Counter(next(iter(area)) for area in areas.values())
     assert len(sensors) > 5
     assert sum(sensors.values()) == SENSORS
 
@@ -41,7 +41,7 @@ def test_areas_have_temperatures_of_their_own(events: list[Event[Reading]]) -> N
         readings[event.value.area].append(event.value.reading)
     assert 170 < mean(readings["muffler"]) < 190
     assert 15 < mean(readings["cabin"]) < 27
-    assert all(max(found) > min(found) for found in readings.values())
+    assert all(max(reading) > min(reading) for reading in readings.values())
 
 
 def test_some_sensors_report_more_often(events: list[Event[Reading]]) -> None:
@@ -54,7 +54,7 @@ def test_the_same_options_give_the_same_readings_and_others_other_ids() -> None:
     readings = list(generate("readings", options))
     assert readings == list(generate("readings", options))
     others = generate("readings", Options(count=300, keys=20, seed=2))
-    assert not {each.value.event_id for each in readings} & {each.value.event_id for each in others}
+    assert not {reading.value.event_id for reading in readings} & {other.value.event_id for other in others}
 
 
 def test_late_readings_come_when_asked_for() -> None:

@@ -66,10 +66,10 @@ def test_the_topic_holds_what_the_options_give(broker: str) -> None:
 
     frames = Frames(codec.encode, load_contract("user-sessions", "UserActivity").text, "session_id", register)
     expected = [(*frames.frame(event), event.timestamp) for event in generate(TOPIC, OPTIONS)]
-    found = [(m.key(), m.value(), m.timestamp()[1]) for m in consume(broker, 3000)]
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    rows = [(m.key(), m.value(), m.timestamp()[1]) for m in consume(broker, 3000)]
+    assert sorted(rows, key=repr) == sorted(expected, key=repr)
     for key in {key for key, _, _ in expected if key is not None}:
-        assert [f for f in found if f[0] == key] == [e for e in expected if e[0] == key]
+        assert [f for f in rows if f[0] == key] == [e for e in expected if e[0] == key]
 
 
 def test_events_begin_when_they_can_be_sent(broker: str) -> None:
@@ -89,19 +89,19 @@ def test_events_begin_when_they_can_be_sent(broker: str) -> None:
 
 
 def test_events_begin_when_a_large_population_is_made(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    schemas, made = LocalSchemas(), list[int]()
+    schemas, result = LocalSchemas(), list[int]()
     codec = AvroCodec(UserActivity, schemas.register(load_contract("user-sessions", "UserActivity")), schemas)
     source = source_of(TOPIC)
 
     def slow(options: Options) -> Generator[Any]:
         time.sleep(0.05)
-        made.append(time.time_ns() // 1_000_000)
+        result.append(time.time_ns() // 1_000_000)
         return source.generator(options)
 
     monkeypatch.setattr("forebay.producing.run.source_of", lambda _: replace(source, generator=slow))
     produce(TOPIC, Options(count=1, rate=1_000), {"bootstrap.servers": broker}, codec, lambda _subject, _text: 0)
     (first,) = consume(broker, 1)
-    assert first.timestamp()[1] >= made[-1]
+    assert first.timestamp()[1] >= result[-1]
 
 
 def test_a_key_goes_where_java_producers_send_it(broker: str) -> None:

@@ -24,7 +24,7 @@ def averages(events: list[Event[ServerMetric]]) -> dict[tuple[str, str, int], fl
     values: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for event in events:
         values[event.key, event.value.metric_name, event.timestamp // WINDOW_MS].append(event.value.value)
-    return {window: statistics.fmean(found) for window, found in values.items()}
+    return {window: statistics.fmean(item) for window, item in values.items()}
 
 
 def test_every_required_field_is_filled(events: list[Event[ServerMetric]]) -> None:
@@ -53,12 +53,12 @@ def test_a_server_stays_where_it_is(events: list[Event[ServerMetric]]) -> None:
 def test_some_windows_are_above_the_high_and_fewer_above_the_critical_threshold(
     events: list[Event[ServerMetric]],
 ) -> None:
-    found = averages(events)
+    result = averages(events)
     for metric in METRICS[:4]:
         high, critical = metric.alerting.threshold_high, metric.alerting.threshold_critical
         assert high is not None
         assert critical is not None
-        means = [mean for (_, name, _), mean in found.items() if name == metric.name]
+        means = [mean for (_, name, _), mean in result.items() if name == metric.name]
         above = sum(mean >= high for mean in means)
         assert 0.01 * len(means) < above < 0.3 * len(means)
         if metric.name != "disk_usage":

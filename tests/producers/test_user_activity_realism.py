@@ -87,5 +87,5 @@ def test_pages_devices_and_places_are_weighted(events: list[Event[UserActivity]]
 
 @pytest.mark.parametrize("keys", [1, 2, 3])
 def test_a_handful_of_users_is_enough(keys: int) -> None:
-    found = {event.key for event in generate("user_activity", Options(count=500, keys=keys))}
-    assert len(found) == keys
+    results = {event.key for event in generate("user_activity", Options(count=500, keys=keys))}
+    assert len(results) == keys

@@ -27,20 +27,20 @@ def users(events: list[Event[UserClick]]) -> Clicks:
 
 
 def by_user(events: list[Event[UserClick]]) -> Clicks:
-    found: Clicks = defaultdict(list)
+    results: Clicks = defaultdict(list)
     for event in events:
-        found[event.key].append(event.value)
-    return found
+        results[event.key].append(event.value)
+    return results
 
 
 def sessions(clicks: list[UserClick]) -> list[list[UserClick]]:
     """Split one user's clicks where they are more than the gap apart."""
-    found = [clicks[:1]]
+    sessions = [clicks[:1]]
     for before, click in pairwise(clicks):
         if click.timestamp - before.timestamp > GAP_MS:
-            found.append([])
-        found[-1].append(click)
-    return found
+            sessions.append([])
+        sessions[-1].append(click)
+    return sessions
 
 
 def test_every_required_field_is_filled(events: list[Event[UserClick]]) -> None:
@@ -101,9 +101,9 @@ def test_pages_have_categories_and_a_few_convert(events: list[Event[UserClick]])
     assert pages["/products/1"] > 5 * pages["/products/12"] > 0
     metadata = [event.value.page_metadata for event in events if event.value.page_metadata is not None]
     assert len(metadata) < len(events)
-    assert len({each.category for each in metadata}) >= 8
-    assert 0.005 < sum(each.is_conversion_page is True for each in metadata) / len(events) < 0.05
-    assert any(each.requires_auth for each in metadata)
+    assert len({item.category for item in metadata}) >= 8
+    assert 0.005 < sum(item.is_conversion_page is True for item in metadata) / len(events) < 0.05
+    assert any(item.requires_auth for item in metadata)
 
 
 def test_devices_and_referrers_are_weighted(events: list[Event[UserClick]]) -> None:
@@ -118,11 +118,11 @@ def test_devices_and_referrers_are_weighted(events: list[Event[UserClick]]) -> N
 def test_gaps_are_real_whatever_the_rate(keys: int, event_rate: float) -> None:
     """With as many users as clicks a second, too (the default), everyone rests now and then."""
     events = list(generate("user_clicks", Options(count=int(180 * event_rate), keys=keys, event_rate=event_rate)))
-    found = [sessions(clicks) for clicks in by_user(events).values()]
-    assert sum(len(each) > 1 for each in found) > len(found) / 4
+    results = [sessions(clicks) for clicks in by_user(events).values()]
+    assert sum(len(item) > 1 for item in results) > len(results) / 4
 
 
 @pytest.mark.parametrize("keys", [1, 2, 3])
 def test_a_handful_of_users_is_enough(keys: int) -> None:
-    found = {event.key for event in generate("user_clicks", Options(count=90_000, keys=keys, event_rate=1000))}
-    assert len(found) == keys
+    results = {event.key for event in generate("user_clicks", Options(count=90_000, keys=keys, event_rate=1000))}
+    assert len(results) == keys

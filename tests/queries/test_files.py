@@ -75,7 +75,7 @@ def test_a_long_way_behind_rows_are_not_held_in_memory_but_seen_whole(
     monkeypatch.setattr(replicas, "_AT_ONCE", 10)
     task = WrittenTask(0, opened(file))
     topic = next(topic for topic in task.replica.topics if topic.endswith("plain-changelog"))
-    task.replica.expect({each: 1_000 if each == topic else 0 for each in task.replica.topics})
+    task.replica.expect({item: 1_000 if item == topic else 0 for item in task.replica.topics})
     for number in range(95):
         task.store("plain").put(f"key {number}", Cell(str(number)))
     ends = task.commit()

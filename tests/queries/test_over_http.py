@@ -51,10 +51,10 @@ def get(url: str) -> tuple[int, Any]:
 
 
 def test_the_stores_are_listed(url: str) -> None:
-    status, found = get(f"{url}/stores")
+    status, body = get(f"{url}/stores")
     assert status == 200
-    assert found["stores"][0] == {"store": "plain", "kind": "key-value", "record": "Cell", "stage": 0}
-    assert len(found["stores"]) == 9
+    assert body["stores"][0] == {"store": "plain", "kind": "key-value", "record": "Cell", "stage": 0}
+    assert len(body["stores"]) == 9
 
 
 def test_a_key_is_read(url: str, task: WrittenTask) -> None:
@@ -64,16 +64,16 @@ def test_a_key_is_read(url: str, task: WrittenTask) -> None:
         200,
         {"entries": [{"key": "a/ü?", "value": {"json": "1"}}], "batches": {"0": 2}, "more": False},
     )
-    status, found = get(f"{url}/stores/plain/b")
-    assert (status, found) == (404, {"error": "store plain has nothing under the key 'b'", "batches": {"0": 2}})
+    status, body = get(f"{url}/stores/plain/b")
+    assert (status, body) == (404, {"error": "store plain has nothing under the key 'b'", "batches": {"0": 2}})
 
 
 def test_a_key_of_several_fields_is_a_path_of_several_parts(url: str, task: WrittenTask) -> None:
     task.store("windows").put(join_key("server-1", "cpu"), Cell("1"), 10)
     task.publish()
-    status, found = get(f"{url}/stores/windows/server-1/cpu?since=0&until=1970-01-01T00:00:01Z")
+    status, body = get(f"{url}/stores/windows/server-1/cpu?since=0&until=1970-01-01T00:00:01Z")
     assert status == 200
-    (entry,) = found["entries"]
+    (entry,) = body["entries"]
     assert entry["key_parts"] == ["server-1", "cpu"]
     assert (entry["start"], entry["end"], entry["timestamp"]) == (10, 20, 10)
 
@@ -115,8 +115,8 @@ def test_pages_follow_each_other(url: str, task: WrittenTask) -> None:
     ],
 )
 def test_bad_queries_are_told_what_to_do(url: str, target: str, status: int, message: str) -> None:
-    found, content = get(url + target)
-    assert found == status
+    result, content = get(url + target)
+    assert result == status
     assert message in content["error"]
 
 

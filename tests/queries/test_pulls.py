@@ -157,8 +157,8 @@ def test_lists(tasks: list[WrittenTask], job: JobStores) -> None:
         tasks[0].store("lists").put("k", Cell(value))
     publish(tasks)
     assert job.get("lists", "k", Bounds(), 9).entries == [Entry("k", Cell("1")), Entry("k", Cell("2"))]
-    found = job.get("lists", "k", Bounds(), 1)
-    assert (len(found.entries), found.more) == (1, True)
+    result = job.get("lists", "k", Bounds(), 1)
+    assert (len(result.entries), result.more) == (1, True)
 
 
 @pytest.mark.parametrize(

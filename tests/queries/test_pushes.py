@@ -101,11 +101,11 @@ def test_a_snapshot_that_nobody_reads_holds_no_rows_and_no_lock(task: WrittenTas
         for value in ("1", "2", "3"):
             task.store("plain").put(key_of(number), Cell(value))
             task.publish()
-    found: list[Entry] = []
-    reader = threading.Thread(target=lambda: found.extend(job.get("plain", key_of(999), Bounds(), 1).entries))
+    entries: list[Entry] = []
+    reader = threading.Thread(target=lambda: entries.extend(job.get("plain", key_of(999), Bounds(), 1).entries))
     reader.start()
     reader.join(30)
-    assert [entry.value for entry in found] == [Cell("3")]
+    assert [entry.value for entry in entries] == [Cell("3")]
     assert not has_overflown(subscription), "changes of rows that are still to come are not held"
     for number in range(11):
         task.store("plain").put(key_of(number), Cell("new"))

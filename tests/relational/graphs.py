@@ -81,11 +81,11 @@ class Case:
         lines = [f"{self.tasks} tasks, restarts after records {sorted(self.restarts)}"]
         for at, step in enumerate(self.steps):
             made_of = step.topic or ""
-            others = ", ".join(str(each) for each in step.of)
+            others = ", ".join(str(item) for item in step.of)
             lines.append(
                 f"  {at} = {step.verb.value}({', '.join(filter(None, (made_of, others)))}) number={step.number}"
             )
-        return "\n".join([*lines, *(f"  send {each}" for each in self.records)])
+        return "\n".join([*lines, *(f"  send {record}" for record in self.records)])
 
 
 class Results(Enum):
@@ -113,20 +113,20 @@ def is_final_only(steps: tuple[Step, ...]) -> bool:
 def random_case(seed: int, verbs: frozenset[Verb], steps: int = 9, records: int = 14) -> Case:
     """Return the case of a seed: about half of the joins are of tables that are made of one table."""
     dice = random.Random(seed)
-    made: list[Step] = []
+    results: list[Step] = []
     for _ in range(dice.randint(4, steps)):
-        made.append(_step(dice, made, verbs))
-    topics = [step.topic for step in made if step.topic]
+        results.append(_step(dice, results, verbs))
+    topics = [step.topic for step in results if step.topic]
     time, sent = 0, []
     for _ in range(dice.randint(4, records)):
         time += dice.choice((0, 1, 1, 3, 8))
         topic = dice.choice(topics)
-        is_versioned = any(step.topic == topic and step.verb is Verb.VERSIONED for step in made)
+        is_versioned = any(step.topic == topic and step.verb is Verb.VERSIONED for step in results)
         at = max(0, time - dice.choice((0, 0, 2, 5))) if is_versioned else time
         value = None if dice.random() < 0.25 else dice.randint(0, 20)
         sent.append(Sent(topic, dice.choice(KEYS), value, at))
     restarts = frozenset(at for at in range(len(sent)) if dice.random() < 0.08)
-    return Case(tuple(made), tuple(sent), dice.randint(1, 3), restarts)
+    return Case(tuple(results), tuple(sent), dice.randint(1, 3), restarts)
 
 
 def _step(dice: random.Random, made: list[Step], verbs: frozenset[Verb]) -> Step:

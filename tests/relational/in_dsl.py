@@ -31,10 +31,10 @@ _ROWS: Fold[int, int] = Fold(
 def topology_of(case: Case) -> Topology:
     """Return the topology of a case; each step's changes go to the topic of its number."""
     topology = Topology()
-    made: list[Table[str, int]] = []
+    results: list[Table[str, int]] = []
     for at, step in enumerate(case.steps):
-        made.append(_of_topic(topology, at, step, made) if step.topic else _of_tables(at, step, made))
-        made[-1].to_stream().to(f"out-{at}")
+        results.append(_of_topic(topology, at, step, results) if step.topic else _of_tables(at, step, results))
+        results[-1].to_stream().to(f"out-{at}")
     return topology
 
 

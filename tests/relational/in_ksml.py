@@ -58,7 +58,7 @@ def ksml_of(case: Case) -> str:
     kinds: dict[str, dict[str, Any]] = {"tables": {}, "streams": {}}
     pipelines: dict[str, Any] = {}
     for at, step in enumerate(case.steps):
-        of = [f"n{each}" for each in step.of]
+        of = [f"n{item}" for item in step.of]
         begin = of[0] if not step.topic else f"in{at}"
         if step.topic:
             declared: dict[str, Any] = {"topic": step.topic, "keyType": "string", "valueType": "long"}
@@ -68,7 +68,7 @@ def ksml_of(case: Case) -> str:
         pipelines[f"p{at}"] = {"from": begin, "via": _operations(step, of), "as": f"n{at}"}
         kinds["streams"][f"out{at}"] = {"topic": f"out-{at}", "keyType": "string", "valueType": "long"}
         pipelines[f"q{at}"] = {"from": f"n{at}", "via": [{"type": "toStream"}], "to": f"out{at}"}
-    return json.dumps({**{kind: made for kind, made in kinds.items() if made}, "pipelines": pipelines}, indent=1)
+    return json.dumps({**{kind: item for kind, item in kinds.items() if item}, "pipelines": pipelines}, indent=1)
 
 
 def _operations(step: Step, of: list[str]) -> list[dict[str, Any]]:
@@ -102,8 +102,8 @@ def _operations(step: Step, of: list[str]) -> list[dict[str, Any]]:
 
 
 def _driver_of(case: Case) -> TestDriver:
-    made = definitions([definition_of(ksml_of(case), "case.yaml")], SchemaFiles([]))
-    return KsmlDriver(made, tasks=case.tasks).driver
+    result = definitions([definition_of(ksml_of(case), "case.yaml")], SchemaFiles([]))
+    return KsmlDriver(result, tasks=case.tasks).driver
 
 
 def _send(driver: TestDriver, case: Case, number: int) -> None:

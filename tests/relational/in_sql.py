@@ -56,7 +56,7 @@ def _statement(at: int, step: Step) -> str:
     table = f"CREATE TABLE out{at} AS SELECT"
     with_topic = f"WITH (KAFKA_TOPIC='{step.topic}', VALUE_FORMAT='JSON')"
     one, other = (
-        [f"out{each}" for each in step.of] if len(step.of) == 2 else (f"out{step.of[0]}" if step.of else "", "")
+        [f"out{item}" for item in step.of] if len(step.of) == 2 else (f"out{step.of[0]}" if step.of else "", "")
     )
     match step.verb:
         case Verb.TABLE:

@@ -52,16 +52,16 @@ def window_row(key: str, start: int, end: int) -> str:
 
 def tables(steps: Sequence[Step], records: Sequence[Sent]) -> list[Rows]:
     """Return the rows of each step after all records."""
-    found: list[Rows] = []
+    tables: list[Rows] = []
     for step in steps:
-        own = [each for each in records if each.topic == step.topic]
+        own = [record for record in records if record.topic == step.topic]
         if step.verb is Verb.ENRICH:
-            found.append(_enriched(steps, step, records))
+            tables.append(_enriched(steps, step, records))
         elif step.topic:
-            found.append(_of_topic(step, own))
+            tables.append(_of_topic(step, own))
         else:
-            found.append(_of_tables(step, [found[at] for at in step.of]))
-    return found
+            tables.append(_of_tables(step, [tables[at] for at in step.of]))
+    return tables
 
 
 def _of_topic(step: Step, own: Sequence[Sent]) -> Rows:
@@ -69,23 +69,23 @@ def _of_topic(step: Step, own: Sequence[Sent]) -> Rows:
         return _windowed(step, own)
     rows: dict[str, int | None] = {}
     if step.verb is Verb.SUM:
-        for each in own:
-            if each.value is not None:
-                rows[each.key] = (rows.get(each.key) or 0) + each.value
+        for record in own:
+            if record.value is not None:
+                rows[record.key] = (rows.get(record.key) or 0) + record.value
     else:
-        for each in own if step.verb is Verb.TABLE else sorted(own, key=lambda each: each.time):
-            rows[each.key] = each.value
+        for record in own if step.verb is Verb.TABLE else sorted(own, key=lambda each: each.time):
+            rows[record.key] = record.value
     return {key: value for key, value in rows.items() if value is not None}
 
 
 def _enriched(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
     """Each record meets the table as it is after that record."""
     rows: Rows = {}
-    for at, each in enumerate(records):
-        if each.topic == step.topic and each.value is not None:
+    for at, record in enumerate(records):
+        if record.topic == step.topic and record.value is not None:
             before = steps[: step.of[0] + 1]
-            other = tables(before, records[: at + 1])[step.of[0]].get(each.key)
-            rows[each.key] = rows.get(each.key, 0) + joined(each.value, other)
+            other = tables(before, records[: at + 1])[step.of[0]].get(record.key)
+            rows[record.key] = rows.get(record.key, 0) + joined(record.value, other)
     return rows
 
 
@@ -93,7 +93,7 @@ def _windowed(step: Step, own: Sequence[Sent]) -> Rows:
     """Counts of windows, joined with those that pass the filter, as one row per window."""
     counts: Counter[tuple[str, int, int]] = Counter()
     for key in KEYS:
-        times = [each.time for each in own if each.key == key and each.value is not None]
+        times = [record.time for record in own if record.key == key and record.value is not None]
         for start, end in _WINDOWS[step.verb](times):
             is_open = step.verb in (Verb.TUMBLING, Verb.HOPPING)
             counts[key, start, end] = sum(start <= time < end if is_open else start <= time <= end for time in times)
@@ -116,13 +116,13 @@ def _sliding(times: Sequence[int]) -> set[tuple[int, int]]:
 
 
 def _sessions(times: Sequence[int]) -> set[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    sessions: list[tuple[int, int]] = []
     for time in sorted(times):
-        if found and time - found[-1][1] <= 3:
-            found[-1] = (found[-1][0], time)
+        if sessions and time - sessions[-1][1] <= 3:
+            sessions[-1] = (sessions[-1][0], time)
         else:
-            found.append((time, time))
-    return set(found)
+            sessions.append((time, time))
+    return set(sessions)
 
 
 _WINDOWS: dict[Verb, Callable[[Sequence[int]], set[tuple[int, int]]]] = {

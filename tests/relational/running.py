@@ -38,9 +38,9 @@ def difference(case: Case, language: Language) -> str:
         if number in case.restarts:
             driver.restart()
         for output in driver.outputs[shown:]:
-            found = language.output_of(output)
-            if found is not None:
-                _take(rows[found[0]], *found[1:])
+            result = language.output_of(output)
+            if result is not None:
+                _take(rows[result[0]], *result[1:])
         shown = len(driver.outputs)
         if driver.errors:
             return f"record {number} failed: {driver.errors[0].headers.get('error.message')}"
@@ -61,12 +61,12 @@ def _take(rows: dict[str, int], key: str, value: int | None) -> None:
 
 def failures(cases: Iterator[Case], differs: Callable[[Case], str]) -> list[str]:
     """Return a text for each case that differs from the model: the first as small as it can be made."""
-    found: list[str] = []
+    results: list[str] = []
     for case in cases:
         if differs(case):
-            small = smaller(case, differs) if not found else case
-            found.append(f"{differs(small)}\n{small}")
-    return found
+            small = smaller(case, differs) if not results else case
+            results.append(f"{differs(small)}\n{small}")
+    return results
 
 
 def smaller(case: Case, differs: Callable[[Case], str]) -> Case:
@@ -95,8 +95,8 @@ def _candidates(case: Case) -> Iterator[Case]:
 def _without(case: Case, at: int) -> Case:
     gone = case.steps[at]
     steps = tuple(_moved(step, at) for step in case.steps[:at] + case.steps[at + 1 :])
-    return replace(case, steps=steps, records=tuple(each for each in case.records if each.topic != gone.topic))
+    return replace(case, steps=steps, records=tuple(record for record in case.records if record.topic != gone.topic))
 
 
 def _moved(step: Step, at: int) -> Step:
-    return replace(step, of=tuple(each - (each > at) for each in step.of))
+    return replace(step, of=tuple(item - (item > at) for item in step.of))

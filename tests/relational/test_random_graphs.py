@@ -26,8 +26,8 @@ FAMILIES = {
 
 def check(language: Language, verbs: frozenset[Verb], first: int, count: int) -> None:
     cases = (random_case(seed, verbs) for seed in range(first, first + count))
-    found = failures(cases, lambda case: difference(case, language))
-    assert not found, f"{len(found)} of {count} graphs differ; the first, made small:\n{found[0]}"
+    result = failures(cases, lambda case: difference(case, language))
+    assert not result, f"{len(result)} of {count} graphs differ; the first, made small:\n{result[0]}"
 
 
 @pytest.mark.parametrize("family", FAMILIES)

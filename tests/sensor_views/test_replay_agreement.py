@@ -62,12 +62,12 @@ def test_same_rows_and_totals(arrived: list[tuple[str, Reading]], dedupe_retenti
 def test_any_order_gives_the_same_averages(values: list[float], random: object) -> None:
     shuffled = list(values)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    found = []
+    results = []
     for order in (values, shuffled):
         machine = Machine()
         machine.driver.run_batch([("s", Reading(None, "s", "wheel", value, START)) for value in order])
-        found.append(plain(machine.driver.store("avg-readings")["s"].value))
-    assert found[0] == found[1]
+        results.append(plain(machine.driver.store("avg-readings")["s"].value))
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 4])

@@ -56,10 +56,10 @@ class Contract:
             avro, hint = self._type(depth + 1)
             fields.append({"name": f"f{number}", "type": avro})
             hints.append((f"f{number}", hint))
-        made = dataclasses.make_dataclass(name, hints, frozen=True, slots=self.random.random() < 0.8)
-        made.__module__ = __name__
-        self.classes[name] = made
-        return {"type": "record", "name": name, "fields": fields}, made
+        dataclass = dataclasses.make_dataclass(name, hints, frozen=True, slots=self.random.random() < 0.8)
+        dataclass.__module__ = __name__
+        self.classes[name] = dataclass
+        return {"type": "record", "name": name, "fields": fields}, dataclass
 
     def _name(self, prefix: str) -> str:
         self._named += 1

@@ -16,9 +16,9 @@ STRUCTS = protobuf(struct_pb2.Struct).codec(no_contracts)
 
 
 def message(**fields: Any) -> Any:
-    made = struct_pb2.Struct()
-    made.update(fields)
-    return made
+    struct = struct_pb2.Struct()
+    struct.update(fields)
+    return struct
 
 
 def test_a_message_comes_back_and_maps_have_one_order() -> None:

@@ -28,8 +28,8 @@ GOOD = 24
 def goods(service: str) -> list[tuple[str, Event[Any]]]:
     """Return ordinary records of all a service's inputs, in order of time, with their topics."""
     options = Options(count=GOOD, keys=3, seed=5)
-    found = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
-    return sorted(found, key=lambda record: record[1].timestamp)
+    rows = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
+    return sorted(rows, key=lambda record: record[1].timestamp)
 
 
 def pipe(driver: TestDriver, records: list[tuple[str, Event[Any]]]) -> int:
@@ -66,7 +66,7 @@ def test_what_comes_next_is_processed(service: str, topic: str, name: str) -> No
     poison, driver = POISONS[name], TestDriver(service, clock=NOW)
     records = goods(service)
     half = len(records) // 2
-    offset = sum(each == topic for each, _ in records[:half])
+    offset = sum(item == topic for item, _ in records[:half])
     before = pipe(driver, records[:half])
     send(driver, topic, poison.make(maker(driver, service, topic)))
     during = len(driver.outputs) - before

@@ -53,9 +53,9 @@ def pipe(to: TestDriver, at: int, page: str = "/home", key: str = "ann", **field
     """Process one click of `key` and give the one output it caused: its session's figures after it."""
     (output,) = to.pipe(key, click(at, page, **fields))
     assert (output.key, output.timestamp, output.value.session_status) == (key, START + at, "active")
-    found = output.value
-    assert isinstance(found, SessionAnalytics)
-    return found
+    result = output.value
+    assert isinstance(result, SessionAnalytics)
+    return result
 
 
 def spans(outputs: list[Forwarded[Any]], status: str = "ended") -> list[tuple[str, int, int, int]]:

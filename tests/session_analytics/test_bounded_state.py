@@ -31,7 +31,7 @@ def test_a_session_without_end_is_one_small_row() -> None:
             click(at * 29 * SECOND, f"/{at % 977}", page_metadata=PageMetadata(f"c{at % 977}", False, at % 100 == 0))
             for at in range(first, first + 2_000)
         ]
-        task.run_batch([("ann", each) for each in clicks])
+        task.run_batch([("ann", click) for click in clicks])
         sizes.append((rows(task), state_bytes(task)))
     (entry,) = task.store("sessions")
     assert (entry.value.clicks, entry.value.conversions) == (10_000, 100)
@@ -57,7 +57,7 @@ def test_many_sessions_of_one_user_leave_after_the_retention() -> None:
 def test_lists_lose_the_oldest() -> None:
     task = driver(list_limit=2)
     for at, name in enumerate(["a", "b", "c", "a"]):
-        found = pipe(
+        result = pipe(
             task,
             at,
             device_info=DeviceInfo(name),
@@ -65,9 +65,9 @@ def test_lists_lose_the_oldest() -> None:
             referrer=name,
             page_metadata=PageMetadata(name, False, False),
         )
-    known = found.user_profile
+    known = result.user_profile
     assert known.devices_used == known.user_agents == known.referrer_sources == ("c", "a")
-    assert found.session_metrics.unique_categories == 2
+    assert result.session_metrics.unique_categories == 2
 
 
 def test_joined_sessions_keep_no_more_than_the_limit() -> None:

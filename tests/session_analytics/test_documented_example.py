@@ -17,4 +17,4 @@ def test_example() -> None:
     for click in clicks:
         outputs = task.pipe("ann", build(UserClick, click))
     assert [plain(output.value) for output in outputs] == expected
-    assert [list(each) for each in expected] == [list(plain(output.value)) for output in outputs]
+    assert [list(item) for item in expected] == [list(plain(output.value)) for output in outputs]

@@ -21,16 +21,16 @@ def test_the_record_has_the_ended_sessions_id_and_figures_and_no_click() -> None
     pipe(task, 10 * SECOND, "/b", duration_on_page=6)
     ended, begun = task.pipe("ann", click(60 * SECOND, "/c"))
     assert (ended.key, ended.timestamp) == ("ann", START + 10 * SECOND)
-    found = ended.value
-    assert (found.session_status, found.session_id) == ("ended", f"session_ann_{START}")
-    assert found.session_metrics.pages_visited == ("/a", "/b")
-    assert found.session_metrics.total_time_ms == 11
-    assert found.user_profile.total_sessions == 1
-    assert found.current_event is None
-    assert found.device_context == DeviceContext(None, None, None)
-    assert found.session_insights.time_since_last_activity is None
-    assert found.session_insights.has_simulated_gap is None
-    assert found.session_insights.avg_time_per_page == 5.5
+    result = ended.value
+    assert (result.session_status, result.session_id) == ("ended", f"session_ann_{START}")
+    assert result.session_metrics.pages_visited == ("/a", "/b")
+    assert result.session_metrics.total_time_ms == 11
+    assert result.user_profile.total_sessions == 1
+    assert result.current_event is None
+    assert result.device_context == DeviceContext(None, None, None)
+    assert result.session_insights.time_since_last_activity is None
+    assert result.session_insights.has_simulated_gap is None
+    assert result.session_insights.avg_time_per_page == 5.5
     assert begun.value.session_status == "active"
     assert begun.value.user_profile.total_sessions == 2
 
@@ -73,10 +73,10 @@ def test_what_the_idle_timeout_ended_never_grows_again() -> None:
     task = driver(idle_timeout_ms=30 * SECOND)
     pipe(task, 0)
     task.advance_wall_time(30 * SECOND)
-    found = pipe(task, 10 * SECOND)
-    assert found.session_id == f"session_ann_{START + 10 * SECOND}"
-    assert found.session_metrics.pages_visited_count == 1
-    assert found.user_profile.total_sessions == 2
+    result = pipe(task, 10 * SECOND)
+    assert result.session_id == f"session_ann_{START + 10 * SECOND}"
+    assert result.session_metrics.pages_visited_count == 1
+    assert result.user_profile.total_sessions == 2
 
 
 def test_a_grace_keeps_it_open_for_late_clicks() -> None:

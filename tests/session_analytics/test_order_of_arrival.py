@@ -16,8 +16,8 @@ times = st.lists(st.integers(0, 120).map(lambda second: second * SECOND), min_si
 @given(times, st.randoms(use_true_random=False))
 def test_any_order_gives_the_same_ended_sessions(at: list[int], random: Random) -> None:
     events = [
-        click(each, f"/{each}", duration_on_page=each, page_metadata=PageMetadata(f"c{each % 7}", None, each % 3 == 0))
-        for each in at
+        click(item, f"/{item}", duration_on_page=item, page_metadata=PageMetadata(f"c{item % 7}", None, item % 3 == 0))
+        for item in at
     ]
     ended = []
     for order in (sorted(events, key=lambda event: event.timestamp), random.sample(events, len(events))):

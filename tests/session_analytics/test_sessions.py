@@ -4,10 +4,10 @@ from tests.session_analytics.harness import GAP, SECOND, START, click, driver, p
 
 
 def test_the_first_click_opens_a_session_named_after_user_and_start() -> None:
-    found = pipe(driver(), 0)
-    assert found.session_id == f"session_ann_{START}"
-    assert found.session_metrics.pages_visited_count == 1
-    assert found.session_metrics.session_duration_ms == 0
+    result = pipe(driver(), 0)
+    assert result.session_id == f"session_ann_{START}"
+    assert result.session_metrics.pages_visited_count == 1
+    assert result.session_metrics.session_duration_ms == 0
 
 
 def test_a_distance_of_exactly_the_gap_still_belongs() -> None:
@@ -61,18 +61,18 @@ def test_a_click_between_two_open_sessions_joins_them() -> None:
 def test_an_earlier_click_extends_the_session_backwards_and_its_id_follows() -> None:
     task = driver()
     pipe(task, 40 * SECOND, "/b")
-    found = pipe(task, 15 * SECOND, "/a")
-    assert found.session_id == f"session_ann_{START + 15 * SECOND}"
-    assert found.session_metrics.last_activity == START + 40 * SECOND
-    assert found.session_metrics.pages_visited == ("/a", "/b")
-    assert found.session_insights.time_since_last_activity == 0
-    assert found.user_profile.total_sessions == 1
+    result = pipe(task, 15 * SECOND, "/a")
+    assert result.session_id == f"session_ann_{START + 15 * SECOND}"
+    assert result.session_metrics.last_activity == START + 40 * SECOND
+    assert result.session_metrics.pages_visited == ("/a", "/b")
+    assert result.session_insights.time_since_last_activity == 0
+    assert result.user_profile.total_sessions == 1
 
 
 def test_a_second_click_at_the_same_time_belongs_to_the_same_session() -> None:
     task = driver()
     pipe(task, 0)
-    found = pipe(task, 0)
-    assert found.session_metrics.pages_visited_count == 2
-    assert found.session_insights.time_since_last_activity == 0
-    assert found.user_profile.total_sessions == 1
+    result = pipe(task, 0)
+    assert result.session_metrics.pages_visited_count == 2
+    assert result.session_insights.time_since_last_activity == 0
+    assert result.user_profile.total_sessions == 1

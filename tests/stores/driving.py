@@ -21,5 +21,5 @@ def run(store: Any, bench: Bench, name: str, *arguments: Any) -> Any:
         store.put(*arguments)
         bench.roll_back()
         return None
-    found = getattr(store, name)(*arguments)
-    return list(found) if isinstance(found, Iterator) else found
+    result = getattr(store, name)(*arguments)
+    return list(result) if isinstance(result, Iterator) else result

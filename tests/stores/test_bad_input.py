@@ -90,11 +90,11 @@ def test_retention_shorter_than_the_window() -> None:
     session = SessionStore("s", Cell, retention_ms=14)
     with pytest.raises(ValueError, match=r"store s: retention_ms 14 .*; give at least 15 ms"):
         SessionAggregate(session, SessionWindows(10, 5), empty, append, join_texts)
-    kept = WindowStore("r", Cell, size_ms=10, retention_ms=20, duplicates=Duplicates.KEEP)
+    window_store = WindowStore("r", Cell, size_ms=10, retention_ms=20, duplicates=Duplicates.KEEP)
     with pytest.raises(ValueError, match=r"store w: retention_ms 14 .*; give at least 27 ms"):
         SlidingAggregate(window, SlidingWindows(10, 5), initial=empty, add=append)
     with pytest.raises(ValueError, match=r"store r: retention_ms 20 .*; give at least 25 ms"):
-        StreamStreamJoin(kept, kept, within(10, grace_ms=5), Join.INNER, pair)
+        StreamStreamJoin(window_store, window_store, within(10, grace_ms=5), Join.INNER, pair)
 
 
 def test_grace_above_retention() -> None:

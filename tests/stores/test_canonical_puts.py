@@ -123,10 +123,10 @@ def test_a_value_that_is_canonical_is_kept_as_it_is(bench: Bench, codec: AvroCod
     store = bench.open(KeyValueStore("plain", Measured), codec)
     value = Measured(0.5, 0.25, 7, "t", Decimal("1.50"), (0.5,), FrozenMap({"a": Decimal("1.00")}), 0.5)
     store.put("k", value)
-    found = store.get("k")
-    assert repr(found) == repr(value)
+    result = store.get("k")
+    assert repr(result) == repr(value)
     if codec._native is not None:
-        assert found is value
+        assert result is value
 
 
 @pytest.mark.parametrize(

@@ -48,15 +48,15 @@ class Dict:
             self.values[key] = value
 
     def put_if_absent(self, key: str, value: Cell) -> Cell | None:
-        found = self.get(key)
-        if found is None:
+        result = self.get(key)
+        if result is None:
             self.put(key, value)
-        return found
+        return result
 
     def delete(self, key: str) -> Cell | None:
-        found = self.values.get(key)
+        result = self.values.get(key)
         self.put(key, None)
-        return found
+        return result
 
     def range(self, start: str | None, end: str | None) -> list[tuple[str, Cell]]:
         low, high = (start or "").encode(), None if end is None else end.encode()

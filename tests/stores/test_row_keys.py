@@ -29,8 +29,8 @@ def test_a_key_and_a_time_sort_by_key_then_time(a: tuple[str, int], b: tuple[str
 @given(text=TEXTS, time=TIMES)
 def test_the_parts_come_back(text: str, time: int) -> None:
     row = terminated(text.encode()) + pack_time(time)
-    found, at = split_text(row)
-    assert (found, unpack_time(row, at)) == (text, time)
+    result, at = split_text(row)
+    assert (result, unpack_time(row, at)) == (text, time)
     assert split_text(pack_time(time) + terminated(text.encode()), 8) == (text, 8 + at)
 
 

@@ -63,8 +63,8 @@ def test_key_ranges_take_both_bounds(store: SessionStore[Cell]) -> None:
     for key in ("a", "b", "c", "d"):
         store.put(key, 0, 9, v(""))
         store.put(key, 5, 10, v(""))
-    found = [(s.key, s.end) for s in store.find_sessions_key_range("b", "c", 10, 5)]
-    assert found == [("b", 10), ("c", 10)]
+    rows = [(s.key, s.end) for s in store.find_sessions_key_range("b", "c", 10, 5)]
+    assert rows == [("b", 10), ("c", 10)]
     assert list(store.find_sessions_key_range("b", "c", 10, 4)) == []
     assert [s.key for s in store.backward_fetch_key_range("c", None)] == ["d", "c", "d", "c"]
 

@@ -61,29 +61,29 @@ class Model:
         return self.sessions.get((key, start, end)) if end > self.latest - self.retention else None
 
     def read(self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int) -> Any:
-        found = [
+        results = [
             SessionEntry(key, start, end, value)
             for (key, start, end), value in self.sessions.items()
             if (key_from is None or key_from <= key)
             and (key_to is None or key <= key_to)
             and (end >= earliest_end and start <= latest_start and end > self.latest - self.retention)
         ]
-        return sorted(found, key=lambda s: (s.end, s.start, s.key))
+        return sorted(results, key=lambda s: (s.end, s.start, s.key))
 
     def run(self, name: str, *arguments: Any) -> Any:
         if name in ("put", "remove", "fetch_session"):
             return getattr(self, name)(*arguments)
         kind = name.removeprefix("backward_")
         if kind == "find_sessions":
-            found = self.read(arguments[0], *arguments)
+            result = self.read(arguments[0], *arguments)
         elif kind == "find_sessions_by_end":
-            found = [s for s in self.read(None, None, arguments[0], 10**9) if s.end <= arguments[1]]
+            result = [s for s in self.read(None, None, arguments[0], 10**9) if s.end <= arguments[1]]
         elif kind == "find_sessions_key_range":
-            found = self.read(*arguments)
+            result = self.read(*arguments)
         else:
             key_from, key_to = arguments or (None, None)
-            found = self.read(key_from, key_to, -(10**9), 10**9)
-        return found[::-1] if name.startswith("backward_") else found
+            result = self.read(key_from, key_to, -(10**9), 10**9)
+        return result[::-1] if name.startswith("backward_") else result
 
 
 @settings(deadline=None, max_examples=150)

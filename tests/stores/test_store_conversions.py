@@ -150,18 +150,18 @@ def test_with_another_history_retention_every_read_within_it_is_as_before(seed: 
     store = task.convert(versioned(retention_ms))
     now = store.stream_time
     assert now == before.stream_time == entries[-1][2]
-    kept = min(retention_ms, HOUR)
+    retained = min(retention_ms, HOUR)
     for key in sorted({key for key, _, _ in entries}):
         assert store.get(key) == before.get(key)
-        for as_of in range(now - kept, now + 1, max(1, kept // 50)):
+        for as_of in range(now - retained, now + 1, max(1, retained // 50)):
             assert store.get(key, as_of) == before.get(key, as_of)
 
 
 def test_with_a_shorter_history_retention_older_versions_are_dropped() -> None:
     task = versioned_rows(versions(2), 9 * HOUR)
     store = task.convert(versioned(HOUR))
-    ((read, kept, dropped),) = task.converted
-    assert (read, kept + dropped) == (200, 200)
+    ((read, retained, dropped),) = task.converted
+    assert (read, retained + dropped) == (200, 200)
     assert dropped > 100
     key, _, timestamp = next(entry for entry in versions(2) if entry[1] is not None)
     assert store.get(key, timestamp) is None
@@ -174,7 +174,7 @@ def test_with_another_history_retention_later_puts_purge_as_they_always_did() ->
         store.put("k0", cell(number), (10 + number) * HOUR)
         task.commit()
     held = {key: list(store.get_range(key)) for key, _, _ in versions(3)}
-    assert [len(found) for key, found in held.items() if key != "k0"] == [
+    assert [len(item) for key, item in held.items() if key != "k0"] == [
         int(store.get(key) is not None) for key in held if key != "k0"
     ]
     assert len(held["k0"]) < 6

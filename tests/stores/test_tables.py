@@ -23,9 +23,9 @@ CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=3)), max_size=
 def table(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
     if request.param == "in_python":
         monkeypatch.setattr(memory, "ordered_rows", PythonRows)
-    made: Table = MemoryTable() if request.param != "persistent" else DiskTable(str(tmp_path), "t")
-    yield made
-    made.close()
+    result: Table = MemoryTable() if request.param != "persistent" else DiskTable(str(tmp_path), "t")
+    yield result
+    result.close()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)

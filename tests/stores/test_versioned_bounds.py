@@ -43,9 +43,9 @@ def test_valid_to_is_the_next_version_or_tombstone(store: VersionedKeyValueStore
 def test_a_version_is_valid_from_its_own_timestamp(store: VersionedKeyValueStore[Cell]) -> None:
     store.put("k", v("a"), 10)
     store.put("k", v("b"), 20)
-    found = [store.get("k", as_of) for as_of in (9, 10, 19, 20, 21)]
-    assert [each and each.value for each in found] == [None, v("a"), v("a"), v("b"), v("b")]
-    assert [each and each.valid_to for each in found] == [None, 20, 20, None, None]
+    results = [store.get("k", as_of) for as_of in (9, 10, 19, 20, 21)]
+    assert [entry and entry.value for entry in results] == [None, v("a"), v("a"), v("b"), v("b")]
+    assert [item and item.valid_to for item in results] == [None, 20, 20, None, None]
 
 
 def test_as_of_at_stream_time_minus_retention_is_inside_history(store: VersionedKeyValueStore[Cell]) -> None:
@@ -109,16 +109,16 @@ def test_a_range_takes_versions_that_overlap_it(store: VersionedKeyValueStore[Ce
     assert values(29, 40) == [v("b")]
     assert values(30, 40) == []
     assert values(None, None) == [v("b"), v("a")]
-    assert [each.value for each in store.get_range("k", order=Order.OLDEST_FIRST)] == [v("a"), v("b")]
+    assert [entry.value for entry in store.get_range("k", order=Order.OLDEST_FIRST)] == [v("a"), v("b")]
 
 
 def test_a_range_that_ends_before_history_gives_only_the_latest(store: VersionedKeyValueStore[Cell]) -> None:
     store.put("k", v("a"), 10)
     store.put("k", v("b"), 20)
     store.put("clock", v("c"), 20 + H)
-    assert [each.value for each in store.get_range("k", 0, 20)] == [v("b"), v("a")]
+    assert [entry.value for entry in store.get_range("k", 0, 20)] == [v("b"), v("a")]
     store.put("clock", v("c"), 21 + H)
-    assert [each.value for each in store.get_range("k", 0, 20)] == [v("b")]
+    assert [entry.value for entry in store.get_range("k", 0, 20)] == [v("b")]
     assert list(store.get_range("k", 0, 19)) == []
 
 
@@ -126,7 +126,7 @@ def test_a_range_from_after_to_is_empty_with_a_warning(
     store: VersionedKeyValueStore[Cell], caplog: pytest.LogCaptureFixture
 ) -> None:
     store.put("k", v("a"), 0)
-    assert [each.value for each in store.get_range("k", 1, 1)] == [v("a")]
+    assert [entry.value for entry in store.get_range("k", 1, 1)] == [v("a")]
     assert not caplog.text
     assert list(store.get_range("k", 2, 1)) == []
     assert "store prices" in caplog.text
@@ -169,12 +169,12 @@ def test_versions_leave_the_store_a_segment_after_the_history(bench: Bench) -> N
     store.put("gone", v("a"), 5)
     store.put("gone", None, segment - 1)
     store.put("clock", v("c"), 2 * segment - 1)
-    assert [each.timestamp for each in store.get_range("k")] == [segment, segment - 1, 1, 0]
+    assert [item.timestamp for item in store.get_range("k")] == [segment, segment - 1, 1, 0]
     store.put("clock", v("c"), 2 * segment)
-    assert [each.timestamp for each in store.get_range("k")] == [segment, segment - 1]
+    assert [item.timestamp for item in store.get_range("k")] == [segment, segment - 1]
     bench.commit()
     store.put("clock", v("c"), 4 * segment)
     changes = dict(bench.commit())
-    assert [each.timestamp for each in store.get_range("k")] == [segment]
+    assert [item.timestamp for item in store.get_range("k")] == [segment]
     assert sum(value is None for key, value in changes.items() if key.startswith(b"prices\0k")) == 1
     assert not [key for key, _ in bench.table.scan(b"prices\0gone", b"prices\0gonf")]

@@ -60,18 +60,18 @@ class Model:
         return Version(rows[-1][2], rows[-1][0], rows[-1][1])
 
     def delete(self, key: str, ts: int) -> Version[Cell] | None:
-        found = self.get(key, ts)
-        return None if self.put(key, None, ts) is NOT_PUT else found
+        result = self.get(key, ts)
+        return None if self.put(key, None, ts) is NOT_PUT else result
 
     def get_range(self, key: str, low: int | None, high: int | None, order: Order) -> list[Version[Cell]]:
         start, end = -(10**9) if low is None else low, 10**9 if high is None else high
         rows = self.rows(key)[-1:] if end < self.now - self.retention else self.rows(key)
-        found = [
+        results = [
             Version(value, at, to)
             for at, to, value in rows
             if value is not None and start <= end and at <= end and (to is None or to > start)
         ]
-        return found if order is Order.OLDEST_FIRST else found[::-1]
+        return results if order is Order.OLDEST_FIRST else results[::-1]
 
 
 @settings(deadline=None, max_examples=150)

@@ -52,8 +52,8 @@ def test_fetch_key_range_takes_both_bounds_of_key_and_start(store: WindowStore[C
     for key in ("a", "b", "c", "d"):
         for start in (9, 10, 20, 21):
             store.put(key, v(""), start)
-    found = [(entry.key, entry.start) for entry in store.fetch_key_range("b", "c", 10, 20)]
-    assert found == [("b", 10), ("c", 10), ("b", 20), ("c", 20)]
+    rows = [(entry.key, entry.start) for entry in store.fetch_key_range("b", "c", 10, 20)]
+    assert rows == [("b", 10), ("c", 10), ("b", 20), ("c", 20)]
     assert list(store.backward_fetch_key_range("b", "c", 10, 20)) == list(store.fetch_key_range("b", "c", 10, 20))[::-1]
     assert [e.key for e in store.fetch_key_range("c", None, 9, 9)] == ["c", "d"]
     assert [e.key for e in store.fetch_key_range(None, "b", 9, 9)] == ["a", "b"]
@@ -85,9 +85,9 @@ def test_duplicates_are_kept_in_order_and_null_does_nothing(bench: Bench) -> Non
     assert [e.value.json for e in store.fetch("k", 0, 99)] == ["a", "b", "a"]
     assert [e.value.json for e in store.backward_fetch("k", 0, 99)] == ["a", "b", "a"]
     assert [e.value.json for e in store.all()] == ["a", "b", "a"]
-    found = store.fetch_one("k", 10)
-    assert found is not None
-    assert found.value == v("a")
+    result = store.fetch_one("k", 10)
+    assert result is not None
+    assert result.value == v("a")
 
 
 def test_expired_entries_leave_as_deletions(store: WindowStore[Cell], bench: Bench) -> None:

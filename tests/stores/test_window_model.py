@@ -49,7 +49,7 @@ class Model:
         return True
 
     def read(self, key_from: str | None, key_to: str | None, low: int, high: int) -> list[WindowEntry[Cell]]:
-        found = [
+        results = [
             e
             for e in self.entries
             if (key_from is None or key_from <= e.key)
@@ -57,19 +57,19 @@ class Model:
             and low <= e.start <= high
             and e.start > self.latest - self.retention
         ]
-        return sorted(found, key=lambda e: (e.start, e.key))
+        return sorted(results, key=lambda e: (e.start, e.key))
 
     def run(self, name: str, *arguments: Any) -> Any:
         if name == "put":
             return self.put(*arguments)
         kind = name.removeprefix("backward_")
         if kind == "fetch":
-            found = self.read(arguments[0], *arguments)
+            result = self.read(arguments[0], *arguments)
         elif kind == "fetch_key_range":
-            found = self.read(*arguments)
+            result = self.read(*arguments)
         else:
-            found = self.read(None, None, *(arguments or (0, 100)))
-        return found[::-1] if name.startswith("backward_") else found
+            result = self.read(None, None, *(arguments or (0, 100)))
+        return result[::-1] if name.startswith("backward_") else result
 
 
 @settings(deadline=None, max_examples=150)

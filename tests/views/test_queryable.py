@@ -39,8 +39,10 @@ class DrivenStores:
         return {}
 
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
-        found = [Entry(key, each.value, timestamp=each.timestamp) for key, each in self._driver.store(store).items()]
-        return Found(found[:limit], {0: 1}, len(found) > limit)
+        results = [
+            Entry(key, record.value, timestamp=record.timestamp) for key, record in self._driver.store(store).items()
+        ]
+        return Found(results[:limit], {0: 1}, len(results) > limit)
 
     def get(self, store: str, key: str, bounds: Any, limit: int) -> Found:
         return Found([entry for entry in self.scan(store, bounds, limit).entries if entry.key == key], {0: 1})
@@ -64,9 +66,9 @@ def lines(pages: SqlPages, sql: str) -> tuple[int, list[Any]]:
 
 
 def rows(pages: SqlPages, sql: str) -> list[dict[str, Any]]:
-    status, found = lines(pages, sql)
-    assert status == 200, found
-    return [line["row"] for line in found if "row" in line]
+    status, body = lines(pages, sql)
+    assert status == 200, body
+    return [line["row"] for line in body if "row" in line]
 
 
 def test_a_row_by_its_group(pages: SqlPages) -> None:
@@ -104,7 +106,7 @@ def test_keys_of_topics_are_read_as_groups(pages: SqlPages) -> None:
     asked = pages._queryable
     catalog = asked.program().catalog
     one, several = (
-        asked.codecs(next(each for each in catalog if each.name == name))[0] for name in ("by_area", "both")
+        asked.codecs(next(member for member in catalog if member.name == name))[0] for name in ("by_area", "both")
     )
     assert one.decode(b"hall") == ("hall",)
     assert several.decode(join_key("hall", "s1").encode()) == ("hall", "s1")

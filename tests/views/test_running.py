@@ -62,14 +62,14 @@ def rows(run: TestDriver, *records: Measured) -> dict[str, dict[str, dict[str, A
 
 
 def test_each_grouping_but_the_key_s_is_a_stage(folder: Path) -> None:
-    made = views_job(Settings, READINGS, load_views(folder, READINGS))
-    crossings = {name: record for part in made.topology for name, record in part.repartitions.items()}
+    result = views_job(Settings, READINGS, load_views(folder, READINGS))
+    crossings = {name: record for part in result.topology for name, record in part.repartitions.items()}
     assert {name: list(fields_of(record)) for name, record in crossings.items()} == {
         "by-area-sensor": ["sensor", "area", "note", "reading", "level", "timestamp"],
         "by-area": ["area", "note", "reading", "level", "timestamp"],
         "by-note": ["note", "level", "timestamp"],
     }
-    assert [(part.name, part.sends) for part in made.topology] == [
+    assert [(part.name, part.sends) for part in result.topology] == [
         ("", frozenset({"by-area-sensor"})),
         ("by-area-sensor", frozenset({"by-area"})),
         ("by-area", frozenset({"by-note"})),
@@ -138,9 +138,9 @@ def test_contracts_name_what_is_stored_and_what_crosses(folder: Path) -> None:
 
 def test_a_topology_is_the_same_each_time_it_is_made(folder: Path) -> None:
     views = load_views(folder, READINGS)
-    made = views_job(Settings, READINGS, views)
-    (record,) = made.topology[1].repartitions.values()
-    assert made.logic(1)(Settings()).component.reads[0].value.type is record  # type: ignore[attr-defined]
+    result = views_job(Settings, READINGS, views)
+    (record,) = result.topology[1].repartitions.values()
+    assert result.logic(1)(Settings()).component.reads[0].value.type is record  # type: ignore[attr-defined]
     assert job(Settings, lambda _: views_topology(READINGS, views)).inputs == {"readings": Measured}
 
 
@@ -177,25 +177,25 @@ def test_rows_are_those_of_the_whole_query(folder: Path, arrived: list[Measured]
         area: {
             "area": area,
             "n": len(those),
-            "total": summed([each.reading for each in those]),
-            "levels": summed([each.level for each in those]),
+            "total": summed([item.reading for item in those]),
+            "levels": summed([item.level for item in those]),
         }
         for area, those in areas.items()
     }
     assert tables["by_note"].keys() == notes.keys()
     for note, those in notes.items():
-        levels = [each.level for each in those if each.level is not None]
+        levels = [item.level for item in those if item.level is not None]
         assert tables["by_note"][note] == {
             "remark": note,
             "least": min(levels, default=None),
             "mean": sum(levels) / len(levels) if levels else None,
         }
-    high = {area for area, those in areas.items() if any(each.reading and each.reading > 10 for each in those)}
+    high = {area for area, those in areas.items() if any(item.reading and item.reading > 10 for item in those)}
     assert tables["high"].keys() == high
 
 
 def summed(values: list[Any]) -> float | int | None:
-    found = [value for value in values if value is not None]
-    if not found:
+    results = [value for value in values if value is not None]
+    if not results:
         return None
-    return sum(found) if isinstance(found[0], int) else float(sum(map(Fraction, found), Fraction(0)))
+    return sum(results) if isinstance(results[0], int) else float(sum(map(Fraction, results), Fraction(0)))

@@ -14,11 +14,11 @@ PLAIN = "CREATE MATERIALIZED VIEW area_sums AS SELECT area, SUM(reading) AS tota
 
 
 def test_a_view_is_a_plan() -> None:
-    found = view(PLAIN)
-    assert (found.name, found.store, found.group_by, found.by_key) == ("area_sums", "area-sums", ("area",), False)
-    assert (found.select, found.groups) == (("area", "total"), {"area": READINGS.columns["area"]})
-    assert (found.where, found.columns) == (None, ("area", "reading"))
-    assert list(found.plan.lines()) == [
+    result = view(PLAIN)
+    assert (result.name, result.store, result.group_by, result.by_key) == ("area_sums", "area-sums", ("area",), False)
+    assert (result.select, result.groups) == (("area", "total"), {"area": READINGS.columns["area"]})
+    assert (result.where, result.columns) == (None, ("area", "reading"))
+    assert list(result.plan.lines()) == [
         "CTAS_area_sums_0: table area_sums -> topic area_sums",
         "  columns area STRING KEY, total DOUBLE",
         "  give SUM(readings.reading) as total",
@@ -29,9 +29,9 @@ def test_a_view_is_a_plan() -> None:
 
 
 def test_grouped_by_the_topic_s_key() -> None:
-    found = view("CREATE MATERIALIZED VIEW v AS SELECT sensor, COUNT(*) AS n FROM readings GROUP BY sensor")
-    assert found.by_key
-    assert "key readings.sensor (KAFKA)" in "\n".join(found.plan.lines()).splitlines()[4]
+    result = view("CREATE MATERIALIZED VIEW v AS SELECT sensor, COUNT(*) AS n FROM readings GROUP BY sensor")
+    assert result.by_key
+    assert "key readings.sensor (KAFKA)" in "\n".join(result.plan.lines()).splitlines()[4]
 
 
 def computed(found: View) -> tuple[object, ...]:
@@ -56,11 +56,11 @@ def test_the_same_view_written_otherwise(sql: str) -> None:
 
 
 def test_every_function_and_a_renamed_key() -> None:
-    found = view(
+    result = view(
         "CREATE MATERIALIZED VIEW v AS SELECT COUNT(*) AS n, area AS place, COUNT(note) AS notes, AVG(level) AS mean, "
         "MIN(reading) AS least, MAX(note) AS last_note FROM readings GROUP BY area"
     )
-    assert typing.get_type_hints(row_records(found).row) == {
+    assert typing.get_type_hints(row_records(result).row) == {
         "n": int,
         "place": str,
         "notes": int,
@@ -71,13 +71,13 @@ def test_every_function_and_a_renamed_key() -> None:
 
 
 def test_one_aggregate_under_two_names() -> None:
-    found = view(
+    result = view(
         "CREATE MATERIALIZED VIEW v AS SELECT area, AVG(level) AS a, AVG(level) AS b FROM readings GROUP BY area"
     )
-    assert list(typing.get_type_hints(row_records(found).stored)) == ["area", "a", "b", "a_total", "b_total"]
+    assert list(typing.get_type_hints(row_records(result).stored)) == ["area", "a", "b", "a_total", "b_total"]
 
 
 def test_groups_of_several_columns() -> None:
-    found = view("CREATE MATERIALIZED VIEW v AS SELECT note, area, COUNT(*) AS n FROM readings GROUP BY area, note")
-    assert found.group_by == ("area", "note")
-    assert not found.by_key
+    result = view("CREATE MATERIALIZED VIEW v AS SELECT note, area, COUNT(*) AS n FROM readings GROUP BY area, note")
+    assert result.group_by == ("area", "note")
+    assert not result.by_key

@@ -10,11 +10,11 @@ from tests.views.sources import measured, view
 
 
 def said(condition: str, **columns: Any) -> bool | None:
-    found = view(
+    result = view(
         f"CREATE MATERIALIZED VIEW v AS SELECT area, COUNT(*) AS n FROM readings WHERE {condition} GROUP BY area"
     )
-    assert found.where is not None
-    return found.where(measured(**columns))
+    assert result.where is not None
+    return result.where(measured(**columns))
 
 
 @pytest.mark.parametrize(

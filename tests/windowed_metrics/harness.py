@@ -56,13 +56,13 @@ def pipe(to: TestDriver, at: int, value: float = 50.0, name: str = "cpu_usage", 
 
 def states(of: TestDriver) -> dict[tuple[str, str, int], MetricWindow]:
     """Return the windows in the store by server, metric and start (ms after START)."""
-    found = {}
+    states = {}
     for entry in of.store(STORE):
         server_id, metric_name = split_key(entry.key)
         assert (entry.value.server_id, entry.value.metric_name) == (server_id, metric_name)
         assert entry.timestamp == entry.value.last_timestamp
-        found[server_id, metric_name, entry.start - START] = entry.value
-    return found
+        states[server_id, metric_name, entry.start - START] = entry.value
+    return states
 
 
 def stored(of: TestDriver) -> dict[tuple[int, str, str], dict[str, Any]]:

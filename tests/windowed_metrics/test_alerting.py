@@ -48,11 +48,11 @@ def test_without_alerting_every_average_is_normal(alerting: Alerting | None, thr
 )
 def test_one_threshold_alone(alerting: Alerting, statuses: list[str]) -> None:
     task = driver()
-    found = [
+    results = [
         pipe(task, 0, value, name, alerting=alerting).alerting.status
         for name, value in (("a", 79.0), ("b", 94.0), ("c", 95.0))
     ]
-    assert found == statuses
+    assert results == statuses
 
 
 def test_the_newest_event_sets_the_thresholds() -> None:

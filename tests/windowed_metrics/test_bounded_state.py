@@ -28,8 +28,8 @@ def test_fewer_samples_than_are_shown() -> None:
 def test_lists_lose_their_oldest_entry() -> None:
     task = driver(list_limit=2)
     for at, name in enumerate("abca"):
-        found = pipe(task, at, datacenter=name, environment=name, service=name).distribution
-    assert (found.datacenters, found.environments, found.services) == (("c", "a"), ("c", "a"), ("c", "a"))
+        result = pipe(task, at, datacenter=name, environment=name, service=name).distribution
+    assert (result.datacenters, result.environments, result.services) == (("c", "a"), ("c", "a"), ("c", "a"))
 
 
 @settings(deadline=None, max_examples=20)
@@ -41,5 +41,5 @@ def test_no_list_is_ever_longer_than_its_limit(names: list[str], limit: int) -> 
     )
     state = states(task)["s1", "cpu_usage", 0]
     assert state.count == len(names)
-    for kept in (state.samples, state.datacenters, state.environments, state.services):
-        assert len(kept) <= limit
+    for item in (state.samples, state.datacenters, state.environments, state.services):
+        assert len(item) <= limit

@@ -51,8 +51,8 @@ def _is_driver() -> bool:
 
 
 def _own() -> psutil.Process:
-    made: psutil.Process = importlib.import_module("psutil").Process()
-    return made
+    process: psutil.Process = importlib.import_module("psutil").Process()
+    return process
 
 
 def _jvm() -> psutil.Process:

@@ -57,7 +57,7 @@ def parted() -> Iterator[Parted]:
     for task in own:
         task.store("plain").put(keys_of(task.task, 1)[0], Cell(str(task.task)))
     publish(own)
-    made = Parted([task.replica for task in own])
-    made.tasks = own
-    yield made
-    made.close()
+    result = Parted([task.replica for task in own])
+    result.tasks = own
+    yield result
+    result.close()

@@ -52,18 +52,18 @@ def test_all_parts_answer_as_one_server(shared: Parted, target: str) -> None:
 @pytest.mark.parametrize("store", KEY_STORES)
 @pytest.mark.parametrize("more", ["", "?limit=1"])
 def test_a_key_is_found_wherever_it_is(shared: Parted, store: str, more: str) -> None:
-    found = 0
+    result = 0
     for key in KEYS:
         target = f"/stores/{store}/{key}{more}"
         status, wanted, _ = get(shared.whole + target)
-        found += status == 200
+        result += status == 200
         for url in shared.urls:
             got, content, _ = get(url + target)
             assert got == status, content
             batches = content.pop("batches")
             assert batches.items() <= wanted["batches"].items()
             assert content == {name: value for name, value in wanted.items() if name != "batches"}
-    assert found >= 10
+    assert result >= 10
 
 
 @pytest.mark.parametrize("more", ["", "?since=20", "?until=20&order=desc", "?limit=2"])
@@ -81,11 +81,11 @@ def test_pages_follow_each_other_over_different_parts(shared: Parted) -> None:
     keys: list[str] = []
     more = ""
     for page in range(100):
-        _, found, _ = get(f"{shared.urls[page % PARTS]}/stores/plain?limit=4{more}")
-        keys += [entry["key"] for entry in found["entries"]]
-        if not found["more"]:
+        _, body, _ = get(f"{shared.urls[page % PARTS]}/stores/plain?limit=4{more}")
+        keys += [entry["key"] for entry in body["entries"]]
+        if not body["more"]:
             break
-        more = f"&after={quote(found['next'])}"
+        more = f"&after={quote(body['next'])}"
     assert keys == sorted(KEYS)
 
 
@@ -107,8 +107,8 @@ def test_a_key_that_is_not_where_it_belongs_is_found(parted: Parted) -> None:
     task.store("plain").put(stray, Cell("1"))
     task.publish()
     for url in parted.urls:
-        status, found, _ = get(f"{url}/stores/plain/{stray}")
-        assert (status, found["entries"]) == (200, [{"key": stray, "value": {"json": "1"}}])
+        status, body, _ = get(f"{url}/stores/plain/{stray}")
+        assert (status, body["entries"]) == (200, [{"key": stray, "value": {"json": "1"}}])
 
 
 def test_a_key_that_two_tasks_have_comes_in_their_order(parted: Parted) -> None:
@@ -128,8 +128,8 @@ def test_a_read_waits_for_the_part_that_reads_the_offset(parted: Parted, number:
     for url in (*parted.urls, parted.whole):
         asked = f"{url}/stores/plain/{key}?at_least=events-{number}:19&wait_ms=50"
         assert get(asked)[0] == 200
-        status, found, _ = get(f"{asked}&at_least=events-{number}:20")
-        assert (status, found) == (503, {"error": f"not processed, or not read yet: events-{number}:20"})
+        status, body, _ = get(f"{asked}&at_least=events-{number}:20")
+        assert (status, body) == (503, {"error": f"not processed, or not read yet: events-{number}:20"})
 
 
 def test_a_task_is_held_by_one_part(filled: list[WrittenTask], shared: Parted) -> None:

@@ -28,16 +28,16 @@ def test_a_part_answers_from_its_own_rows(everywhere: Parted, target: str) -> No
     status, wanted, _ = get(everywhere.whole + target)
     for part, url in enumerate(everywhere.urls):
         everywhere.servers[(part + 1) % 3].asked.clear()
-        got, found, _ = get(url + target)
-        assert (got, found.pop("batches")) == (status, {str(part): 3})
-        assert found == {name: value for name, value in wanted.items() if name != "batches"}
+        got, body, _ = get(url + target)
+        assert (got, body.pop("batches")) == (status, {str(part): 3})
+        assert body == {name: value for name, value in wanted.items() if name != "batches"}
         assert not everywhere.servers[(part + 1) % 3].asked
 
 
 def test_a_part_that_reads_yet_asks_another(everywhere: Parted) -> None:
     everywhere.tasks[0].replica.is_current = False
     everywhere.handlers[1] = everywhere._nobody
-    status, found, _ = get(f"{everywhere.urls[0]}/stores/stamped")
-    assert (status, len(found["entries"]), found["batches"], "missing" in found) == (200, 2, {"2": 3}, False)
+    status, body, _ = get(f"{everywhere.urls[0]}/stores/stamped")
+    assert (status, len(body["entries"]), body["batches"], "missing" in body) == (200, 2, {"2": 3}, False)
     everywhere.handlers[2] = everywhere._nobody
     assert get(f"{everywhere.urls[0]}/stores/stamped")[1]["missing"] == [0, 1, 2]

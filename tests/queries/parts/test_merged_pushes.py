@@ -75,8 +75,8 @@ def test_changes_of_a_key(parted: Parted) -> None:
             put(parted.tasks[1], key, "1")
             put(parted.tasks[2], "another", "1")
             put(parted.tasks[3], key, "3")
-            found = [next(pushed)[1] for _ in range(2)]
-            assert {(change["task"], change["key"]) for change in found} == {(1, key), (3, key)}
+            results = [next(pushed)[1] for _ in range(2)]
+            assert {(change["task"], change["key"]) for change in results} == {(1, key), (3, key)}
         until_followed(parted, 0)
         put(parted.tasks[1], key, None)
         put(parted.tasks[3], key, None)
@@ -132,6 +132,6 @@ def test_a_push_that_takes_partial_ones_goes_on_and_says_so(parted: Parted) -> N
 
 def test_a_push_is_refused_without_a_part(parted: Parted) -> None:
     parted.lose(1)
-    status, found, headers = get(f"{parted.urls[0]}/changes/plain")
-    assert (status, found["missing"], headers["Forebay-Missing-Parts"]) == (503, [1], "1")
+    status, body, headers = get(f"{parted.urls[0]}/changes/plain")
+    assert (status, body["missing"], headers["Forebay-Missing-Parts"]) == (503, [1], "1")
     until_followed(parted, 0)

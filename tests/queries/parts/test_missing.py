@@ -24,10 +24,10 @@ def test_without_a_part_its_keys_are_refused_and_the_others_found(parted: Parted
     for task in (0, 2, 3):
         assert get(f"{url}/stores/plain/{keys_of(task, 1)[0]}")[0] == 200
     for task in (1, 4):
-        status, found, headers = get(f"{url}/stores/plain/{keys_of(task, 1)[0]}")
-        assert (status, found["missing"], headers[MISSING]) == (503, [1], "1")
-        assert found["error"].startswith("part 1: ")
-        assert "partial=true" in found["error"]
+        status, body, headers = get(f"{url}/stores/plain/{keys_of(task, 1)[0]}")
+        assert (status, body["missing"], headers[MISSING]) == (503, [1], "1")
+        assert body["error"].startswith("part 1: ")
+        assert "partial=true" in body["error"]
     assert parted.servers[0].value("forebay_queries_forward_failures_total", 1) == 2
 
 
@@ -35,14 +35,14 @@ def test_a_partial_answer_names_what_is_missing(parted: Parted) -> None:
     parted.lose(1)
     url = parted.urls[2]
     assert get(f"{url}/stores/plain")[0] == 503
-    status, found, headers = get(f"{url}/stores/plain?partial=true")
-    assert (status, found["missing"], headers[MISSING]) == (200, [1], "1")
-    assert {entry["key"] for entry in found["entries"]} == {keys_of(task, 1)[0] for task in (0, 2, 3)}
-    assert found["batches"] == {"0": 2, "2": 2, "3": 2}
-    status, found, _ = get(f"{url}/stores/plain/{keys_of(1, 1)[0]}?partial=true")
-    assert (status, found["entries"], found["missing"]) == (200, [], [1])
-    status, found, headers = get(f"{url}/stores/plain/{keys_of(0, 1)[0]}?partial=true")
-    assert (status, "missing" in found, MISSING in headers) == (200, False, False)
+    status, body, headers = get(f"{url}/stores/plain?partial=true")
+    assert (status, body["missing"], headers[MISSING]) == (200, [1], "1")
+    assert {entry["key"] for entry in body["entries"]} == {keys_of(task, 1)[0] for task in (0, 2, 3)}
+    assert body["batches"] == {"0": 2, "2": 2, "3": 2}
+    status, body, _ = get(f"{url}/stores/plain/{keys_of(1, 1)[0]}?partial=true")
+    assert (status, body["entries"], body["missing"]) == (200, [], [1])
+    status, body, headers = get(f"{url}/stores/plain/{keys_of(0, 1)[0]}?partial=true")
+    assert (status, "missing" in body, MISSING in headers) == (200, False, False)
 
 
 def test_that_there_is_nothing_takes_all_parts(parted: Parted) -> None:
@@ -50,8 +50,8 @@ def test_that_there_is_nothing_takes_all_parts(parted: Parted) -> None:
     parted.lose(1)
     nothing = keys_of(0, 2)[1]
     assert get(f"{parted.urls[0]}/stores/plain/{nothing}")[0] == 503
-    status, found, _ = get(f"{parted.urls[0]}/stores/plain/{nothing}?partial=true")
-    assert (status, found["missing"]) == (200, [1])
+    status, body, _ = get(f"{parted.urls[0]}/stores/plain/{nothing}?partial=true")
+    assert (status, body["missing"]) == (200, [1])
     assert get(f"{parted.whole}/stores/plain/{nothing}?partial=true")[0] == 404
 
 
@@ -67,13 +67,13 @@ def test_a_part_that_comes_back_is_asked_again(parted: Parted) -> None:
 def test_a_part_that_hangs_costs_a_bounded_time(parted: Parted) -> None:
     go_on = parted.hang(1)
     begun = time.monotonic()
-    status, found, _ = get(f"{parted.urls[0]}/stores/plain")
+    status, body, _ = get(f"{parted.urls[0]}/stores/plain")
     taken = time.monotonic() - begun
-    assert (status, found["missing"]) == (503, [1])
+    assert (status, body["missing"]) == (503, [1])
     assert SECONDS <= taken < SECONDS + 2
     begun = time.monotonic()
-    status, found, _ = get(f"{parted.urls[0]}/stores/plain?partial=true")
-    assert (status, found["missing"]) == (200, [1])
+    status, body, _ = get(f"{parted.urls[0]}/stores/plain?partial=true")
+    assert (status, body["missing"]) == (200, [1])
     assert time.monotonic() - begun < SECONDS, "what hung just now is not waited for again"
     go_on.set()
 
@@ -89,7 +89,7 @@ def test_many_who_ask_a_part_that_hangs_keep_nobody_else_waiting(parted: Parted)
         asked = time.monotonic()
         assert get(f"{parted.urls[0]}/stores/plain/{keys_of(0, 1)[0]}")[0] == 200
         assert time.monotonic() - asked < SECONDS
-        assert {each.result()[0] for each in hanging} == {503}
+        assert {item.result()[0] for item in hanging} == {503}
     assert AT_ONCE < 40
     go_on.set()
 
@@ -116,18 +116,18 @@ def test_a_part_that_reads_yet_is_missing(parted: Parted) -> None:
     for replica in (parted.tasks[1].replica, parted.tasks[4].replica):
         replica.is_current = False
     for url in parted.urls:
-        status, found, _ = get(f"{url}/stores/plain")
-        assert (status, found["missing"]) == (503, [1])
-        assert "the changelogs are still being read" in found["error"]
+        status, body, _ = get(f"{url}/stores/plain")
+        assert (status, body["missing"]) == (503, [1])
+        assert "the changelogs are still being read" in body["error"]
         assert get(f"{url}/stores/plain/{keys_of(2, 1)[0]}")[0] == 200
         assert get(f"{url}/stores/plain?partial=true")[1]["missing"] == [1]
 
 
 def test_parts_that_know_other_numbers_of_tasks_are_not_mixed(parted: Parted) -> None:
     parted.servers[1].stores.tasks = 4
-    status, found, _ = get(f"{parted.urls[0]}/stores/plain")
-    assert (status, found["missing"]) == (503, [1])
-    assert "it knows 4 tasks, this one 5" in found["error"]
+    status, body, _ = get(f"{parted.urls[0]}/stores/plain")
+    assert (status, body["missing"]) == (503, [1])
+    assert "it knows 4 tasks, this one 5" in body["error"]
 
 
 def test_an_offset_of_a_part_that_is_missing(parted: Parted) -> None:
@@ -135,35 +135,35 @@ def test_an_offset_of_a_part_that_is_missing(parted: Parted) -> None:
     key = keys_of(0, 1)[0]
     asked = f"{parted.urls[0]}/stores/plain/{key}?at_least=events-1:5&wait_ms=100"
     assert get(asked)[1]["missing"] == [1]
-    status, found, _ = get(f"{asked}&partial=true")
-    assert (status, found["missing"], len(found["entries"])) == (200, [1], 1)
+    status, body, _ = get(f"{asked}&partial=true")
+    assert (status, body["missing"], len(body["entries"])) == (200, [1], 1)
     assert get(f"{parted.urls[0]}/stores/plain/{key}?at_least=events-2:5")[0] == 200
 
 
 @pytest.mark.parametrize("path", ["/part/read", "/part/wait", "/part/changes?store=plain"])
 def test_what_is_not_forwarded_to_this_part_is_refused(parted: Parted, path: str) -> None:
     for sent in ({}, {"Forebay-Forwarded": "app 1/3"}, {"Forebay-Forwarded": "other 0/3"}):
-        status, found, _ = get(parted.urls[0] + path, sent)
+        status, body, _ = get(parted.urls[0] + path, sent)
         assert status == 421
-        assert found["error"].startswith("this is part 0/3 of svc (application app)")
-    status, found, _ = get(f"{parted.urls[0]}/part/read", {"Forebay-Forwarded": "app 0/3"}, b"\xc1")
+        assert body["error"].startswith("this is part 0/3 of svc (application app)")
+    status, body, _ = get(f"{parted.urls[0]}/part/read", {"Forebay-Forwarded": "app 0/3"}, b"\xc1")
     assert status == 400
 
 
 def test_a_server_says_who_it_is_and_how_many_parts_answer(parted: Parted) -> None:
-    status, found, _ = get(f"{parted.urls[2]}/part")
-    assert (status, found) == (200, {"service": "svc", "application": "app", "part": 2, "parts": 3, "tasks": 5})
+    status, body, _ = get(f"{parted.urls[2]}/part")
+    assert (status, body) == (200, {"service": "svc", "application": "app", "part": 2, "parts": 3, "tasks": 5})
     server = parted.servers[2]
     assert get(f"{parted.urls[2]}/readyz")[0] == 503
     server.health.working()
     stop = threading.Event()
     server.part.begin(stop)
-    status, found, _ = get(f"{parted.urls[2]}/readyz")
-    assert (status, found["part"], found["parts"]) == (200, 2, {"answering": 3, "of": 3})
+    status, body, _ = get(f"{parted.urls[2]}/readyz")
+    assert (status, body["part"], body["parts"]) == (200, 2, {"answering": 3, "of": 3})
     parted.lose(1)
     deadline = time.monotonic() + 20
     while get(f"{parted.urls[2]}/readyz")[1]["parts"]["answering"] == 3 and time.monotonic() < deadline:
         time.sleep(0.1)
-    status, found, _ = get(f"{parted.urls[2]}/readyz")
-    assert (status, found["ok"], found["parts"]) == (200, True, {"answering": 2, "of": 3})
+    status, body, _ = get(f"{parted.urls[2]}/readyz")
+    assert (status, body["ok"], body["parts"]) == (200, True, {"answering": 2, "of": 3})
     stop.set()

@@ -48,13 +48,13 @@ def test_rows_are_for_who_has_the_token(server: QueryServer, path: str) -> None:
 
 
 def test_before_it_knows_the_tasks_nothing_looks_empty(server: QueryServer) -> None:
-    status, found = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}")
-    assert (status, found["missing"]) == (503, [0, 1])
+    status, body = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}")
+    assert (status, body["missing"]) == (503, [0, 1])
     assert asked(server, "/stores/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
     assert asked(server, "/changes/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
 
 
 def test_what_was_forwarded_is_not_forwarded_again(server: QueryServer) -> None:
-    status, found = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 1/2")
-    assert (status, "parts ask each other" in found["error"]) == (404, True)
+    status, body = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 1/2")
+    assert (status, "parts ask each other" in body["error"]) == (404, True)
     assert asked(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 0/2")[0] == 421

@@ -70,18 +70,18 @@ PULLS = (
 
 
 def asked(url: str, content: dict[str, Any]) -> tuple[int, list[Any]]:
-    status, found, _ = get(f"{url}/sql", body=json.dumps(content).encode())
-    return status, found if isinstance(found, list) else [found]
+    status, body, _ = get(f"{url}/sql", body=json.dumps(content).encode())
+    return status, body if isinstance(body, list) else [body]
 
 
 @pytest.mark.parametrize("sql", PULLS)
 def test_a_pull_gives_the_same_rows_in_the_same_order(parted: Parted, sql: str) -> None:
     status, wanted = asked(parted.whole, {"sql": sql})
     for url in parted.urls:
-        got, found = asked(url, {"sql": sql})
-        assert (got, found[:-1]) == (status, wanted[:-1])
+        got, body = asked(url, {"sql": sql})
+        assert (got, body[:-1]) == (status, wanted[:-1])
         if status == 200:
-            end, whole = found[-1]["end"], wanted[-1]["end"]
+            end, whole = body[-1]["end"], wanted[-1]["end"]
             assert (end["rows"], end["more"]) == (whole["rows"], whole["more"])
             assert end["batches"].items() <= whole["batches"].items()
 
@@ -89,21 +89,21 @@ def test_a_pull_gives_the_same_rows_in_the_same_order(parted: Parted, sql: str) 
 def test_the_age_is_that_of_the_oldest_part(parted: Parted) -> None:
     """Tasks 0 and 3, 1, 2 are a part each; their newest commits are of 4, 2 and 3 s since 1970."""
     _, whole = asked(parted.whole, {"sql": "SELECT * FROM totals;"})
-    _, found = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
-    older = found[-1]["end"]["commit_age_ms"] - whole[-1]["end"]["commit_age_ms"]
+    _, body = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
+    older = body[-1]["end"]["commit_age_ms"] - whole[-1]["end"]["commit_age_ms"]
     assert 2_000 <= older < 2_000 + 1_000
 
 
 def test_without_a_part_sql_is_refused_or_partial(parted: Parted) -> None:
     handler, parted.handlers[1] = parted.handlers[1], Parted._nobody
     try:
-        status, (found,) = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
-        assert (status, found["missing"]) == (503, [1])
-        status, found, headers = get(
+        status, (result,) = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
+        assert (status, result["missing"]) == (503, [1])
+        status, result, headers = get(
             f"{parted.urls[2]}/sql", body=json.dumps({"sql": "SELECT * FROM totals;", "partial": True}).encode()
         )
-        assert (status, headers["Forebay-Missing-Parts"], found[-1]["end"]["missing"]) == (200, "1", [1])
-        assert set(found[-1]["end"]["batches"]) == {"0", "2", "3"}
+        assert (status, headers["Forebay-Missing-Parts"], result[-1]["end"]["missing"]) == (200, "1", [1])
+        assert set(result[-1]["end"]["batches"]) == {"0", "2", "3"}
         assert get(f"{parted.urls[2]}/sql?partial=true", body=b"SELECT * FROM totals;")[0] == 200
     finally:
         parted.handlers[1] = handler

@@ -76,6 +76,6 @@ def test_peers_that_don_t_answer_yet_are_waited_for(parted: Parted) -> None:
 
 def test_one_that_takes_a_part_s_place_later_answers_nothing(parted: Parted) -> None:
     parted.handlers[1] = parted.servers[2].answer
-    status, found, _ = get(f"{parted.urls[0]}/stores/plain/{keys_of(1, 1)[0]}")
-    assert (status, found["missing"]) == (503, [1])
-    assert "HTTP 421: this is part 2/3" in found["error"]
+    status, body, _ = get(f"{parted.urls[0]}/stores/plain/{keys_of(1, 1)[0]}")
+    assert (status, body["missing"]) == (503, [1])
+    assert "HTTP 421: this is part 2/3" in body["error"]
