@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import threading
 
 import pytest
 
 from forebay.queries.entries import Entry
 from forebay.queries.reads import Bounds, WrongQuery
+from forebay.queries.replica import STORED
 from forebay.queries.stores import JobStores, NotCurrent, Reached, UnknownStore
-from forebay.testing.cell import Cell
+from forebay.testing.cell import Cell, CellCodec
 from tests.queries.written import LOG, WrittenTask, job_of
 
 
@@ -223,3 +225,29 @@ def test_a_global_table_is_read_once_though_every_task_has_it(tasks: list[Writte
     job = JobStores([[declared]], [[task.replica for task in tasks]])
     assert job.scan("plain", Bounds(), 10).entries == [Entry("k", Cell("1"))]
     assert job.get("plain", "k", Bounds(), 10).entries == [Entry("k", Cell("1"))]
+
+
+class AskingCodec(CellCodec):
+    """Reads the replica on another thread while a row is decoded."""
+
+    def __init__(self, task: WrittenTask) -> None:
+        self.task = task
+        self.answers: list[int] = []
+
+    def decode(self, data: bytes) -> Cell:
+        thread = threading.Thread(
+            target=lambda: self.answers.append(len(self.task.replica.get("plain", "b", Bounds(), 1, STORED)[1]))
+        )
+        thread.start()
+        thread.join(10)
+        return super().decode(data)
+
+
+def test_other_readers_do_not_wait_while_rows_are_decoded(tasks: list[WrittenTask]) -> None:
+    task = tasks[0]
+    for key in "ab":
+        task.store("plain").put(key, Cell(key))
+    task.publish()
+    codec = AskingCodec(task)
+    _, entries = task.replica.scan("plain", Bounds(), 10, codec)
+    assert ([entry.value for entry in entries], codec.answers) == ([Cell("a"), Cell("b")], [1, 1])

@@ -160,6 +160,29 @@ def test_who_reads_too_slowly_is_told_so_after_what_was_held(task: WrittenTask, 
     assert subscription.end is End.OVERFLOW
 
 
+def test_who_reads_too_slowly_is_told_so_by_the_bytes_that_are_held(task: WrittenTask, job: JobStores) -> None:
+    subscription = Subscription("plain", capacity_bytes=5_000)
+    job.subscribe(subscription, snapshot=False)
+    for key in "abc":
+        task.store("plain").put(key, Cell("1" * 2_000))
+    task.publish()
+    taken = [change.entry.key for changes in subscription.changes(0.0) for change in changes]
+    assert (taken, subscription.end) == (["a", "b"], End.OVERFLOW)
+
+
+def test_what_was_taken_counts_no_more_and_a_change_may_be_larger_than_the_limit(
+    task: WrittenTask, job: JobStores
+) -> None:
+    subscription = Subscription("plain", capacity_bytes=1_000)
+    job.subscribe(subscription, snapshot=False)
+    changes = subscription.changes(0.0)
+    for key in "abc":
+        task.store("plain").put(key, Cell("1" * 2_000))
+        task.publish()
+        assert [change.entry.key for change in next(changes)] == [key]
+    assert subscription.end is None
+
+
 def test_a_job_that_began_anew_ends_what_followed_it(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain")
     job.subscribe(subscription, snapshot=False)

@@ -46,16 +46,19 @@ CODECS = {store.name: CellCodec() for store in LOG.stores}
 class WrittenTask:
     """Writes a task's stores batch by batch; its replica takes what the changelogs would hold."""
 
-    def __init__(self, task: int = 0, replica: TaskReplica | None = None) -> None:
+    def __init__(
+        self, task: int = 0, replica: TaskReplica | None = None, processor: type[Processor[Any, Any]] = Everything
+    ) -> None:
         self.task = task
-        self.replica = TaskReplica(task, LOG, CODECS) if replica is None else replica
+        self.log = LOG if processor is Everything else stage_log("app", 0, processor())
+        self.codecs = {store.name: CellCodec() for store in self.log.stores}
+        self.replica = TaskReplica(task, self.log, self.codecs) if replica is None else replica
         self._bench = Bench(MemoryTable())
         self._stores = {
-            declared.name: self._bench.open(declared, CODECS[declared.name])
-            for _, declared in declared_stores(Everything)
+            declared.name: self._bench.open(declared, CellCodec()) for _, declared in declared_stores(processor)
         }
-        self._router = LOG.router(task)
-        self._ends = dict.fromkeys(LOG.rows().topics, 0)
+        self._router = self.log.router(task)
+        self._ends = dict.fromkeys(self.log.rows().topics, 0)
         self.batch = 0
 
     def store(self, name: str) -> Any:
@@ -72,7 +75,7 @@ class WrittenTask:
             self._take(topic, key, value, timestamp)
         clock = self._bench.clock.closing_time
         position = TaskPosition(job, self.batch, clock, clock, "v", (("events", self.task, self.batch * 10),))
-        self._take(LOG.internal, POSITION, position.to_json(), 0)
+        self._take(self.log.internal, POSITION, position.to_json(), 0)
         self._ends = {topic: end + 1 for topic, end in self._ends.items()}
         return dict(self._ends)
 
@@ -87,4 +90,4 @@ class WrittenTask:
 
 def job_of(*tasks: WrittenTask) -> JobStores:
     """Return the stores of a job of one stage."""
-    return JobStores([LOG.stores], [[task.replica for task in tasks]])
+    return JobStores([tasks[0].log.stores], [[task.replica for task in tasks]])

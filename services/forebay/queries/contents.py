@@ -15,6 +15,7 @@ from forebay.job import load_job
 from forebay.kafka.codecs import reading_codec
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.entries import changed_entry, shown_value
+from forebay.queries.key_texts import shown_entry
 from forebay.runtime.changelog import changelog_topic, repartition_topic
 from forebay.runtime.protocol.snapshot_mark import MARK
 from forebay.runtime.stage_log import stage_logs
@@ -108,6 +109,6 @@ def _of_changelog(name: str, application: str, service: Service, kafka: KafkaSet
         if record.key() == MARK:
             return {"key": None, "value": None, "note": "a snapshot was taken here"}
         row, data = rows.row(topic, record.key() or b"", record.value(), record.timestamp()[1])
-        return changed_entry(store, row[prefix:], data or None, codec).shown()
+        return shown_entry(store, changed_entry(store, row[prefix:], data or None, codec))
 
     return fields

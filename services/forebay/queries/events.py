@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from forebay.queries.key_texts import shown_entry
 from forebay.queries.stores import JobStores
-from forebay.queries.subscription import Subscription
+from forebay.queries.subscription import Change, Subscription
+from forebay.stores.binding import Store
 
 SILENCE = b": nothing new\n\n"
 FOLLOWING = b": following\n\n"
@@ -19,21 +21,27 @@ def pushed(stores: JobStores, subscription: Subscription, snapshot: bool, silent
     Args:
         silent_seconds: after which a comment is sent where there is nothing to tell.
     """
+    store = stores.known(subscription.store)
     try:
         count = 0
         for change in stores.subscribe(subscription, snapshot):
             count += 1
-            yield event("row", change.shown())
+            yield event("row", shown_change(store, change))
         if snapshot and subscription.end is not None:  # rows may be missing, so no changes follow
             yield event("end", {"reason": subscription.end.value})
             return
         yield event("now", {"rows": count}) if snapshot else FOLLOWING
         for changes in subscription.changes(silent_seconds):
-            yield b"".join(event("change", change.shown()) for change in changes) or SILENCE
+            yield b"".join(event("change", shown_change(store, change)) for change in changes) or SILENCE
         assert subscription.end is not None
         yield event("end", {"reason": subscription.end.value})
     finally:
         stores.unsubscribe(subscription)
+
+
+def shown_change(store: Store[Any], change: Change) -> dict[str, Any]:
+    """Return a change as JSON can hold it."""
+    return {"task": change.task, "batch": change.batch, **shown_entry(store, change.entry)}
 
 
 def event(name: str, content: dict[str, Any]) -> bytes:

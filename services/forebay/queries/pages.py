@@ -8,12 +8,14 @@ from typing import Any
 from forebay.codec import DecodeError, Unavailable
 from forebay.queries import parameters
 from forebay.queries.events import pushed
+from forebay.queries.key_texts import row_text_of, shown_entry, typed_bounds, url_text
 from forebay.queries.parts.asking import AllParts, missing_header
 from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
 from forebay.queries.reads import WrongQuery
 from forebay.queries.stores import Found, JobStores, UnknownStore
 from forebay.queries.subscription import Subscription
 from forebay.runtime.http import Answer, Request, json_answer
+from forebay.stores.binding import Store
 from forebay.stores.keys import join_key
 from forebay.stores.scans import KeyOrderReads
 
@@ -69,27 +71,30 @@ class QueryPages:
         stores = self._stores()
         shown = [
             {"store": name, "kind": store.kind, "record": store.value.__name__, "stage": stores.stage(name)}
+            | ({} if store.key_format is None else {"key": str(store.key_format)})
             for name, store in stores.declared.items()
         ]
         return _json(200, {"stores": shown})
 
     def _get(self, store: str, key: str, request: Request) -> Answer:
         stores, limit = self._prepared(store, request)
-        result = stores.get(store, key, parameters.bounds_of(request.parameters), limit)
+        declared = self._stores().known(store)
+        result = stores.get(store, row_text_of(declared, key), parameters.bounds_of(request.parameters), limit)
         missing = _missing(stores)
         # Where parts are missing nobody can say that there is nothing.
         if not result.entries and not missing:
             return _json(404, {"error": f"store {store} has nothing under the key {key!r}", **_batches(result)})
-        return _json(200, _shown(result, missing), missing)
+        return _json(200, _shown(declared, result, missing), missing)
 
     def _scan(self, store: str, request: Request) -> Answer:
         stores, limit = self._prepared(store, request)
-        bounds = parameters.bounds_of(request.parameters)
+        declared = self._stores().known(store)
+        bounds = typed_bounds(declared, parameters.bounds_of(request.parameters))
         result = stores.scan(store, bounds, limit)
         missing = _missing(stores)
-        page = _shown(result, missing)
+        page = _shown(declared, result, missing)
         if result.more and isinstance(stores.declared[store], KeyOrderReads) and not bounds.descending:
-            page["next"] = result.entries[-1].key
+            page["next"] = url_text(declared, result.entries[-1].key)
         return _json(200, page, missing)
 
     def _prepared(self, store: str, request: Request) -> tuple[JobStores | PartedStores, int]:
@@ -105,7 +110,9 @@ class QueryPages:
     def _follow(self, store: str, key: str | None, request: Request) -> Answer:
         parameters.check_names(request.parameters, parameters.FOLLOW)
         snapshot = parameters.choice(request.parameters, "begin", ("now", "snapshot")) == "snapshot"
-        caller, stores, subscription = _caller(request), self._stores(), Subscription(store, key)
+        caller, stores = _caller(request), self._stores()
+        declared = stores.known(store)
+        subscription = Subscription(store, None if key is None else row_text_of(declared, key))
         if self._parts is not None:
             return self._parts.follow(stores, subscription, snapshot, caller, self._silent_seconds)
         stores.check(store)
@@ -125,8 +132,8 @@ def _joined(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else join_key(*parts)
 
 
-def _shown(found: Found, missing: tuple[int, ...]) -> dict[str, Any]:
-    shown = {"entries": [entry.shown() for entry in found.entries], **_batches(found), "more": found.more}
+def _shown(store: Store[Any], found: Found, missing: tuple[int, ...]) -> dict[str, Any]:
+    shown = {"entries": [shown_entry(store, entry) for entry in found.entries], **_batches(found), "more": found.more}
     return shown | ({"missing": missing} if missing else {})
 
 

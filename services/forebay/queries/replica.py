@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -23,11 +24,15 @@ from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
 from forebay.stores.table import Table, prefix_end
 from forebay.stores.upgrade import is_of_kind
+from forebay.stores.values import BytesCodec
 
 T = TypeVar("T")
 
 _Piece = tuple[int, list[tuple[bytes, bytes]]]
 """Some rows, and the batch that they are of."""
+
+STORED = BytesCodec()
+"""Leaves a value as its bytes."""
 
 _AT_ONCE = 20_000
 _MOST_AT_ONCE = 250_000
@@ -234,8 +239,12 @@ class TaskReplica(FollowedTask):
             if misread is not None:
                 raise misread
             opened = TaskStores(self._table, Journal(), self._clock)
-            bound = self._stores[store].with_row_texts().bind(opened, codec or self._codecs[store])
-            return self.batch, list(read(bound))
+            bound = self._stores[store].with_row_texts().bind(opened, STORED)
+            batch, stored = self.batch, list(read(bound))
+        # All rows are of one commit, so the lock is held until the last one is copied. Decoding takes most of the time
+        # and needs no lock.
+        decode = (codec or self._codecs[store]).decode
+        return batch, [row if row.value is None else replace(row, value=decode(row.value)) for row in stored]
 
     def _publish(self, changes: Mapping[bytes, bytes | None]) -> None:
         wanted = {subscription.store for subscription in self._subscriptions}
@@ -252,7 +261,7 @@ class TaskReplica(FollowedTask):
                     continue
                 read_until = self._read_until.get(subscription)
                 if read_until is None or row < read_until:  # later rows are yielded with the change
-                    subscription.offer(change)
+                    subscription.offer(change, len(row) + len(data or b""))
 
     def _changed(self, store: str, row: bytes, data: bytes | None, batch: int) -> Change:
         entry = changed_entry(self._stores[store], row, data, self._codecs[store])

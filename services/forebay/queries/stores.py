@@ -13,13 +13,9 @@ from typing import Any
 from forebay.codec import Unavailable
 from forebay.queries.entries import Entry
 from forebay.queries.reads import Bounds, WrongQuery, check_bounds, reads_of
-from forebay.queries.replica import TaskReplica
+from forebay.queries.replica import STORED, TaskReplica
 from forebay.queries.subscription import Change, End, Subscription
 from forebay.stores.binding import Store
-from forebay.stores.values import BytesCodec
-
-STORED = BytesCodec()
-"""Leaves a value as its bytes."""
 
 
 class UnknownStore(LookupError):

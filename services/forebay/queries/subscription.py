@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from forebay.queries.entries import Entry
 
@@ -20,9 +19,9 @@ class Change:
     batch: int
     entry: Entry
 
-    def shown(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {"task": self.task, "batch": self.batch, **self.entry.shown()}
+
+CAPACITY_BYTES = 16 << 20
+"""Of the rows whose changes a subscription holds. Decoded, they take several times as much memory."""
 
 
 class End(Enum):
@@ -38,13 +37,21 @@ class Subscription:
     Args:
         key: only changes of this key; None: of all.
         capacity: changes held at most.
+        capacity_bytes: bytes of their rows at most; a single change may have more.
     """
 
-    def __init__(self, store: str, key: str | None = None, capacity: int = 10_000) -> None:
+    def __init__(
+        self,
+        store: str,
+        key: str | None = None,
+        capacity: int = 10_000,
+        capacity_bytes: int = CAPACITY_BYTES,
+    ) -> None:
         self.store = store
         self.end: End | None = None
         self.key = key
-        self._capacity = capacity
+        self._capacity, self._capacity_bytes = capacity, capacity_bytes
+        self._bytes = 0
         self._changes: deque[Change] = deque()
         self._arrived = threading.Condition()
 
@@ -52,15 +59,17 @@ class Subscription:
         """Return whether changes of a key are asked for."""
         return self.key is None or self.key == key
 
-    def offer(self, change: Change) -> None:
-        """Add a change."""
+    def offer(self, change: Change, size: int = 0) -> None:
+        """Add a change, whose row has `size` bytes."""
         with self._arrived:
             if self.end is not None:
                 return
-            if len(self._changes) >= self._capacity:
+            held = len(self._changes)
+            if held >= self._capacity or (held and self._bytes + size > self._capacity_bytes):
                 self.end = End.OVERFLOW
             else:
                 self._changes.append(change)
+                self._bytes += size
             self._arrived.notify()
 
     def close(self, end: End) -> None:
@@ -76,6 +85,7 @@ class Subscription:
                 self._arrived.wait_for(lambda: self._changes or self.end, silent_seconds)
                 taken = list(self._changes)
                 self._changes.clear()
+                self._bytes = 0
                 ended = self.end is not None
             yield taken
             if ended:

@@ -12,6 +12,7 @@ from tests.queries.parts.parted import Parted, keys_of, owner, publish, written_
 from tests.queries.written import WrittenTask
 
 KEYS = tuple(key for task in range(5) for key in keys_of(task, 6))
+PATIENT_SECONDS = 20.0
 JOINED = tuple(join_key(f"server-{number}", "cpu") for number in range(12))
 
 
@@ -45,19 +46,29 @@ def filled(tasks: list[WrittenTask]) -> list[WrittenTask]:
 @pytest.fixture(scope="module")
 def shared(filled: list[WrittenTask]) -> Iterator[Parted]:
     """Return parts that a test must not break."""
-    parted = Parted([task.replica for task in filled])
+    parted = Parted([task.replica for task in filled], seconds=PATIENT_SECONDS)
     yield parted
     parted.close()
 
 
 @pytest.fixture
-def parted() -> Iterator[Parted]:
+def patience() -> float:
+    """Return the seconds that a part may take to answer.
+
+    A part that takes longer is not asked for a second, so on a busy machine one slow answer would fail many tests. Only
+    modules in which parts hang have less patience.
+    """
+    return PATIENT_SECONDS
+
+
+@pytest.fixture
+def parted(patience: float) -> Iterator[Parted]:
     """Return parts of a job of its own, with one row in each task."""
     own = written_tasks()
     for task in own:
         task.store("plain").put(keys_of(task.task, 1)[0], Cell(str(task.task)))
     publish(own)
-    result = Parted([task.replica for task in own])
+    result = Parted([task.replica for task in own], seconds=patience)
     result.tasks = own
     yield result
     result.close()

@@ -23,6 +23,11 @@ from tests.queries.written import WrittenTask
 pytestmark = pytest.mark.long
 
 
+@pytest.fixture
+def patience() -> float:
+    return SECONDS
+
+
 @contextmanager
 def following(url: str) -> Iterator[Iterator[tuple[str, Any]]]:
     with urlopen(url, timeout=20) as response:

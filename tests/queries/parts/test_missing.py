@@ -18,6 +18,11 @@ pytestmark = pytest.mark.long
 MISSING = "Forebay-Missing-Parts"
 
 
+@pytest.fixture
+def patience() -> float:
+    return SECONDS
+
+
 def test_without_a_part_its_keys_are_refused_and_the_others_found(parted: Parted) -> None:
     parted.lose(1)
     url = parted.urls[0]

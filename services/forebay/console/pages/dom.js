@@ -102,6 +102,6 @@ function expandable(short, whole, title = "all") {
 export function keyView(entry) {
   if (entry.key === null || entry.key === undefined) return h("span", { class: "null" }, "no key");
   if (entry.key === "") return h("span", { class: "null" }, "empty key");
-  if (!entry.key_parts) return h("code", { class: "key" }, visible(entry.key));
+  if (!entry.key_parts) return h("code", { class: "key" }, visible(typeof entry.key === "string" ? entry.key : JSON.stringify(entry.key)));
   return h("code", { class: "key" }, entry.key_parts.map((part, at) => [at ? h("span", { class: "sep" }, " · ") : null, visible(part)]));
 }

@@ -172,7 +172,7 @@ function browse(at, store, card, signal) {
   };
   const pick = (entry) => {
     while (parts.children.length > 1) parts.lastChild.remove();
-    (entry.key_parts ?? [entry.key]).forEach((each, number) => {
+    (entry.key_parts ?? [entry.key_text ?? entry.key]).forEach((each, number) => {
       if (number) addPart();
       parts.lastChild.value = each;
     });

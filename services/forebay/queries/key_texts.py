@@ -1,0 +1,157 @@
+"""Keys that are no texts, as they are written in a URL and shown in JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from forebay.codec import DecodeError, EncodeError
+from forebay.formats import Format, no_contracts
+from forebay.queries.entries import Entry, shown_value
+from forebay.queries.reads import Bounds, WrongQuery
+from forebay.records import is_record_type
+from forebay.serde.json_format import json_of
+from forebay.stores.binding import Store
+from forebay.stores.keyed import MARK, key_of, text_of
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_BOOLEANS = {"true": True, "false": False}
+
+
+def shown_entry(store: Store[Any], entry: Entry) -> dict[str, Any]:
+    """Return an entry as JSON can hold it, with its key as the value that logic uses.
+
+    If a store has keys that are no texts, `key_text` is the key as a URL has it.
+    """
+    shown = entry.shown()
+    if store.key_format is None:
+        return shown
+    if entry.key.startswith(MARK):
+        shown.pop("key_parts", None)
+    return {**shown, "key": shown_key(store, entry.key), "key_text": url_text(store, entry.key)}
+
+
+def shown_key(store: Store[Any], row_text: str) -> Any:
+    """Return a key as JSON can hold it: a number as a number, a record as an object, a UUID and a text as a text."""
+    kind = store.key_format
+    if kind is None or not row_text.startswith(MARK):
+        return row_text
+    key = key_of(kind, MARK, row_text)
+    return str(key) if isinstance(key, uuid.UUID) else shown_value(key)
+
+
+def url_text(store: Store[Any], row_text: str) -> str:
+    """Return a key as a URL has it, so that `row_text_of` returns its row text."""
+    if store.key_format is None:
+        return row_text
+    shown = shown_key(store, row_text)
+    if not row_text.startswith(MARK):
+        return json.dumps(shown, ensure_ascii=False)
+    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+
+
+def row_text_of(store: Store[Any], text: str) -> str:
+    """Return the row text of a key that a URL has.
+
+    If a store has keys that are no texts, a text is written in double quotes. Raises WrongQuery: it is no key.
+    """
+    kind = store.key_format
+    if kind is None or text.startswith(MARK):
+        return text
+    quoted = _quoted(text)
+    if quoted is not None:
+        return quoted
+    try:
+        key = _parse(kind, text)
+        encoded = kind.codec(no_contracts).encode(key)
+        if isinstance(key, float):
+            key = kind.codec(no_contracts).decode(encoded)
+        return str(text_of(store.name, kind, MARK, key))
+    except (ValueError, DecodeError, EncodeError, TypeError) as error:
+        raise WrongQuery(
+            f"store {store.name}: {text!r} is no key of the format {kind}: write {_example(kind)}, "
+            'or a text in double quotes, such as "a"'
+        ) from error
+
+
+def typed_bounds(store: Store[Any], bounds: Bounds) -> Bounds:
+    """Return bounds with keys as row texts. Raises WrongQuery."""
+    kind = store.key_format
+    if kind is None:
+        return bounds
+    given = {name: getattr(bounds, name) for name in ("key_from", "key_to", "after")}
+    keys: dict[str, Any] = {name: row_text_of(store, text) for name, text in given.items() if text is not None}
+    if bounds.prefix is not None:
+        keys["prefix"] = _prefix(store, kind, bounds.prefix)
+    return replace(bounds, **keys)
+
+
+def _prefix(store: Store[Any], kind: Format[Any], text: str) -> str:
+    quoted = _quoted(text)
+    if quoted is not None:
+        return quoted
+    if kind.type is uuid.UUID:
+        return MARK + text.lower()
+    if kind.type is str:
+        return MARK + text
+    raise WrongQuery(
+        f"store {store.name}: keys of the format {kind} have no prefix: ask for a range of keys, "
+        f"such as from={_example(kind)}, or for texts with a prefix in double quotes"
+    )
+
+
+def _quoted(text: str) -> str | None:
+    """Return the text within double quotes; None if it is not written so."""
+    if not (len(text) > 1 and text[0] == text[-1] == '"'):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _parse(kind: Format[Any], text: str) -> Any:
+    parse = _PARSERS.get(kind.type)
+    if parse is not None:
+        return parse(text)
+    if is_record_type(kind.type):
+        return json_of(kind.type).codec(no_contracts).decode(text.encode())
+    raise ValueError("keys of this format are not written as text")
+
+
+def _whole(text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise ValueError("no whole number")
+    return int(text)
+
+
+def _boolean(text: str) -> bool:
+    if text not in _BOOLEANS:
+        raise ValueError("neither true nor false")
+    return _BOOLEANS[text]
+
+
+_PARSERS: dict[type[Any], Callable[[str], Any]] = {
+    int: _whole,
+    float: float,
+    bool: _boolean,
+    bytes: bytes.fromhex,
+    uuid.UUID: uuid.UUID,
+    str: str,
+}
+_EXAMPLES: dict[type[Any], str] = {
+    int: "a whole number, such as 42",
+    float: "a number, such as 4.5",
+    bool: "true or false",
+    bytes: "hexadecimal digits, such as 0aff",
+    uuid.UUID: "a UUID, such as 6fa459ea-ee8a-3ca4-894e-db77e160355e",
+}
+
+
+def _example(kind: Format[Any]) -> str:
+    return _EXAMPLES.get(kind.type, "a JSON object with its fields")
