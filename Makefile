@@ -99,7 +99,7 @@ charts: $(STAMP) ## Make the charts' parts, schemas, READMEs and skaffold.yaml; 
 	@helm lint --quiet charts/forebay-producer --set topic=user_activity
 	@helm unittest --with-subchart=false $(CHARTS)
 
-chart-packages: ## Pack the charts for an OCI registry: helm push $(CHART_PACKAGES)/forebay-0.2.0.tgz oci://registry.example/charts
+chart-packages: ## Pack the charts for an OCI registry: helm push $(CHART_PACKAGES)/forebay-0.3.0.tgz oci://registry.example/charts
 	@for chart in $(CHARTS); do helm package --dependency-update --destination $(CHART_PACKAGES) "$$chart" >/dev/null; done
 	@ls $(CHART_PACKAGES)/*.tgz
 

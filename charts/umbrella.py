@@ -14,7 +14,7 @@ from forebay.producing.sources import all_sources
 
 SERVICES = all_services()
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 UMBRELLA = "forebay"
 LIBRARY = "forebay-lib"
 BROKER, CONSOLE = "forebay-broker", "forebay-console"
