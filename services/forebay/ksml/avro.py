@@ -59,15 +59,15 @@ class _StructCodec:
 
     def encode(self, record: Any) -> bytes:
         try:
-            made = self._way.inward(record)
+            values = self._way.inward(record)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise EncodeError(f"{record!r} does not fit the schema {self._way.hint.__name__}: {error}") from error
-        return self._records.encode(made)
+        return self._records.encode(values)
 
     def decode(self, data: bytes) -> Any:
-        found = self._way.outward(self._records.decode(data))
-        found.update(self._named)
-        return found
+        fields = self._way.outward(self._records.decode(data))
+        fields.update(self._named)
+        return fields
 
 
 def avro_format(name: str, text: str, key_id: Callable[[], int] = lambda: 0) -> Format[Any]:
@@ -119,13 +119,13 @@ def windowed_schema(key: Type, text: str) -> str:
     inner = json.loads(text) if key.kind == "struct" else key.kind
     name = record_of(key.name, text).name.rpartition(".")[2] if key.kind == "struct" else key.kind.capitalize()
     fields = {"start": "long", "end": "long", "startTime": "string", "endTime": "string", "key": inner}
-    made = {
+    schema = {
         "type": "record",
         "name": f"Windowed{name}",
         "namespace": "io.axual.ksml.data",
         "fields": [{"name": field, "type": kind} for field, kind in fields.items()],
     }
-    return json.dumps(made)
+    return json.dumps(schema)
 
 
 def _way(kind: AvroType) -> _Way:
@@ -139,7 +139,7 @@ def _way(kind: AvroType) -> _Way:
         case Map(values):
             return _map(_way(values))
         case Union(branches):
-            return _union([_way(each) for each in branches])
+            return _union([_way(branch) for branch in branches])
         case Record():
             return _record(kind)
         case DecimalType():
@@ -178,8 +178,8 @@ def _decimal(value: Any) -> Decimal:
 def _array(items: _Way) -> _Way:
     return _Way(
         tuple[items.hint, ...],  # type: ignore[name-defined]
-        lambda value: tuple([items.inward(each) for each in value]),
-        lambda value: [items.outward(each) for each in value],
+        lambda value: tuple([items.inward(item) for item in value]),
+        lambda value: [items.outward(item) for item in value],
         lambda value: isinstance(value, list | tuple),
     )
 
@@ -187,8 +187,8 @@ def _array(items: _Way) -> _Way:
 def _map(values: _Way) -> _Way:
     return _Way(
         FrozenMap[str, values.hint],  # type: ignore[name-defined]
-        lambda value: FrozenMap({name: values.inward(each) for name, each in value.items()}),
-        lambda value: {name: values.outward(each) for name, each in value.items()},
+        lambda value: FrozenMap({name: values.inward(item) for name, item in value.items()}),
+        lambda value: {name: values.outward(item) for name, item in value.items()},
         lambda value: isinstance(value, dict),
     )
 
@@ -201,11 +201,11 @@ def _union(branches: list[_Way]) -> _Way:
         # No branch has the value's type, so KSML converts it to the first that takes it.
         for branch in branches:
             try:
-                found = branch.inward(value)
+                result = branch.inward(value)
             except (TypeError, ValueError, KeyError, AttributeError):
                 continue
-            if isinstance(found, _class_of(branch.hint)):
-                return found
+            if isinstance(result, _class_of(branch.hint)):
+                return result
         raise TypeError(f"{value!r} is of no type of the union")
 
     def outward(value: Any) -> Any:
@@ -230,7 +230,7 @@ def _record(kind: Record) -> _Way:
     ways = {field.name: _way(field.type) for field in kind.fields}
     optional = {field.name: field.default for field in kind.fields if field.default is not NO_DEFAULT}
     name = kind.name.rpartition(".")[2]
-    made = msgspec.defstruct(
+    record_class = msgspec.defstruct(
         name, [(field, way.hint) for field, way in ways.items()], bases=(RecordBase,), module=__name__
     )
 
@@ -240,12 +240,12 @@ def _record(kind: Record) -> _Way:
         unknown = sorted(set(value) - ways.keys() - {"@type", "@schema"})
         if unknown:
             raise TypeError(f"{name} has no field {', '.join(unknown)}")
-        return made(**{field: way.inward(_field(value, field, optional)) for field, way in ways.items()})
+        return record_class(**{field: way.inward(_field(value, field, optional)) for field, way in ways.items()})
 
     def outward(value: Any) -> dict[str, Any]:
         return {field: way.outward(getattr(value, field)) for field, way in ways.items()}
 
-    return _Way(made, inward, outward, lambda value: isinstance(value, dict))
+    return _Way(record_class, inward, outward, lambda value: isinstance(value, dict))
 
 
 def _field(value: dict[str, Any], field: str, optional: dict[str, Any]) -> Any:

@@ -65,15 +65,15 @@ class Build:
 
     def key_format(self, kind: Type, node: Node) -> Format[Any]:
         """Return the format of a key's type. Raises KsmlError where no key can have it."""
-        found = self.format(kind, node)
-        if found.row is None:
+        format_ = self.format(kind, node)
+        if format_.row is None:
             raise node.refuse(f"keys can't be {kind}: convert them to string or json")
         try:
             # Of Avro, asks the registry for the schema's id: at the start, not with the first record.
-            key_writer(found)
+            key_writer(format_)
         except UnknownType as error:
             raise node.refuse(str(error)) from error
-        return found
+        return format_
 
     def function(self, node: Node, kind: str) -> Source:
         """Return the function that a place names or holds."""
@@ -148,14 +148,14 @@ class Build:
     def _store(self, name: str, node: Node) -> tuple[StoreSpec, Step]:
         if name not in self._stores and name not in self.definition.stores:
             self.find_table(name)
-        found = self._stores.get(name)
-        if found is None:
+        store = self._stores.get(name)
+        if store is None:
             spec = self.definition.store(name, node)
             try:
-                found = self._stores[name] = spec, self.graph.add(store_node(spec, self.formats))
+                store = self._stores[name] = spec, self.graph.add(store_node(spec, self.formats))
             except UnknownType as error:
                 raise spec.text.refuse(str(error)) from error
-        return found
+        return store
 
     def keep(self, name: str, spec: StoreSpec, step: Step) -> None:
         """Note the step that holds a store of the definition, so that functions find it there."""
@@ -179,12 +179,12 @@ class Build:
     def name(self, wanted: str) -> str:
         """Return a name that nothing else has, made of what can stand in a topic's name."""
         plain = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in wanted) or "step"
-        found, number = plain, 1
-        while found in self._names:
+        candidate, number = plain, 1
+        while candidate in self._names:
             number += 1
-            found = f"{plain}-{number}"
-        self._names.add(found)
-        return found
+            candidate = f"{plain}-{number}"
+        self._names.add(candidate)
+        return candidate
 
 
 def of_record(
@@ -203,8 +203,8 @@ def of_record(
     of_row = reader_of_rows(key)
 
     def read(text: Any) -> Any:
-        found = None if text is None else of_row(text)
-        return found if give_key is None or found is None else give_key(found)
+        key = None if text is None else of_row(text)
+        return key if give_key is None or key is None else give_key(key)
 
     if give is None:
         return lambda text, value, *more: called(read(text), value, *more)
@@ -229,6 +229,6 @@ def located(build: Build, node: Node, work: Callable[[], Any]) -> Any:
     except (ValueError, TypeError) as error:
         raise node.refuse(str(error)) from error
     finally:
-        for each in build.graph.nodes[before:]:
-            if ".yaml:" not in each.where and ".yml:" not in each.where:
-                object.__setattr__(each, "where", f"{node.file}:{node.key_line}")
+        for graph_node in build.graph.nodes[before:]:
+            if ".yaml:" not in graph_node.where and ".yml:" not in graph_node.where:
+                object.__setattr__(graph_node, "where", f"{node.file}:{node.key_line}")

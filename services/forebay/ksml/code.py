@@ -53,10 +53,10 @@ def read_function(node: Node, name: str, kind: str) -> Source:
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise node.refuse(f"{name!r} can't be a function's name: write a name of letters, digits and _")
-    stores = tuple(each.text for each in node.entries("stores"))
+    stores = tuple(entry.text for entry in node.entries("stores"))
     module, code, expression = node.get("globalCode"), node.get("code"), node.get("expression")
     parameters = (*FUNCTIONS[kind].parameters, *())
-    custom = tuple(_parameter(each) for each in node.entries("parameters"))
+    custom = tuple(_parameter(entry) for entry in node.entries("parameters"))
     begins = code or expression or node
     return Source(
         name,
@@ -124,13 +124,13 @@ def _function(
     expression: tuple[str, int],
     line: int,
 ) -> CodeType:
-    given = [*parameters, *(f"{each.name}={each.default}" for each in custom)]
+    given = [*parameters, *(f"{member.name}={member.default}" for member in custom)]
     frame = _parsed(f"def {name}({', '.join(given)}): pass", file, line, "parameters")
     function: Any = frame.body[0]
-    opening = [f"log = __logs__[{name!r}]", *(f"{each} = stores[{each!r}]" for each in stores)]
+    opening = [f"log = __logs__[{name!r}]", *(f"{store} = stores[{store!r}]" for store in stores)]
     body: list[ast.stmt] = []
-    for each in opening:
-        body += _parsed(each, file, line, "stores").body
+    for statement in opening:
+        body += _parsed(statement, file, line, "stores").body
     body += _parsed(*_placed(code, file), "code").body if code[1] else []
     if expression[1]:
         body.append(_returned(*expression, file))

@@ -52,15 +52,15 @@ def definitions(files: Sequence[Definition], schemas: SchemaFiles) -> Definition
 
 def subjects_of(files: Sequence[Definition]) -> dict[Type, tuple[str, ...]]:
     """Return the registry's subjects of the types that topics of definitions have."""
-    found: dict[Type, dict[str, None]] = {}
+    results: dict[Type, dict[str, None]] = {}
     for definition in files:
         for node in definition.root.walk():
             topic = node.string("topic")
             for key, side in (("keyType", "key"), ("valueType", "value")) if topic else ():
                 kind = read_type(node, key, ANY)
                 if kind.notation in REGISTERED and (side == "key" or kind.notation != "avro"):
-                    found.setdefault(kind, {})[f"{topic}-{side}"] = None
-    return {kind: tuple(subjects) for kind, subjects in found.items()}
+                    results.setdefault(kind, {})[f"{topic}-{side}"] = None
+    return {kind: tuple(subjects) for kind, subjects in results.items()}
 
 
 def topology_of(made: Definitions, settings: KsmlSettings) -> Topology:
@@ -72,7 +72,7 @@ def topology_of(made: Definitions, settings: KsmlSettings) -> Topology:
         functions = Functions(definition.namespace, definition.sources(), watch)
         Pipelines(Build(definition, topology, made.formats, functions, by_key=made.by_key)).make()
         metrics.append(functions.metrics)
-    topology.figures = lambda: {name: value for each in metrics for name, value in each.sums().items()}
+    topology.figures = lambda: {name: value for metric in metrics for name, value in metric.sums().items()}
     return topology
 
 

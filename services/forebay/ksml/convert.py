@@ -31,7 +31,7 @@ def _unnamed(value: Any) -> Any:
     """Return an Avro struct without name and text of its schema."""
     if not isinstance(value, dict):
         return value
-    return {name: each for name, each in value.items() if name not in ("@type", "@schema")}
+    return {name: item for name, item in value.items() if name not in ("@type", "@schema")}
 
 
 def _converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], Any]:

@@ -50,42 +50,43 @@ class Definition:
         """Return the function that a place names or holds. Raises KsmlError."""
         if node.is_object:
             return self._inline[id(node)]
-        found = self.functions.get(node.text)
-        if found is None:
+        function = self.functions.get(node.text)
+        if function is None:
             known = ", ".join(self.functions) or "none is defined"
             raise node.refuse(f"there is no function {node.text!r} ({known}): define it under functions:")
-        if found.kind not in (kind, "generic") and kind not in _ALIKE.get(found.kind, ()):
+        if function.kind not in (kind, "generic") and kind not in _ALIKE.get(function.kind, ()):
             raise node.refuse(
-                f"{node.text} is a {found.kind}, but a {kind} is called here: name one, or change its type: to {kind}"
+                f"{node.text} is a {function.kind}, but a {kind} is called here: "
+                f"name one, or change its type: to {kind}"
             )
-        return found
+        return function
 
     def store(self, name: str, node: Node) -> StoreSpec:
         """Return a store that a place names. Raises KsmlError."""
-        found = self.stores.get(name)
-        if found is None:
+        store = self.stores.get(name)
+        if store is None:
             known = ", ".join(self.stores) or "none is defined"
             raise node.refuse(f"there is no store {name!r} ({known}): define it under stores:")
-        return found
+        return store
 
     def topic(self, node: Node) -> Node:
         """Return the stream or table that a place names. Raises KsmlError."""
         for section in ("streams", "tables", "globalTables"):
-            found = self.section(section).get(node.text)
-            if found is not None:
-                return found
+            known_topic = self.section(section).get(node.text)
+            if known_topic is not None:
+                return known_topic
         known = ", ".join(name for section in ("streams", "tables") for name in self.section(section)) or "none"
         raise node.refuse(f"there is no stream or table {node.text!r} (there is {known}): define it under streams:")
 
     def topics_of(self, key: Type, value: Type) -> list[str]:
         """Return the topics of streams and tables of these types, each once."""
-        found = [
+        topics = [
             node.string("topic")
             for section in ("streams", "tables")
             for node in self.section(section).values()
             if (read_type(node, "keyType", ANY), read_type(node, "valueType", ANY)) == (key, value)
         ]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(topics))
 
     def add_inline(self, node: Node, name: str, kind: str) -> None:
         """Note a function that stands where it is called."""
@@ -121,20 +122,20 @@ def definition_of(text: str, file: str, namespace: str = "ksml") -> Definition:
     inline = check(root, problems)
     if problems:
         raise KsmlError(problems)
-    made = Definition(namespace, root, text)
+    definition = Definition(namespace, root, text)
     work: list[Callable[[], object]] = [
-        *(partial(_add, made, name, node) for name, node in root.children("functions").items()),
-        *(partial(made.add_inline, *each) for each in inline),
-        *(partial(_add_store, made, name, node) for name, node in root.children("stores").items()),
+        *(partial(_add, definition, name, node) for name, node in root.children("functions").items()),
+        *(partial(definition.add_inline, *inline_function) for inline_function in inline),
+        *(partial(_add_store, definition, name, node) for name, node in root.children("stores").items()),
     ]
-    for each in work:
+    for step in work:
         try:
-            each()
+            step()
         except KsmlError as error:
             problems.extend(error.problems)
     if problems:
         raise KsmlError(sorted(problems, key=lambda problem: problem.line))
-    return made
+    return definition
 
 
 def _add(made: Definition, name: str, node: Node) -> None:

@@ -23,8 +23,8 @@ _WINDOWS = frozenset({"windowByTime", "windowBySession"})
 
 def differences(definition: Definition) -> list[Problem]:
     """Return what differs from KSML, with its place, in order of lines."""
-    found = [Problem(definition.file, node.key_line, text) for node, text in _all(definition)]
-    return sorted(dict.fromkeys(found), key=lambda each: each.line)
+    differences = [Problem(definition.file, node.key_line, text) for node, text in _all(definition)]
+    return sorted(dict.fromkeys(differences), key=lambda each: each.line)
 
 
 def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
@@ -108,39 +108,42 @@ def _of_topic(node: Node) -> Iterator[tuple[Node, str]]:
 
 def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str]]:
     is_rekeyed = False
-    for each in node.entries("via"):
-        kind = each.string("type")
+    for operation in node.entries("via"):
+        kind = operation.string("type")
         if kind in _CHANGED:
             is_rekeyed = True
-        if is_rekeyed and _uses_stores(each, definition):
+        if is_rekeyed and _uses_stores(operation, definition):
             yield (
-                each,
+                operation,
                 "the key was changed before, so records are repartitioned before this function uses its store: KSML "
                 "keeps partial values per partition here",
             )
             is_rekeyed = False
         if kind in _WINDOWS:
-            yield each, "windows close as the clock moves, also when no record comes; KSML's wait for the next record"
+            yield (
+                operation,
+                "windows close as the clock moves, also when no record comes; KSML's wait for the next record",
+            )
         if kind == "suppress":
-            yield each, "held results are also sent while the topic is idle; KSML waits for the next record"
-        if kind == "repartition" and each.get("numberOfPartitions") is not None:
+            yield operation, "held results are also sent while the topic is idle; KSML waits for the next record"
+        if kind == "repartition" and operation.get("numberOfPartitions") is not None:
             words = (
                 "numberOfPartitions is not used: there are as many as tasks"
-                if each.get("partitioner") is None
+                if operation.get("partitioner") is None
                 else "the partitioner chooses among numberOfPartitions, which are spread over the job's tasks"
             )
-            yield each.value["numberOfPartitions"], words
-        if kind == "repartition" and each.get("partitioner") is not None:
+            yield operation.value["numberOfPartitions"], words
+        if kind == "repartition" and operation.get("partitioner") is not None:
             yield (
-                each.value["partitioner"],
+                operation.value["partitioner"],
                 "the partitioner receives the repartition's name and as many partitions as there are tasks, whose "
                 "number can't be changed later",
             )
         for key in ("partitioner", "otherPartitioner") if kind in _JOINS else ():
-            if each.get(key) is not None:
-                yield each.value[key], f"{key} is not used: a join's records go where their keys belong"
-        if kind in _JOINS and each.get("foreignKeyExtractor") is not None and each.get("table") is not None:
-            yield each, "foreignKeyExtractor counts between tables; on a stream it has no effect, as in KSML"
+            if operation.get(key) is not None:
+                yield operation.value[key], f"{key} is not used: a join's records go where their keys belong"
+        if kind in _JOINS and operation.get("foreignKeyExtractor") is not None and operation.get("table") is not None:
+            yield operation, "foreignKeyExtractor counts between tables; on a stream it has no effect, as in KSML"
     if node.get("toTopicNameExtractor") is not None:
         yield (
             node.value["toTopicNameExtractor"],

@@ -45,18 +45,18 @@ class Node:
 
     def get(self, key: str) -> Node | None:
         """Return the value of a key that is there and not null."""
-        found = self.value.get(key) if isinstance(self.value, dict) else None
-        return None if found is None or found.value is None else found
+        child = self.value.get(key) if isinstance(self.value, dict) else None
+        return None if child is None or child.value is None else child
 
     def string(self, key: str, default: str = "") -> str:
         """Return the text of a key's value."""
-        found = self.get(key)
-        return default if found is None else found.text
+        child = self.get(key)
+        return default if child is None else child.text
 
     def flag(self, key: str) -> bool | None:
         """Return a key's boolean; None if it is not there."""
-        found = self.get(key)
-        return None if found is None else bool(found.value)
+        child = self.get(key)
+        return None if child is None else bool(child.value)
 
     def items(self) -> Iterator[tuple[str, Node]]:
         """Return keys and values in order."""
@@ -64,13 +64,13 @@ class Node:
 
     def entries(self, key: str) -> list[Node]:
         """Return the entries of a key's list; none if it is not there."""
-        found = self.get(key)
-        return [] if found is None else list(found.value)
+        child = self.get(key)
+        return [] if child is None else list(child.value)
 
     def children(self, key: str) -> dict[str, Node]:
         """Return the named values under a key; none if it is not there."""
-        found = self.get(key)
-        return {} if found is None or not found.is_object else dict(found.value)
+        child = self.get(key)
+        return {} if child is None or not child.is_object else dict(child.value)
 
     def walk(self) -> Iterator[Node]:
         """Yield this and all objects within it, in order."""
@@ -132,7 +132,7 @@ class _Reader:
             if isinstance(node, yaml.MappingNode):
                 return self._made(node, self._mapping(node))
             if isinstance(node, yaml.SequenceNode):
-                return self._made(node, [self.read(each) for each in node.value])
+                return self._made(node, [self.read(item) for item in node.value])
             return self._scalar(node)
         finally:
             self._within.pop()
@@ -152,28 +152,28 @@ class _Reader:
         return Node(self._file, value, node.value, line, line + is_block)
 
     def _mapping(self, node: yaml.MappingNode) -> dict[str, Node]:
-        found: dict[str, Node] = {}
+        children: dict[str, Node] = {}
         merged: dict[str, Node] = {}
         for key, value in node.value:
             if key.tag == _MERGE:
-                for each in self._merged(value):
-                    merged = {**each, **merged}
+                for mapping in self._merged(value):
+                    merged = {**mapping, **merged}
                 continue
             if not isinstance(key, yaml.ScalarNode):
                 raise refusal(self._file, key.start_mark.line + 1, "a key is no text: write name: value")
-            if key.value in found:
+            if key.value in children:
                 raise refusal(
                     self._file,
                     key.start_mark.line + 1,
-                    f"the key {key.value} comes twice, first in line {found[key.value].key_line}: keep one of them",
+                    f"the key {key.value} comes twice, first in line {children[key.value].key_line}: keep one of them",
                 )
             child = self.read(value)
             child.key_line = key.start_mark.line + 1
-            found[key.value] = child
-        return {**merged, **found}
+            children[key.value] = child
+        return {**merged, **children}
 
     def _merged(self, node: yaml.Node) -> list[dict[str, Node]]:
         wanted = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        if not all(isinstance(each, yaml.MappingNode) for each in wanted):
+        if not all(isinstance(mapping, yaml.MappingNode) for mapping in wanted):
             raise refusal(self._file, node.start_mark.line + 1, "<<: takes an alias of an object: write <<: *name")
-        return [self.read(each).value for each in wanted]
+        return [self.read(mapping).value for mapping in wanted]

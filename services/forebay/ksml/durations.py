@@ -12,13 +12,13 @@ _DURATION = re.compile(r"\s*(\d+)\s*(ms|s|m|h|d|w|)\s*", re.IGNORECASE)
 
 def milliseconds(node: Node) -> int:
     """Return a duration in ms. Raises KsmlError."""
-    found = None if node.is_object or node.is_list else _DURATION.fullmatch(node.text)
-    if found is None:
+    match = None if node.is_object or node.is_list else _DURATION.fullmatch(node.text)
+    if match is None:
         raise node.refuse(f"{node.text!r} is no duration: write a number and one of ms s m h d w, such as 5m")
-    return int(found[1]) * _UNITS[found[2].lower()]
+    return int(match[1]) * _UNITS[match[2].lower()]
 
 
 def duration(node: Node, key: str, default: int | None = None) -> int | None:
     """Return the duration under a key, in ms. Raises KsmlError."""
-    found = node.get(key)
-    return default if found is None else milliseconds(found)
+    child = node.get(key)
+    return default if child is None else milliseconds(child)

@@ -22,19 +22,19 @@ from forebay.processor.api import Context
 
 def target_of(build: Build, node: Node) -> tuple[str, Type, Type, Node]:
     """Return topic and types of what `to` names or holds. Raises KsmlError."""
-    found = node if node.is_object else build.definition.topic(node)
-    return found.string("topic"), read_type(found, "keyType", ANY), read_type(found, "valueType", ANY), found
+    target = node if node.is_object else build.definition.topic(node)
+    return target.string("topic"), read_type(target, "keyType", ANY), read_type(target, "valueType", ANY), target
 
 
 def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
     """Send records to a topic, as its types say."""
     topic, key, value, target = target_of(build, node)
-    made = converted(build, node, piece, None if key == ANY else key, None if value == ANY else value)
+    converted_piece = converted(build, node, piece, None if key == ANY else key, None if value == ANY else value)
     held = target.get("partitioner")
     if held is None:
-        made.stream.to(topic)
+        converted_piece.stream.to(topic)
         return
-    stream, partition = chosen_partitions(build, held, made, lambda: topic)
+    stream, partition = chosen_partitions(build, held, converted_piece, lambda: topic)
     stream.to(topic, partitioner=partition)
 
 
@@ -140,7 +140,7 @@ def branches(build: Build, nodes: list[Node], piece: StreamPiece) -> list[Stream
 
     formats, types = (own.key, own.value), (piece.key, piece.value)
     decided = build.step(own, "branch", nodes[0], formats, None, types, deciding)
-    found = []
+    branch_pieces = []
     for number, node in enumerate(nodes):
 
         def taking(_call: Callable[..., Any], out: Flow, number: int = number) -> Flow:
@@ -151,5 +151,5 @@ def branches(build: Build, nodes: list[Node], piece: StreamPiece) -> list[Stream
             return flow
 
         step = build.step(decided, f"branch {number + 1}", node, formats, None, types, taking)
-        found.append(StreamPiece(piece.key, piece.value, Stream(build.graph, step, piece.stream.is_rekeyed)))
-    return found
+        branch_pieces.append(StreamPiece(piece.key, piece.value, Stream(build.graph, step, piece.stream.is_rekeyed)))
+    return branch_pieces

@@ -67,10 +67,10 @@ class Formats:
 
     def of(self, kind: Type) -> Format[Any]:
         """Return a type's format. Raises UnknownType."""
-        found = self._made.get(kind)
-        if found is None:
-            found = self._made[kind] = self._format(kind)
-        return found
+        format_ = self._made.get(kind)
+        if format_ is None:
+            format_ = self._made[kind] = self._format(kind)
+        return format_
 
     def keep(self, text: str, name: str) -> str:
         """Note an Avro schema that is used; return its text. Raises UnknownType: another one has its name."""
@@ -132,8 +132,8 @@ def _json_schema(every: Formats, kind: Type) -> Format[Any]:
 
 def _xml(_every: Formats, kind: Type) -> Format[Any]:
     root = kind.name.rpartition(".")[2]
-    made = simple(f"XML {root}".strip(), object, _encoded(lambda value: to_xml(value, root)), _decoded(of_xml))
-    return replace(made, wire=formats.MARKUP_WIRE)
+    format_ = simple(f"XML {root}".strip(), object, _encoded(lambda value: to_xml(value, root)), _decoded(of_xml))
+    return replace(format_, wire=formats.MARKUP_WIRE)
 
 
 def _csv(every: Formats, kind: Type) -> Format[Any]:

@@ -34,7 +34,7 @@ class Functions:
         self.metrics = Metrics()
         self._globals: dict[str, Any] = {
             "__name__": f"ksml_{namespace}",
-            "__logs__": {each.name: Log(f"{namespace}.function.{each.name}") for each in self._sources},
+            "__logs__": {source.name: Log(f"{namespace}.function.{source.name}") for source in self._sources},
             "log": Log(namespace),
             "metrics": self.metrics,
             "stores": {},
@@ -97,12 +97,12 @@ class Functions:
 
     def late(self, source: Source) -> Callable[..., Any]:
         """Return what calls a function without stores; it is made ready by the first call."""
-        made: list[Callable[..., Any]] = []
+        functions: list[Callable[..., Any]] = []
 
         def called(*arguments: Any) -> Any:
-            if not made:
-                made.append(self.function(source, {}))
-            return made[0](*arguments)
+            if not functions:
+                functions.append(self.function(source, {}))
+            return functions[0](*arguments)
 
         return called
 

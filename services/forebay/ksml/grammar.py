@@ -73,20 +73,20 @@ class _Checker:
         if not node.is_list:
             self._add(node, f"{key} is a list: write - before each of its entries")
             return
-        for number, each in enumerate(node.value, 1):
-            self._value(each, key, spec, f"{path}_{number}")
+        for number, item in enumerate(node.value, 1):
+            self._value(item, key, spec, f"{path}_{number}")
 
     def _named(self, node: Node, key: str, spec: str, path: str) -> None:
         if not node.is_object:
             self._add(node, f"{key} holds names: write name: and what it is below it")
             return
-        for name, each in node.items():
-            if each.value is None:
-                self._add(each, f"{name} under {key} is empty: write what it is below it")
+        for name, child in node.items():
+            if child.value is None:
+                self._add(child, f"{name} under {key} is empty: write what it is below it")
             elif spec == "function":
-                self._defined(each)
+                self._defined(child)
             else:
-                self._value(each, name, spec, f"{path}_{name}" if key != "pipelines" else name)
+                self._value(child, name, spec, f"{path}_{name}" if key != "pipelines" else name)
 
     def _defined(self, node: Node) -> None:
         """Check a function under functions:."""
@@ -117,7 +117,7 @@ class _Checker:
     def _function_keys(self, node: Node, kind: str) -> None:
         self.check(node, f"a {kind} function", FUNCTION, "")
         if node.get("stores") is not None and not FUNCTIONS[kind].stores:
-            able = ", ".join(name for name, each in FUNCTIONS.items() if each.stores)
+            able = ", ".join(name for name, kind in FUNCTIONS.items() if kind.stores)
             self._add(node.value["stores"], f"a {kind} can't use stores: only {able} can")
         if node.get("code") is None and node.get("expression") is None and node.get("globalCode") is None:
             self._add(node, "the function does nothing: write code: or expression:")
@@ -177,8 +177,8 @@ class _Checker:
 
 def _nearest(word: str, known: Iterable[str]) -> str:
     names = list(known)
-    found = difflib.get_close_matches(word, names, n=1, cutoff=0.7)
-    return f"write {found[0]}" if found else f"write one of {', '.join(names)}"
+    close_matches = difflib.get_close_matches(word, names, n=1, cutoff=0.7)
+    return f"write {close_matches[0]}" if close_matches else f"write one of {', '.join(names)}"
 
 
 def _first(keys: Mapping[str, str]) -> str:

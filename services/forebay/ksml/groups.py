@@ -55,10 +55,10 @@ def _time_windows(node: Node) -> AnyWindows:
 
 
 def _needed(node: Node, key: str) -> int:
-    found = duration(node, key)
-    if found is None:
+    milliseconds = duration(node, key)
+    if milliseconds is None:
         raise node.refuse(f"the window has no {key}: write {key}: 5m, for example")
-    return found
+    return milliseconds
 
 
 def cogrouped(build: Build, node: Node, piece: GroupedPiece) -> GroupedPiece:

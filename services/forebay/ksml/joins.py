@@ -23,10 +23,10 @@ _VERBS = {"join": "join", "leftJoin": "left_join", "outerJoin": "outer_join"}
 
 def other_of(node: Node) -> tuple[str, Node]:
     """Return which of stream, table and globalTable a join names. Raises KsmlError."""
-    found = [(key, node.value[key]) for key in ("stream", "table", "globalTable") if node.get(key) is not None]
-    if len(found) != 1:
+    sides = [(key, node.value[key]) for key in ("stream", "table", "globalTable") if node.get(key) is not None]
+    if len(sides) != 1:
         raise node.refuse("a join has one other side: write one of stream:, table: and globalTable:")
-    return found[0]
+    return sides[0]
 
 
 def joined(build: Build, node: Node, piece: Piece, other: Piece) -> Piece:
@@ -53,10 +53,10 @@ def _with_stream(build: Build, node: Node, piece: StreamPiece, other: StreamPiec
     grace = duration(node, "grace", 0) or 0
     store = store_of(build, node, "thisStore", "join")
     verb = getattr(piece.stream, _VERBS[node.string("type")])
-    made = verb(
+    joined_stream = verb(
         other.stream, Pair, _pairs(build, node, piece, other), windows=within(difference, grace), store=store.name
     )
-    return _called(build, node, piece, other, made)
+    return _called(build, node, piece, other, joined_stream)
 
 
 def _with_table(build: Build, node: Node, piece: StreamPiece, other: TablePiece) -> Piece:
@@ -138,10 +138,10 @@ def _tables(build: Build, node: Node, piece: TablePiece, other: TablePiece) -> T
             store=store.name,
         )
     joiner = build.keyed_call(source, piece.key, piece.value, other.value)
-    made = table.map_values(lambda key, pair: joiner(key, *pair), build.format(source.result, node))
+    joined_table = table.map_values(lambda key, pair: joiner(key, *pair), build.format(source.result, node))
     if extractor is None and node.get("store") is not None:
-        made = made.materialized(store_of(build, node, "store", "join", source.result).name)
-    return TablePiece(piece.key, source.result, made, piece.windows)
+        joined_table = joined_table.materialized(store_of(build, node, "store", "join", source.result).name)
+    return TablePiece(piece.key, source.result, joined_table, piece.windows)
 
 
 def _pairs(build: Build, node: Node, piece: Piece, other: Piece) -> Any:

@@ -45,9 +45,9 @@ def fitted(value: Any, schema: Any) -> Any:
     kinds = said if isinstance(said, list) else [said]
     if isinstance(value, dict):
         fields = schema.get("properties", {})
-        return {name: fitted(each, fields.get(name)) for name, each in value.items() if not name.startswith("@")}
+        return {name: fitted(item, fields.get(name)) for name, item in value.items() if not name.startswith("@")}
     if isinstance(value, list | tuple):
-        return [fitted(each, schema.get("items")) for each in value]
+        return [fitted(item, schema.get("items")) for item in value]
     if isinstance(value, str) and "string" not in kinds and not {"number", "integer"}.isdisjoint(kinds):
         return _number(value, float if "number" in kinds else int)
     if isinstance(value, int | float) and not isinstance(value, bool) and kinds == ["string"]:
@@ -56,9 +56,9 @@ def fitted(value: Any, schema: Any) -> Any:
 
 
 def _number(text: str, kind: type[int | float]) -> Any:
-    for each in (int, kind):
+    for number_class in (int, kind):
         try:
-            return each(text)
+            return number_class(text)
         except ValueError:
             continue
     return text

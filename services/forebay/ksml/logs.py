@@ -76,7 +76,7 @@ def filled(text: str, values: tuple[Any, ...]) -> str:
         return text
     pieces = text.split("{}")
     shown = [str(value) for value in values]
-    found = pieces[0]
+    filled_text = pieces[0]
     for place, piece in enumerate(pieces[1:]):
-        found += (shown[place] if place < len(shown) else "{}") + piece
-    return found
+        filled_text += (shown[place] if place < len(shown) else "{}") + piece
+    return filled_text

@@ -24,8 +24,8 @@ def to_xml(value: Any, root: str = "") -> str:
 
 def _fill(element: ElementTree.Element, value: Any) -> None:
     if isinstance(value, dict):
-        for name, each in value.items():
-            for one in each if isinstance(each, list) else [each]:
+        for name, content in value.items():
+            for one in content if isinstance(content, list) else [content]:
                 if one is not None:
                     _fill(ElementTree.SubElement(element, name), one)
     else:
@@ -43,16 +43,16 @@ def of_xml(text: str) -> Any:
 def _struct(element: ElementTree.Element) -> Any:
     if not len(element) and not element.attrib:
         return element.text
-    found: dict[str, Any] = dict(element.attrib)
+    fields: dict[str, Any] = dict(element.attrib)
     for child in element:
         name, value = child.tag, _struct(child)
-        if name not in found:
-            found[name] = value
-        elif isinstance(found[name], list):
-            found[name].append(value)
+        if name not in fields:
+            fields[name] = value
+        elif isinstance(fields[name], list):
+            fields[name].append(value)
         else:
-            found[name] = [found[name], value]
-    return found
+            fields[name] = [fields[name], value]
+    return fields
 
 
 def to_csv(value: Any, columns: Sequence[str]) -> str:
@@ -62,15 +62,15 @@ def to_csv(value: Any, columns: Sequence[str]) -> str:
     if not isinstance(value, list | tuple):
         raise WrongType(f"{value!r} is {type(value).__name__}, neither a struct nor a list that can be CSV")
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(["" if each is None else text_of(each) for each in value])
+    csv.writer(line, lineterminator="").writerow(["" if item is None else text_of(item) for item in value])
     return line.getvalue()
 
 
 def of_csv(text: str, columns: Sequence[str]) -> Any:
     """Return a line as a struct of its columns, or as a list where no columns are known. Raises WrongType."""
-    found: list[str] = next(csv.reader([text]), [])
+    cells: list[str] = next(csv.reader([text]), [])
     if not columns:
-        return found
-    if len(found) != len(columns):
-        raise WrongType(f"{len(found)} values are in a line of {len(columns)} columns: {', '.join(columns)}")
-    return dict(zip(columns, found, strict=True))
+        return cells
+    if len(cells) != len(columns):
+        raise WrongType(f"{len(cells)} values are in a line of {len(columns)} columns: {', '.join(columns)}")
+    return dict(zip(columns, cells, strict=True))

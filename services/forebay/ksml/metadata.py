@@ -27,13 +27,15 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Any) -> None:
         given = {"@type": "RecordMetadata", "@schema": "", "timestamp": timestamp, "headers": shown(ctx.headers)}
-        found = call(key, value, given)
-        if found is None:
+        metadata = call(key, value, given)
+        if metadata is None:
             out(key, value, timestamp, ctx)
             return
-        if not isinstance(found, dict) or not isinstance(found.get("timestamp"), int):
-            raise WrongType(f"{found!r} is no metadata: return the object you were given, with headers and timestamp")
-        out(key, value, found["timestamp"], WithHeaders(ctx, headers_of(found.get("headers") or ())))
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("timestamp"), int):
+            raise WrongType(
+                f"{metadata!r} is no metadata: return the object you were given, with headers and timestamp"
+            )
+        out(key, value, metadata["timestamp"], WithHeaders(ctx, headers_of(metadata.get("headers") or ())))
 
     return flow
 
@@ -46,7 +48,7 @@ def shown(headers: Headers) -> list[dict[str, Any]]:
 def headers_of(found: Any) -> Headers:
     """Return the headers of what a function gave. Raises WrongType."""
     try:
-        return [(str(each["key"]), _bytes(each.get("value"))) for each in found]
+        return [(str(header["key"]), _bytes(header.get("value"))) for header in found]
     except (TypeError, KeyError, AttributeError) as error:
         raise WrongType(f"{found!r} are no headers: give a list of objects with key and value") from error
 

@@ -87,19 +87,19 @@ class Metrics:
         """Yield what was told so far, by kind, name and tags."""
         with self._lock:
             told = sorted(self._told.items())
-        for (kind, name, tags), each in told:
-            yield Figure(kind, name, tags, each.count, each.total)
+        for (kind, name, tags), metric in told:
+            yield Figure(kind, name, tags, metric.count, metric.total)
 
     def sums(self) -> dict[str, float]:
         """Return what was told by one name each: name{tag=value}; timers have a second one, of seconds."""
-        found: dict[str, float] = {}
-        for each in self.figures():
-            tags = ",".join(f"{tag}={value}" for tag, value in each.tags)
-            name = f"{each.name}{{{tags}}}" if tags else each.name
-            found[name] = found.get(name, 0.0) + each.told
-            if each.kind == "timer":
-                found[f"{name} seconds"] = each.total
-        return found
+        sums: dict[str, float] = {}
+        for figure in self.figures():
+            tags = ",".join(f"{tag}={value}" for tag, value in figure.tags)
+            name = f"{figure.name}{{{tags}}}" if tags else figure.name
+            sums[name] = sums.get(name, 0.0) + figure.told
+            if figure.kind == "timer":
+                sums[f"{name} seconds"] = figure.total
+        return sums
 
     def _of(self, kind: str, name: str, tags: Mapping[Any, Any] | None) -> _Told:
         key = kind, str(name), tuple(sorted((str(tag), str(value)) for tag, value in (tags or {}).items()))

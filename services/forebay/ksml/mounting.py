@@ -47,17 +47,17 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
     The configuration of KSML's runner, which often lies beside them, is none of them.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
-            inside = [each for each in inside if not _is_of_runner(each)]
+            inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES and file.is_file())
+            inside = [file for file in inside if not _is_of_runner(file)]
             if not inside:
                 raise refusal(str(path), 1, "there is no definition in the folder: put a file name.yaml into it")
-            found += inside
+            files += inside
         else:
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 def _is_of_runner(file: Path) -> bool:
@@ -86,23 +86,23 @@ def mount(
     registry: Registry | None = None,
 ) -> Mounted:
     """Return the service of definition files. Raises KsmlError."""
-    made = read_all(paths, schemas, modules, registry)
-    described = job_of(made)
+    definitions = read_all(paths, schemas, modules, registry)
+    described = job_of(definitions)
     digest = hashlib.blake2b(digest_size=6)
-    for text in (*(each.text for each in made.files), *made.formats.contracts.values()):
+    for text in (*(file.text for file in definitions.files), *definitions.formats.contracts.values()):
         digest.update(text.encode())
     settings = make_dataclass(
         "MountedSettings", [("definitions", str, field(default=digest.hexdigest()))], bases=(KsmlSettings,), frozen=True
     )
     job = replace(described, settings=settings)
-    return Mounted(made, _service(name, made, job), job)
+    return Mounted(definitions, _service(name, definitions, job), job)
 
 
 def _service(name: str, made: Definitions, job: Job) -> Service:
-    tables = {node.string("topic") for each in made.files for node in _tables(each)}
+    tables = {node.string("topic") for file in made.files for node in _tables(file)}
     return Service(
         name=name,
-        summary=f"KSML: {', '.join(Path(each.file).name for each in made.files)}",
+        summary=f"KSML: {', '.join(Path(file.file).name for file in made.files)}",
         inputs=tuple(_topic(job, topic, record, tables) for topic, record in job.inputs.items()),
         outputs=tuple(_topic(job, topic, record, tables) for topic, record in job.outputs.items()),
         stores=store_contracts(job, job.settings()),
@@ -144,11 +144,11 @@ def _joined(paths: Sequence[Path]) -> str:
 def mounted(variables: Mapping[str, str] | None = None, registry: Registry | None = None) -> Mounted:
     """Return what the environment names, read once. Raises KsmlError."""
     given = os.environ if variables is None else variables
-    files, name, schemas, modules = asked = [given.get(each, "") for each in (FILES, NAME, SCHEMAS, MODULES)]
-    kept = "\n".join(asked)
-    if kept not in _MOUNTED:
-        _MOUNTED[kept] = _mounted(files, name, schemas, modules, registry)
-    return _MOUNTED[kept]
+    files, name, schemas, modules = asked = [given.get(variable, "") for variable in (FILES, NAME, SCHEMAS, MODULES)]
+    text = "\n".join(asked)
+    if text not in _MOUNTED:
+        _MOUNTED[text] = _mounted(files, name, schemas, modules, registry)
+    return _MOUNTED[text]
 
 
 _MOUNTED: dict[str, Mounted] = {}
@@ -163,4 +163,4 @@ def _mounted(files: str, name: str, schemas: str, modules: str, registry: Regist
 
 
 def _paths(text: str) -> list[Path]:
-    return [Path(each.strip()) for each in text.split(",") if each.strip()]
+    return [Path(path.strip()) for path in text.split(",") if path.strip()]

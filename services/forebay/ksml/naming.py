@@ -14,11 +14,11 @@ def store_of(build: Build, node: Node, key: str, wanted: str, value: Type = ANY)
     Args:
         wanted: what the name is made of if there is none.
     """
-    found = node.get(key)
-    if found is None:
+    child = node.get(key)
+    if child is None:
         name = build.name(node.string("name") or f"{wanted}-{node.key_line}")
         return StoreSpec(name, node, "keyValue", STRING, value)
-    if found.is_object:
-        spec = read_store(found, node.string("name") or f"{wanted}-{node.key_line}")
-        return spec if found.get("name") else spec._replace(name=kept_as(found, build.name(spec.name)))
-    return build.definition.store(found.text, found)
+    if child.is_object:
+        spec = read_store(child, node.string("name") or f"{wanted}-{node.key_line}")
+        return spec if child.get("name") else spec._replace(name=kept_as(child, build.name(spec.name)))
+    return build.definition.store(child.text, child)

@@ -37,10 +37,10 @@ def boolean_of(value: Any) -> Any:
     """Return a boolean: of the texts true and false, in any case; another value as it is. Raises ValueError."""
     if not isinstance(value, str):
         return value
-    found = {"true": True, "false": False}.get(value.lower())
-    if found is None:
+    boolean = {"true": True, "false": False}.get(value.lower())
+    if boolean is None:
         raise ValueError(f"{value!r} is neither true nor false")
-    return found
+    return boolean
 
 
 def text_of_scalar(value: Any) -> Any:

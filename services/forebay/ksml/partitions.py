@@ -56,9 +56,9 @@ def partitions_of(found: Any, target: str, count: int) -> list[int | None]:
     if found is None:
         return [None]
     many = list(dict.fromkeys(found)) if isinstance(found, list | tuple) else [found]
-    if any(each.__class__ is not int for each in many):
+    if any(number.__class__ is not int for number in many):
         raise WrongType(f"{found!r} is no partition: return a whole number, a list of them, or None")
-    if any(not 0 <= each < count for each in many):
+    if any(not 0 <= number < count for number in many):
         raise WrongType(f"{found!r} was chosen, but {target} has the partitions 0 to {count - 1}: choose of these")
     return many
 

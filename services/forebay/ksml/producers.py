@@ -67,19 +67,19 @@ class Producer:
 
     def batch(self) -> list[Generated]:
         """Return the records that are due now, and note whether they are the last. Raises RejectedRecord."""
-        found: list[Generated] = []
+        records: list[Generated] = []
         for _ in range(self._size):
-            message = next((each for each in (self._next() for _ in range(_TRIES)) if each is not None), None)
+            message = next((message for message in (self._next() for _ in range(_TRIES)) if message is not None), None)
             if message is None:
                 continue
-            found.append(Generated(self.topic, *message))
+            records.append(Generated(self.topic, *message))
             if self._left is not None:
                 self._left -= 1
             if self._left == 0 or (self._until is not None and self._until(*message)):
                 self.is_done = True
                 break
         self.is_done = self.is_done or self._is_once
-        return found
+        return records
 
     def _next(self) -> tuple[Any, Any] | None:
         """Return the next message, or None where the condition takes none of what was generated."""
@@ -105,9 +105,9 @@ class Producer:
         """Return the partitions, of `count`, that a record goes to; None: as its key says. Raises RejectedRecord."""
         if self._place is None:
             return [None]
-        found = self._place(record.topic, record.key, record.value, count)
+        numbers = self._place(record.topic, record.key, record.value, count)
         try:
-            return partitions_of(found, record.topic, count)
+            return partitions_of(numbers, record.topic, count)
         except WrongType as error:
             raise RejectedRecord(f"producer {self.name}: {error}") from error
 
@@ -123,8 +123,8 @@ def _kinds(result: Type) -> tuple[Type, Type]:
 
 def _pairs(found: Any) -> Iterator[Any]:
     """Return the messages in what a generator returned: one tuple, or a list of them; others are left out."""
-    many = found if isinstance(found, list) and all(isinstance(each, list | tuple) for each in found) else [found]
-    return (each for each in many if isinstance(each, list | tuple) and len(each) == 2)
+    many = found if isinstance(found, list) and all(isinstance(pair, list | tuple) for pair in found) else [found]
+    return (pair for pair in many if isinstance(pair, list | tuple) and len(pair) == 2)
 
 
 def _target(definition: Definition, node: Node) -> Node:

@@ -30,20 +30,20 @@ class _ProtobufCodec:
             raise EncodeError(f"{record!r} is no struct, so no {self._message.__name__}")
         fields = {name: _sendable(value) for name, value in record.items() if name not in ("@type", "@schema")}
         try:
-            made = json_format.ParseDict(fields, self._message())
+            message = json_format.ParseDict(fields, self._message())
         except json_format.ParseError as error:
             raise EncodeError(f"{record!r} does not fit the schema {self._message.__name__}: {error}") from error
-        data: bytes = made.SerializeToString(deterministic=True)
+        data: bytes = message.SerializeToString(deterministic=True)
         return self._header + data
 
     def decode(self, data: bytes) -> Any:
         schema_id_of(data)
         _, at = read_path(data, HEADER_BYTES)
         try:
-            found = self._message.FromString(data[at:])
+            message = self._message.FromString(data[at:])
         except Exception as error:
             raise DecodeError(f"{len(data)} bytes are no {self._message.__name__}: {error}") from error
-        return {"@type": self._message.DESCRIPTOR.name, "@schema": "", **_struct(found)}
+        return {"@type": self._message.DESCRIPTOR.name, "@schema": "", **_struct(message)}
 
 
 def _sendable(value: Any) -> Any:
@@ -51,24 +51,24 @@ def _sendable(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
-        return {name: _sendable(each) for name, each in value.items() if name not in ("@type", "@schema")}
-    return [_sendable(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _sendable(item) for name, item in value.items() if name not in ("@type", "@schema")}
+    return [_sendable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _struct(message: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and not message.HasField(field.name):
             continue
         value = getattr(message, field.name)
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             kind = field.message_type.fields_by_name["value"]
-            found[field.name] = {str(key): _value(kind, each) for key, each in value.items()}
+            fields[field.name] = {str(key): _value(kind, item) for key, item in value.items()}
         elif field.is_repeated:
-            found[field.name] = [_value(field, each) for each in value]
+            fields[field.name] = [_value(field, item) for item in value]
         else:
-            found[field.name] = _value(field, value)
-    return found
+            fields[field.name] = _value(field, value)
+    return fields
 
 
 def _value(field: Any, value: Any) -> Any:
@@ -83,7 +83,7 @@ def _value(field: Any, value: Any) -> Any:
 def _message(name: str, text: str) -> Any:
     """Return the class of a `.proto` text's message of that name, or of its first."""
     try:
-        named = any(each.name == name for each in messages_of(text))
+        named = any(message.name == name for message in messages_of(text))
         return class_of(message_of(text, name if named else ""))
     except WrongProto as error:
         raise UnknownType(f"the schema {name}.proto can't be used: {error}") from error

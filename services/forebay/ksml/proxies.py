@@ -25,10 +25,10 @@ class KeyValueProxy(Proxy):
 
     def putIfAbsent(self, key: Any, value: Any) -> Any:
         """Set a key that has no value; return the one it has."""
-        found = self.get(key)
-        if found is None:
+        present = self.get(key)
+        if present is None:
             self.put(key, value)
-        return found
+        return present
 
     def delete(self, key: Any) -> Any:
         """Delete a key; return the value it had."""
@@ -57,10 +57,10 @@ class TimestampedProxy(KeyValueProxy):
         self._store.put(self._text(key), self._in(value), int(timestamp))
 
     def putIfAbsent(self, key: Any, value: Any, timestamp: int = 0) -> Any:
-        found = self.get(key)
-        if found is None:
+        present = self.get(key)
+        if present is None:
             self.put(key, value, timestamp)
-        return found
+        return present
 
     def _out(self, value: Any) -> Any:
         if value is None:
@@ -86,8 +86,8 @@ class VersionedProxy(Proxy):
     def _version(self, found: Any) -> Any:
         if found is None:
             return None
-        made = {"value": self._out(found.value), "timestamp": found.timestamp}
-        return made if found.valid_to is None else {**made, "validTo": found.valid_to}
+        version = {"value": self._out(found.value), "timestamp": found.timestamp}
+        return version if found.valid_to is None else {**version, "validTo": found.valid_to}
 
 
 _PROXIES: tuple[tuple[type[Store[Any]], type[Proxy]], ...] = (

@@ -28,8 +28,8 @@ class Entries(Iterator[Any]):
     def hasNext(self) -> bool:
         """Return whether there is another entry."""
         if not self._ahead:
-            for each in self._entries:
-                self._ahead.append(each)
+            for entry in self._entries:
+                self._ahead.append(entry)
                 break
         return bool(self._ahead)
 

@@ -20,14 +20,14 @@ class Registered:
 
     def latest(self, subject: str) -> str:
         try:
-            found = _registry().newest(subject)
+            schema = _registry().newest(subject)
         except (RegistryRefused, RegistryUnavailable) as error:
             raise UnknownType(f"the schema of {subject} can't be asked for: {error}") from error
-        if found is None:
+        if schema is None:
             raise UnknownType(
                 f"the registry has no schema under {subject}: write avro:NameOfTheSchema, or register one"
             )
-        return found.schema.text
+        return schema.schema.text
 
     def id_of(self, subject: str, text: str, kind: str) -> int:
         try:

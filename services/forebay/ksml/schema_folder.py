@@ -26,14 +26,14 @@ def contracts_folder(contracts: Mapping[str, str], folders: Sequence[Path]) -> P
     for folder in folders:
         if all(_is(folder / f"{name}{_SUFFIX}", text) for name, text in contracts.items()):
             return folder.resolve()
-    made = _private(hashlib.blake2b(repr(sorted(contracts.items())).encode(), digest_size=10).hexdigest())
+    private_folder = _private(hashlib.blake2b(repr(sorted(contracts.items())).encode(), digest_size=10).hexdigest())
     for name, text in contracts.items():
-        file = made / f"{name}{_SUFFIX}"
+        file = private_folder / f"{name}{_SUFFIX}"
         if not _is(file, text):
-            part = made / f".{name}.{os.getpid()}"
+            part = private_folder / f".{name}.{os.getpid()}"
             part.write_text(text, encoding="utf-8")
             part.replace(file)
-    return made
+    return private_folder
 
 
 def _is(file: Path, text: str) -> bool:
@@ -42,9 +42,9 @@ def _is(file: Path, text: str) -> bool:
 
 def _private(name: str) -> Path:
     """Return a folder of this user's for the name; a new one where another user has taken it."""
-    found = Path(tempfile.gettempdir()) / f"forebay-ksml-{os.getuid()}" / name
-    make_private_directory(found.parent)
-    make_private_directory(found)
-    if any(each.is_symlink() or each.stat().st_uid != os.getuid() for each in (found.parent, found)):
+    folder = Path(tempfile.gettempdir()) / f"forebay-ksml-{os.getuid()}" / name
+    make_private_directory(folder.parent)
+    make_private_directory(folder)
+    if any(path.is_symlink() or path.stat().st_uid != os.getuid() for path in (folder.parent, folder)):
         return Path(tempfile.mkdtemp(prefix="forebay-ksml-"))
-    return found
+    return folder

@@ -57,22 +57,22 @@ class SchemaFiles:
     def file(self, name: str, suffix: str) -> Path | None:
         """Return the file of a schema; of a full name, also by its last part."""
         for folder in self.folders:
-            for each in (name, name.rpartition(".")[2]):
-                if (found := folder / f"{each}{suffix}").is_file():
-                    return found
+            for stem in (name, name.rpartition(".")[2]):
+                if (file := folder / f"{stem}{suffix}").is_file():
+                    return file
         return None
 
     def text(self, name: str, suffix: str) -> str:
         """Return the text of a schema. Raises UnknownType."""
         if name.startswith(OF_SUBJECT):
             return self._of_subject(name.removeprefix(OF_SUBJECT))
-        found = self.file(name, suffix)
-        if found is None:
+        file = self.file(name, suffix)
+        if file is None:
             where = ", ".join(map(str, self.folders)) or "no folder"
             raise UnknownType(
                 f"there is no schema {name}{suffix} in {where}: put it there, or name its folder with --schemas"
             )
-        return found.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
 
     def _of_subject(self, subject: str) -> str:
         if subject not in self._latest:

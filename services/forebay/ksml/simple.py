@@ -28,7 +28,7 @@ def only_looks(expression: ast.expr, parameters: Collection[str]) -> bool:
 
 def _is_get(call: ast.Call) -> bool:
     named = isinstance(call.func, ast.Attribute) and call.func.attr == "get"
-    return named and not call.keywords and all(isinstance(each, ast.Constant) for each in call.args)
+    return named and not call.keywords and all(isinstance(argument, ast.Constant) for argument in call.args)
 
 
 def _parts(call: ast.Call) -> list[ast.expr]:

@@ -79,8 +79,8 @@ def rekeyed(build: Build, node: Node, piece: StreamPiece, source: Source, name: 
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            found = call(text, value)
-            out(None if found is None else row(found), value, timestamp, ctx)
+            key = call(text, value)
+            out(None if key is None else row(key), value, timestamp, ctx)
 
         return flow
 
@@ -110,12 +110,12 @@ def _paired(
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(text: Any, old: Any, timestamp: int, ctx: Context[Any]) -> None:
-            for each in many(call(text, old)):
-                if not isinstance(each, list | tuple) or len(each) != 2:
+            for new_pair in many(call(text, old)):
+                if not isinstance(new_pair, list | tuple) or len(new_pair) != 2:
                     raise WrongType(
-                        f"{source.file}:{source.line}: function {source.name} gave {each!r}: return (key, value)"
+                        f"{source.file}:{source.line}: function {source.name} gave {new_pair!r}: return (key, value)"
                     )
-                out(None if each[0] is None else row(each[0]), each[1], timestamp, ctx)
+                out(None if new_pair[0] is None else row(new_pair[0]), new_pair[1], timestamp, ctx)
 
         return flow
 
@@ -130,8 +130,8 @@ def values_flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPi
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(text: Any, old: Any, timestamp: int, ctx: Context[Any]) -> None:
-            for each in call(text, old) or ():
-                out(text, each, timestamp, ctx)
+            for new_value in call(text, old) or ():
+                out(text, new_value, timestamp, ctx)
 
         return flow
 

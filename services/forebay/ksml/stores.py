@@ -79,13 +79,13 @@ def kept_as(text: Text, name: str) -> Materialized:
 
 def read_type(text: Text, key: str, default: Type) -> Type:
     """Return the type under a key. Raises KsmlError."""
-    found = text.get(key)
-    if found is None:
+    child = text.get(key)
+    if child is None:
         return default
     try:
-        kind = parse_type(found.text)
+        kind = parse_type(child.text)
     except UnknownType as error:
-        raise found.refuse(str(error)) from error
+        raise child.refuse(str(error)) from error
     if kind.notation in REGISTERED and kind == Type("struct", kind.notation) and text.get("topic") is not None:
         side = "key" if key == "keyType" else "value"
         return kind._replace(name=f"{OF_SUBJECT}{text.string('topic')}-{side}")
@@ -108,9 +108,9 @@ def _declared(spec: StoreSpec, value: Format[Any]) -> Store[Any]:
         return SessionStore(spec.name, value, retention_ms=spec.retention_ms or _DAY_MS)
     if spec.kind == "window":
         size = duration(spec.text, "windowSize", 0) or 1
-        kept = Duplicates.KEEP if spec.text.flag("retainDuplicates") else Duplicates.REPLACE
+        duplicates = Duplicates.KEEP if spec.text.flag("retainDuplicates") else Duplicates.REPLACE
         retention = max(spec.retention_ms or _DAY_MS, size)
-        return WindowStore(spec.name, value, size_ms=size, retention_ms=retention, duplicates=kept)
+        return WindowStore(spec.name, value, size_ms=size, retention_ms=retention, duplicates=duplicates)
     if spec.history_ms is not None:
         return VersionedKeyValueStore(spec.name, value, history_retention_ms=spec.history_ms)
     if spec.text.flag("timestamped"):

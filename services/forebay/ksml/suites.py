@@ -60,9 +60,9 @@ class _SuiteRegistry(NoRegistry):
         self._files = files
 
     def latest(self, subject: str) -> str:
-        for each in self._streams:
-            for side, kind in (("key", each.key), ("value", each.value)):
-                if subject == f"{each.topic}-{side}" and kind.name and kind.notation in _SUFFIXES:
+        for stream in self._streams:
+            for side, kind in (("key", stream.key), ("value", stream.value)):
+                if subject == f"{stream.topic}-{side}" and kind.name and kind.notation in _SUFFIXES:
                     return self._files.text(kind.name, _SUFFIXES[kind.notation])
         return super().latest(subject)
 
@@ -78,20 +78,22 @@ def run_suite(file: Path) -> Iterator[Result]:
     folders = [_folder(file, root, key) for key in ("schemaDirectory", "moduleDirectory")]
     definition = _beside(file, root.string("definition"))
     schemas, modules = ([folder] if folder else [] for folder in folders)
-    made = read_all([definition], schemas, modules, _SuiteRegistry(streams, SchemaFiles([definition.parent, *schemas])))
+    definitions = read_all(
+        [definition], schemas, modules, _SuiteRegistry(streams, SchemaFiles([definition.parent, *schemas]))
+    )
     name = root.string("name") or file.stem
     for key, test in root.children("tests").items():
         _check(test, _TEST, f"the test {key}", ("produce", "assert"))
-        yield _run(name, test.string("description") or key, test, streams, made)
+        yield _run(name, test.string("description") or key, test, streams, definitions)
 
 
 def _run(suite: str, name: str, test: Node, streams: dict[str, Stream], made: Definitions) -> Result:
     try:
         driver = KsmlDriver(made, KsmlSettings(), partitions=_PARTITIONS, raise_errors=True)
-        for each in test.entries("produce"):
-            _produce(each, streams, driver, made)
-        for each in test.entries("assert"):
-            _assert(each, streams, driver, made)
+        for block in test.entries("produce"):
+            _produce(block, streams, driver, made)
+        for block in test.entries("assert"):
+            _assert(block, streams, driver, made)
     except AssertionError as error:
         return Result(suite, name, "FAIL", f"AssertionError: {error}" if str(error) else "AssertionError")
     except KsmlError:
@@ -117,9 +119,9 @@ def _produce(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: D
 
 def _messages(node: Node, stream: Stream, made: Definitions) -> Iterator[tuple[Any, Any, int | None]]:
     change_key, change = (converter(ANY, kind, made.formats) for kind in (stream.key, stream.value))
-    for each in node.entries("messages"):
-        at = each.get("timestamp")
-        key, value = (None if (found := each.get(name)) is None else raw(found) for name in ("key", "value"))
+    for message in node.entries("messages"):
+        at = message.get("timestamp")
+        key, value = (None if (content := message.get(name)) is None else raw(content) for name in ("key", "value"))
         yield (
             key if change_key is None else change_key(key),
             value if change is None else change(value),
@@ -132,8 +134,8 @@ def _messages(node: Node, stream: Stream, made: Definitions) -> Iterator[tuple[A
     call = Functions("test", [source], Watch(KsmlSettings().function_time_limit_ms)).late(source)
     count = node.get("count")
     for _ in range(1 if count is None else int(count.value)):
-        found = call()
-        for key, value in found if isinstance(found, list) else [found]:
+        content = call()
+        for key, value in content if isinstance(content, list) else [content]:
             yield (
                 key if change_key is None else change_key(key),
                 value if change is None else change(value),
@@ -158,8 +160,8 @@ def _assert(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: De
             for sent in driver.sent
             if sent.topic == stream.topic
         ]
-    for each in node.entries("stores"):
-        variables[each.text] = _store(each, driver, made)
+    for store_name in node.entries("stores"):
+        variables[store_name.text] = _store(store_name, driver, made)
     code = node.value["code"]
     try:
         compiled = compile("\n" * (code.first_line - 1) + code.text, node.file, "exec")
@@ -171,39 +173,39 @@ def _assert(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: De
 def _store(node: Node, driver: KsmlDriver, made: Definitions) -> Proxy:
     for definition in made.files:
         spec = definition.stores.get(node.text)
-        found = None if spec is None else driver.store(spec.name)
-        if spec is not None and found is not None:
-            return Build.proxy(made.formats, spec, found)
+        store = None if spec is None else driver.store(spec.name)
+        if spec is not None and store is not None:
+            return Build.proxy(made.formats, spec, store)
     raise node.refuse(f"no pipeline of the definition uses a store {node.text!r}: name one that it does")
 
 
 def raw(node: Node) -> Any:
     """Return a node's value without places."""
     if node.is_object:
-        return {key: None if each.value is None else raw(each) for key, each in node.items()}
+        return {key: None if entry.value is None else raw(entry) for key, entry in node.items()}
     if node.is_list:
-        return [raw(each) for each in node.value]
+        return [raw(item) for item in node.value]
     return node.value
 
 
 def _streams(root: Node) -> dict[str, Stream]:
-    found: dict[str, Stream] = {}
+    streams: dict[str, Stream] = {}
     for name, node in root.children("streams").items():
         _check(node, {"topic", "keyType", "valueType"}, f"the stream {name}", ("topic",))
-        if any(each.topic == node.string("topic") for each in found.values()):
+        if any(stream.topic == node.string("topic") for stream in streams.values()):
             raise node.refuse(f"{node.string('topic')} is the topic of two streams: keep one of them")
-        found[name] = Stream(
+        streams[name] = Stream(
             node.string("topic"), read_type(node, "keyType", STRING), read_type(node, "valueType", STRING)
         )
-    return found
+    return streams
 
 
 def _stream(node: Node, key: str, streams: dict[str, Stream]) -> Stream:
-    found = streams.get(node.string(key))
-    if found is None:
+    stream = streams.get(node.string(key))
+    if stream is None:
         known = ", ".join(streams) or "none"
         raise node.value[key].refuse(f"there is no stream {node.string(key)!r} ({known}): define it under streams:")
-    return found
+    return stream
 
 
 def _check(node: Node, keys: set[str], what: str, needed: tuple[str, ...]) -> None:

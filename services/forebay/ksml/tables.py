@@ -28,8 +28,8 @@ def filtered(build: Build, node: Node, piece: TablePiece, *, passes: bool) -> Ta
 def value_mapped(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Change each row's value."""
     source = build.function(node.value["mapper"], "valueTransformer")
-    made = piece.table.map_values(_call(build, node, piece, source), build.format(source.result, node))
-    return _kept(build, node, TablePiece(piece.key, source.result, made, piece.windows))
+    table = piece.table.map_values(_call(build, node, piece, source), build.format(source.result, node))
+    return _kept(build, node, TablePiece(piece.key, source.result, table, piece.windows))
 
 
 def converted(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
@@ -39,8 +39,8 @@ def converted(build: Build, node: Node, piece: TablePiece, value: Type) -> Table
     change = converter(piece.value, value, build.formats)
     if change is None:
         return TablePiece(piece.key, value, piece.table, piece.windows)
-    made = piece.table.map_values(lambda _, old: change(old), build.format(value, node))
-    return TablePiece(piece.key, value, made, piece.windows)
+    table = piece.table.map_values(lambda _, old: change(old), build.format(value, node))
+    return TablePiece(piece.key, value, table, piece.windows)
 
 
 def to_stream(piece: TablePiece) -> StreamPiece:
@@ -58,13 +58,13 @@ def grouped(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece:
     pairs = pair_of(kind, build.format(value, node))
 
     def pair(own: Any, row: Any) -> Pair:
-        found = call(own, row)
+        group = call(own, row)
         if not is_pair:
-            return Pair(found, row)
-        return Pair(*found) if found is not None else Pair(None, None)
+            return Pair(group, row)
+        return Pair(*group) if group is not None else Pair(None, None)
 
-    made = piece.table.map_values(pair, pairs).group_by(lambda _, each: each.one, kind)
-    return GroupedTablePiece(key, value, made)
+    grouped_table = piece.table.map_values(pair, pairs).group_by(lambda _, each: each.one, kind)
+    return GroupedTablePiece(key, value, grouped_table)
 
 
 def aggregated(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
@@ -102,8 +102,8 @@ def counted(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
 
 def _folded(build: Build, node: Node, piece: GroupedTablePiece, fold: Fold[Any, Any], result: Type) -> TablePiece:
     store = store_of(build, node, "store", node.string("type"), result)
-    made = piece.grouped.aggregate(fold, build.format(result, node), store=store.name)
-    return TablePiece(piece.key, result, made)
+    table = piece.grouped.aggregate(fold, build.format(result, node), store=store.name)
+    return TablePiece(piece.key, result, table)
 
 
 def _of_pair(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,18 +124,18 @@ def suppressed(build: Build, node: Node, piece: TablePiece) -> TablePiece:
         limit = node.get("duration")
         if limit is None:
             raise node.refuse("until: timeLimit has no duration: write duration: 30s, for example")
-        made = piece.table.suppress(UntilTimeLimit(milliseconds(limit)), store=store, **limits)
+        table = piece.table.suppress(UntilTimeLimit(milliseconds(limit)), store=store, **limits)
     else:
         windows = piece.windows
         if windows is None:
             raise node.refuse("until: windowCloses needs windows: put windowByTime or windowBySession before")
-        made = piece.table.suppress(UntilWindowCloses(windows), store=store, **limits)
-    return TablePiece(piece.key, piece.value, made, piece.windows)
+        table = piece.table.suppress(UntilWindowCloses(windows), store=store, **limits)
+    return TablePiece(piece.key, piece.value, table, piece.windows)
 
 
 def _number(node: Node, key: str) -> int | None:
-    found = node.get(key)
-    return None if found is None else int(found.value)
+    child = node.get(key)
+    return None if child is None else int(child.value)
 
 
 def result_of(adder: Source, initial: Source) -> Type:

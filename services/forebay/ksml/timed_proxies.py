@@ -18,8 +18,8 @@ class WindowProxy(Proxy):
     def fetch(self, *arguments: Any) -> Any:
         """Return a value by key and start; entries by key, first and last start; or by two keys and both."""
         if len(arguments) == 2:
-            found = self._store.fetch_one(self._text(arguments[0]), int(arguments[1]))
-            return None if found is None else self._shown(found)
+            entry = self._store.fetch_one(self._text(arguments[0]), int(arguments[1]))
+            return None if entry is None else self._shown(entry)
         return self._range("fetch", arguments)
 
     def backwardFetch(self, *arguments: Any) -> Entries:
@@ -47,8 +47,8 @@ class WindowProxy(Proxy):
 
     def _range(self, how: str, arguments: tuple[Any, ...]) -> Entries:
         if len(arguments) == 3:
-            found = getattr(self._store, how)(self._text(arguments[0]), int(arguments[1]), int(arguments[2]))
-            return Entries({"key": each.start, "value": self._shown(each)} for each in found)
+            entries = getattr(self._store, how)(self._text(arguments[0]), int(arguments[1]), int(arguments[2]))
+            return Entries({"key": entry.start, "value": self._shown(entry)} for entry in entries)
         one, other, first, last = arguments
         ranged = getattr(self._store, f"{how}_key_range")
         return self._of_keys(ranged(self._bound(one), self._bound(other), int(first), int(last)))
@@ -57,10 +57,10 @@ class WindowProxy(Proxy):
         size = self._store.size_ms
         return Entries(
             {
-                "key": {"key": self._of_row(each.key), "start": each.start, "end": each.start + size},
-                "value": self._shown(each),
+                "key": {"key": self._of_row(entry.key), "start": entry.start, "end": entry.start + size},
+                "value": self._shown(entry),
             }
-            for each in entries
+            for entry in entries
         )
 
 
@@ -115,8 +115,8 @@ class SessionProxy(Proxy):
     def _sessions(self, entries: Iterable[Any]) -> Entries:
         return Entries(
             {
-                "key": {"key": self._of_row(each.key), "start": each.start, "end": each.end},
-                "value": self._out(each.value),
+                "key": {"key": self._of_row(entry.key), "start": entry.start, "end": entry.end},
+                "value": self._out(entry.value),
             }
-            for each in entries
+            for entry in entries
         )

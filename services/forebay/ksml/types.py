@@ -28,7 +28,7 @@ REGISTERED = ("avro", "jsonschema", "protobuf")
 """Notations whose schemas a registry has; one without a name is the latest of its topic."""
 WITH_SCHEMA = (*REGISTERED, "xml", "csv")
 """Notations that take a schema's name behind a colon."""
-_VENDORS = {f"{vendor}_{each}": each for vendor in ("confluent", "apicurio") for each in REGISTERED}
+_VENDORS = {f"{vendor}_{notation}": notation for vendor in ("confluent", "apicurio") for notation in REGISTERED}
 """Other names of notations: the bytes are the same, a zero byte and four of the schema's id before the value."""
 _COMPOSED = ("list", "enum", "map", "union", "windowed", "tuple")
 
@@ -114,9 +114,11 @@ def _of_notation(notation: str, rest: str) -> Type:
 def _composed(text: str, notation: str) -> Type:
     kind, _, inner = text[:-1].partition("(")
     if kind not in _COMPOSED:
-        raise UnknownType(f"{kind}(...) is no type: write one of {', '.join(f'{each}(...)' for each in _COMPOSED)}")
+        raise UnknownType(
+            f"{kind}(...) is no type: write one of {', '.join(f'{type_name}(...)' for type_name in _COMPOSED)}"
+        )
     if kind == "enum":
-        return Type("enum", notation, symbols=tuple(each.strip().strip("\"'") for each in inner.split(",")))
+        return Type("enum", notation, symbols=tuple(symbol.strip().strip("\"'") for symbol in inner.split(",")))
     parts = _parts(inner, notation)
     if kind in ("list", "map", "windowed") and len(parts) != 1:
         raise UnknownType(f"{kind}(...) is made of one type: write {kind}(string), for example")
@@ -124,10 +126,10 @@ def _composed(text: str, notation: str) -> Type:
 
 
 def _parts(inner: str, notation: str) -> tuple[Type, ...]:
-    found, depth, begun = [], 0, 0
+    parts, depth, begun = [], 0, 0
     for at, letter in enumerate(inner):
         depth += (letter in "([") - (letter in ")]")
         if letter == "," and depth == 0:
-            found.append(inner[begun:at])
+            parts.append(inner[begun:at])
             begun = at + 1
-    return tuple(parse_type(each, notation) for each in (*found, inner[begun:]))
+    return tuple(parse_type(part, notation) for part in (*parts, inner[begun:]))

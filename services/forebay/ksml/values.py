@@ -84,9 +84,9 @@ def _taker(kind: Type) -> Taker:
     name = kind.kind
     if name in _RANGES:
         return _whole(name)
-    made = _TAKERS.get(name)
-    if made is not None:
-        return made
+    taker = _TAKERS.get(name)
+    if taker is not None:
+        return taker
     if name == "enum":
         return _enum(kind)
     if name == "list":
@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
 
 def _bytes(value: Any) -> bytes:
     if isinstance(value, list | tuple):
-        return bytes(each % 256 for each in value)
+        return bytes(number % 256 for number in value)
     if not isinstance(value, bytes | bytearray | memoryview):
         raise WrongType(f"{value!r} is {_name(value)}, not bytes")
     return bytes(value)
@@ -166,10 +166,10 @@ def _json(value: Any) -> Any:
 
 
 def _struct(value: Any) -> Any:
-    found = _json(value)
-    if not isinstance(found, dict):
+    fields = _json(value)
+    if not isinstance(fields, dict):
         raise WrongType(f"{value!r} is {_name(value)}, not a struct")
-    return found
+    return fields
 
 
 def _nothing(value: Any) -> Any:
@@ -200,20 +200,20 @@ def _list(take: Taker) -> Taker:
     def taken(value: Any) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise WrongType(f"{value!r} is {_name(value)}, not a list")
-        return [take(each) for each in value]
+        return [take(item) for item in value]
 
     return taken
 
 
 def _map(take: Taker) -> Taker:
-    return lambda value: {name: take(each) for name, each in _struct(value).items()}
+    return lambda value: {name: take(item) for name, item in _struct(value).items()}
 
 
 def _tuple(kind: Type, takes: list[Taker]) -> Taker:
     def taken(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple) or len(value) != len(takes):
             raise WrongType(f"{value!r} is {_name(value)}, not {kind}")
-        return tuple([take(each) for take, each in zip(takes, value, strict=True)])
+        return tuple([take(item) for take, item in zip(takes, value, strict=True)])
 
     return taken
 
@@ -260,11 +260,11 @@ def check_finite(value: Any) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise WrongType(f"{value} is no number of JSON")
     if isinstance(value, dict):
-        for each in value.values():
-            check_finite(each)
+        for item in value.values():
+            check_finite(item)
     elif isinstance(value, list | tuple):
-        for each in value:
-            check_finite(each)
+        for item in value:
+            check_finite(item)
 
 
 def _name(value: Any) -> str:
