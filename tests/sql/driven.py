@@ -34,14 +34,14 @@ class Driven:
         data = value.encode() if isinstance(value, str) else None if value is None else json.dumps(value).encode()
         raw = key.encode() if isinstance(key, str) else key
         self.driver.pipe_bytes(raw, data, timestamp, topic, headers)
-        found, self.driver.outputs = self.driver.outputs, []
-        self.sent = found
-        return [(plain(each.key), each.value, each.timestamp) for each in found]
+        result, self.driver.outputs = self.driver.outputs, []
+        self.sent = result
+        return [(plain(record.key), record.value, record.timestamp) for record in result]
 
     def rows(self, topic: str, *sent: tuple[str | None, Any]) -> list[tuple[Any, Any]]:
         """Send records at the times 0, 1...; give keys and rows of all outputs."""
-        made = [self.send(topic, key, value, at) for at, (key, value) in enumerate(sent)]
-        return [(key, value) for each in made for key, value, _ in each]
+        rows = [self.send(topic, key, value, at) for at, (key, value) in enumerate(sent)]
+        return [(key, value) for item in rows for key, value, _ in item]
 
 
 def raw_output(topic: str, _written: object, put: Callable[[Forwarded[Any]], None]) -> Sink:

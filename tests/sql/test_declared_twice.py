@@ -39,7 +39,7 @@ def test_each_reads_the_topic_in_its_own_way(case: str) -> None:
     sql, rows = CASES[case]
     driven = Driven(STREAM + sql, tasks=1)
     sent = ({"v": 1, "w": "one"}, {"v": 2, "w": "two"})
-    assert [each for value in sent for each in driven.rows("in", ("x", value))] == rows
+    assert [row for value in sent for row in driven.rows("in", ("x", value))] == rows
     assert driven.driver.errors == []
 
 

@@ -58,12 +58,12 @@ KEYS = {
 @pytest.mark.parametrize("query", KEYS)
 def test_keys_have_a_delimiter_of_their_own(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "show_output", raw_output)
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM a (k1 STRING KEY, k2 STRING KEY, v INT, w INT) "
         f"WITH (KAFKA_TOPIC='a', FORMAT='DELIMITED', KEY_DELIMITER=';', VALUE_DELIMITER='|');{query}"
     )
-    made.send("a", "x;y z", "1|2")
-    assert [each.key for each in made.sent if each.topic == "B"] == [KEYS[query]]
+    driven.send("a", "x;y z", "1|2")
+    assert [item.key for item in driven.sent if item.topic == "B"] == [KEYS[query]]
 
 
 @pytest.mark.parametrize("option", ["KEY_DELIMITER", "VALUE_DELIMITER"])
@@ -79,9 +79,9 @@ def test_bytes_are_base64() -> None:
 
 
 def test_bytes_that_are_no_base64_go_to_errors() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM s (id VARCHAR KEY, n INT, b BYTES) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='DELIMITED');\n"
         "CREATE STREAM o AS SELECT id, n FROM s;"
     )
-    assert made.send("in", "k", "1,b'!'") == []
-    assert len(made.driver.errors) == 1
+    assert driven.send("in", "k", "1,b'!'") == []
+    assert len(driven.driver.errors) == 1

@@ -113,6 +113,6 @@ TAKEN: dict[str, tuple[str, Sent, list[tuple[Any, Any]]]] = {
 def test_readers_keep_their_columns_by_name(case: str) -> None:
     sql, sent, rows = TAKEN[case]
     driven = Driven(sql)
-    found = [row for topic, value in sent for row in driven.rows(topic, ("x", value))]
-    assert sorted(found, key=repr) == sorted(rows, key=repr)
+    results = [row for topic, value in sent for row in driven.rows(topic, ("x", value))]
+    assert sorted(results, key=repr) == sorted(rows, key=repr)
     assert driven.driver.errors == []

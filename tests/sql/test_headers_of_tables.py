@@ -57,12 +57,12 @@ CASES: dict[str, list[tuple[Any, Any]]] = {
 @pytest.mark.parametrize("query", CASES)
 def test_a_tables_rows_keep_what_their_records_had(query: str) -> None:
     driven = Driven(HEAD + query, tasks=1)
-    found = []
+    results = []
     for at, (topic, key, value, headers) in enumerate(SENT):
         driven.send(topic, key, value, at, headers)
-        found += [each for each in driven.sent if each.topic == "B"]
+        results += [item for item in driven.sent if item.topic == "B"]
     assert driven.driver.errors == []
-    rows = [(each.key[0], each.value) for each in found]
+    rows = [(record.key[0], record.value) for record in results]
     assert sorted(rows, key=repr) == sorted(CASES[query], key=repr)  # of several keys in any order
 
 

@@ -138,8 +138,8 @@ def test_what_the_registry_said_first_holds_for_every_later_start(registry: Loca
     connect(LocalSubjects())
     [source] = program_of(sql, lookup=Kept(file)).catalog
     assert str(source.values[0]) == "N INTEGER"
-    kept = tmp_path / "views.schemas.json"
-    assert list(json.loads(kept.read_text())) == ["t-value"]
-    kept.write_text("{")
+    retained = tmp_path / "views.schemas.json"
+    assert list(json.loads(retained.read_text())) == ["t-value"]
+    retained.write_text("{")
     with pytest.raises(SqlError, match="delete it to fetch them again"):
         program_of(sql, lookup=Kept(file))

@@ -33,12 +33,12 @@ SENT = [("t", {"w": 7}), ("a", {"v": 1}), ("b", {"v": 1}), ("b", {"v": 2}), ("a"
 
 def results(sql: str) -> list[object]:
     driven = Driven(sql)
-    found = []
+    results = []
     for at, (topic, value) in enumerate(SENT):
         driven.send(topic, "x", value, at)
-        found += [each for each in driven.sent if each.topic == "R"]
+        results += [item for item in driven.sent if item.topic == "R"]
     assert driven.driver.errors == []
-    return [(each.key, each.value, each.timestamp) for each in found]
+    return [(record.key, record.value, record.timestamp) for record in results]
 
 
 @pytest.mark.parametrize("reader", READERS)

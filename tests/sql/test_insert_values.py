@@ -63,7 +63,7 @@ REFUSED = {
 @pytest.mark.parametrize("statement", SENT)
 def test_a_record_has_the_declared_formats(statement: str) -> None:
     program = program_of(f"{HEAD}INSERT {statement};")
-    assert [record_of(each, program.catalog) for each in program.inserts] == [SENT[statement]]
+    assert [record_of(insert, program.catalog) for insert in program.inserts] == [SENT[statement]]
 
 
 @pytest.mark.parametrize("statement", REFUSED)
@@ -76,14 +76,14 @@ def test_what_does_not_fit_is_refused_when_it_is_read(statement: str) -> None:
 def test_a_record_of_a_registry_is_read_back(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forebay.testing.driver.connect_nowhere", lambda: None)
     connect(LocalSubjects())
-    made = Driven(
+    driven = Driven(
         f"CREATE STREAM s (k STRING KEY, m MAP<STRING, INT>) WITH (KAFKA_TOPIC='in', FORMAT='{kind}');"
         "CREATE STREAM o WITH (FORMAT='JSON') AS SELECT k, m['a'] AS a FROM s;"
         "INSERT INTO s VALUES ('x', MAP('a' := 1));"
     )
-    record = record_of(made.program.inserts[0], made.program.catalog)
-    made.driver.pipe_bytes(record.key, record.value, 5, record.topic)
-    assert [(each.key, each.value) for each in made.driver.outputs] == [(("x",), (1,))]
+    record = record_of(driven.program.inserts[0], driven.program.catalog)
+    driven.driver.pipe_bytes(record.key, record.value, 5, record.topic)
+    assert [(output.key, output.value) for output in driven.driver.outputs] == [(("x",), (1,))]
 
 
 def test_a_query_server_sends_it() -> None:
@@ -105,7 +105,7 @@ def test_records_of_a_file_are_sent_to_topics_that_never_had_one(monkeypatch: py
 
     def send(_kafka: KafkaSettings, records: Sequence[Inserted]) -> None:
         sent.extend(records)
-        empty.difference_update(each.topic for each in records)
+        empty.difference_update(record.topic for record in records)
 
     class Job:
         program = staticmethod(lambda: program)

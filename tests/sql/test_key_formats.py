@@ -22,23 +22,23 @@ def format_of(made: Driven, name: str = "O") -> str:
 
 @pytest.mark.parametrize(("on", "visit"), [("id", "7"), ("hall", "1")])
 def test_a_stream_joined_with_a_table_keeps_its_own_format(on: str, visit: str) -> None:
-    made = Driven(
+    driven = Driven(
         f"{HALLS}{VISITS}CREATE STREAM o AS SELECT v.{on}, h.name FROM visits v JOIN halls h ON v.{on} = h.id;"
     )
-    made.send("halls", SEVEN, {"NAME": "north"})
-    assert made.send("visits", visit, {"HALL": 7}) == [(7, ("north",), 0)]
-    assert format_of(made) == "DELIMITED"
+    driven.send("halls", SEVEN, {"NAME": "north"})
+    assert driven.send("visits", visit, {"HALL": 7}) == [(7, ("north",), 0)]
+    assert format_of(driven) == "DELIMITED"
 
 
 def test_a_stream_is_joined_under_the_format_that_its_keys_were_given() -> None:
-    made = Driven(
+    driven = Driven(
         f"{HALLS}{VISITS}CREATE STREAM o AS SELECT v.id AS id, h.name FROM visits v JOIN halls h ON v.id = h.id;"
         "CREATE STREAM p AS SELECT o.id, o.name AS name, v.hall FROM o JOIN visits v WITHIN 1 HOUR ON o.id = v.id;"
     )
-    assert format_of(made, "P") == "DELIMITED"
+    assert format_of(driven, "P") == "DELIMITED"
     for key in range(6):
-        made.send("halls", key.to_bytes(4), {"NAME": "north"})
-        assert made.send("visits", str(key), {"HALL": 1})[-1] == (key, ("north", 1), 0)
+        driven.send("halls", key.to_bytes(4), {"NAME": "north"})
+        assert driven.send("visits", str(key), {"HALL": 1})[-1] == (key, ("north", 1), 0)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_stream_is_joined_under_the_format_that_its_keys_were_given() -> None:
 def test_keys_of_sources_without_one_have_the_format_that_set_names(query: str, topics: str) -> None:
     sources = KEYLESS.format("a") + KEYLESS.format("b")
     assert format_of(Driven(sources + query)) == "KAFKA"
-    made = Driven(SET + sources + query)
-    assert format_of(made) == "JSON"
-    sent = [each for topic in topics for each in made.send(topic, None, {"HALL": 7, topic.upper(): 1})]
+    driven = Driven(SET + sources + query)
+    assert format_of(driven) == "JSON"
+    sent = [item for topic in topics for item in driven.send(topic, None, {"HALL": 7, topic.upper(): 1})]
     assert [key for key, _, _ in sent] == [7]

@@ -34,7 +34,7 @@ def raw_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_such_a_stream_computes_has_no_key(query: str, key: str | None) -> None:
     driven = Driven(stream("n INT") + SQL[query])
     driven.send("in", key, {"n": 1})
-    assert {each.key for each in driven.sent if each.topic == "O"} == {None}
+    assert {item.key for item in driven.sent if item.topic == "O"} == {None}
     assert not driven.driver.errors
 
 

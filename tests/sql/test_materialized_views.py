@@ -22,16 +22,19 @@ VIEW, TABLE = f"CREATE MATERIALIZED VIEW v AS {SELECT};", f"CREATE TABLE t AS {S
 
 
 def test_a_view_and_the_same_table_are_one_plan_and_give_the_same_rows() -> None:
-    made = Driven(f"{HEAD}{VIEW}\n{TABLE}")
-    view, table = ([line.strip() for line in query.lines()] for query in made.program.queries)
+    driven = Driven(f"{HEAD}{VIEW}\n{TABLE}")
+    view, table = ([line.strip() for line in query.lines()] for query in driven.program.queries)
     assert view[1:] == table[1:]
     sent = [
         {"AREA": area, "N": n, "M": m} for area, n, m in [("a", 1.0, 2), ("b", 5.0, 3), ("a", 2.0, 2), ("a", 9.0, 1)]
     ]
     for value in sent:
-        made.driver.pipe_bytes(b"k", str(value).replace("'", '"').encode(), 0, "in")
-    found = {topic: [(each.key, each.value) for each in made.driver.outputs if each.topic == topic] for topic in "VT"}
-    assert found["V"] == found["T"] == [(("a",), (1.0, 1)), (("b",), (5.0, 1)), (("a",), (1.5, 2))]
+        driven.driver.pipe_bytes(b"k", str(value).replace("'", '"').encode(), 0, "in")
+    results = {
+        topic: [(output.key, output.value) for output in driven.driver.outputs if output.topic == topic]
+        for topic in "VT"
+    }
+    assert results["V"] == results["T"] == [(("a",), (1.0, 1)), (("b",), (5.0, 1)), (("a",), (1.5, 2))]
 
 
 def test_a_file_mixes_both_spellings_and_one_reads_the_other(
@@ -46,7 +49,7 @@ def test_a_file_mixes_both_spellings_and_one_reads_the_other(
     assert "read table V: C" in shown
     driver = TestDriver(job_of(statements_of(file)), tasks=2)
     driver.pipe_bytes(b"k", b'{"AREA": "a", "N": 1, "M": 2}', 0, "in")
-    assert [each.topic for each in driver.outputs] == ["V", "T", "COUNTS"]
+    assert [output.topic for output in driver.outputs] == ["V", "T", "COUNTS"]
 
 
 def test_its_plan_is_explained() -> None:
@@ -79,38 +82,38 @@ CONDITIONS: dict[str, tuple[bool, bool]] = {
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_comparison_with_null_is_unknown_in_a_view_and_false_in_a_table(condition: str) -> None:
     select = f"SELECT id, COUNT(*) AS c FROM s WHERE {condition} GROUP BY id;"
-    made = Driven(f"{HEAD}CREATE MATERIALIZED VIEW v AS {select} CREATE TABLE t AS {select}")
-    made.driver.pipe_bytes(b"k", b"{}", 0, "in")
-    topics = {each.topic for each in made.driver.outputs}
+    driven = Driven(f"{HEAD}CREATE MATERIALIZED VIEW v AS {select} CREATE TABLE t AS {select}")
+    driven.driver.pipe_bytes(b"k", b"{}", 0, "in")
+    topics = {output.topic for output in driven.driver.outputs}
     assert ("V" in topics, "T" in topics) == CONDITIONS[condition]
 
 
 def test_aggregates_of_no_values_are_null_in_a_view() -> None:
     select = "SELECT id, SUM(m) AS s, AVG(n) AS a, MAX(n) AS x, COUNT(n) AS c FROM s GROUP BY id;"
-    made = Driven(f"{HEAD}CREATE MATERIALIZED VIEW v AS {select} CREATE TABLE t AS {select}")
-    made.driver.pipe_bytes(b"k", b"{}", 0, "in")
-    found = {each.topic: each.value for each in made.driver.outputs}
-    assert found == {"V": (None, None, None, 0), "T": (0, 0.0, None, 0)}
+    driven = Driven(f"{HEAD}CREATE MATERIALIZED VIEW v AS {select} CREATE TABLE t AS {select}")
+    driven.driver.pipe_bytes(b"k", b"{}", 0, "in")
+    results = {output.topic: output.value for output in driven.driver.outputs}
+    assert results == {"V": (None, None, None, 0), "T": (0, 0.0, None, 0)}
 
 
 def test_a_view_of_a_table_forgets_what_a_row_was() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE TABLE s (id STRING PRIMARY KEY, area STRING, m INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
         "CREATE MATERIALIZED VIEW v AS SELECT area, SUM(m) AS s, COUNT(*) AS c FROM s GROUP BY area;"
     )
-    rows = made.rows("in", ("k", {"AREA": "a", "M": 5}), ("l", {"AREA": "a", "M": None}), ("k", None))
+    rows = driven.rows("in", ("k", {"AREA": "a", "M": 5}), ("l", {"AREA": "a", "M": None}), ("k", None))
     assert rows == [("a", (5, 1)), ("a", (5, 2)), ("a", (None, 1))]
 
 
 def test_a_sum_that_no_double_holds_is_refused() -> None:
-    made = Driven(f"{HEAD}CREATE MATERIALIZED VIEW v AS SELECT id, SUM(n) AS s FROM s GROUP BY id;")
-    assert made.rows("in", ("k", {"N": 1.7e308}), ("k", {"N": 1.7e308})) == [("k", (1.7e308,))]
-    assert "is beyond what a double holds" in made.driver.errors[0].headers["error.message"]
+    driven = Driven(f"{HEAD}CREATE MATERIALIZED VIEW v AS SELECT id, SUM(n) AS s FROM s GROUP BY id;")
+    assert driven.rows("in", ("k", {"N": 1.7e308}), ("k", {"N": 1.7e308})) == [("k", (1.7e308,))]
+    assert "is beyond what a double holds" in driven.driver.errors[0].headers["error.message"]
 
 
 def test_it_has_options_and_is_dropped_like_a_table() -> None:
-    made = program_of(f"{HEAD}CREATE MATERIALIZED VIEW v WITH (KAFKA_TOPIC='views') AS {SELECT};")
-    assert made.queries[0].target.topic == "views"
+    result = program_of(f"{HEAD}CREATE MATERIALIZED VIEW v WITH (KAFKA_TOPIC='views') AS {SELECT};")
+    assert result.queries[0].target.topic == "views"
     assert program_of(f"{HEAD}{VIEW} DROP MATERIALIZED VIEW v;").queries == []
 
 
@@ -132,9 +135,9 @@ def test_what_is_none_is_refused_with_its_place(statement: str, place: str, reme
 
 
 def test_a_view_may_select_its_key_twice_or_nothing_else() -> None:
-    made = Driven(
+    driven = Driven(
         stream("area VARCHAR")
         + "CREATE MATERIALIZED VIEW o AS SELECT area FROM s GROUP BY area;"
         + "CREATE MATERIALIZED VIEW p AS SELECT area, area AS again FROM s GROUP BY area;"
     )
-    assert made.rows("in", (None, {"AREA": "hall"})) == [("hall", ()), ("hall", ("hall",))]
+    assert driven.rows("in", (None, {"AREA": "hall"})) == [("hall", ()), ("hall", ("hall",))]

@@ -24,9 +24,9 @@ def declared(columns: str, more: str = "VALUE_FORMAT='JSON'", kind: str = "STREA
 
 
 def read(program: str, select: str) -> list[tuple[Any, Any]]:
-    made = Driven(f"{program}CREATE STREAM y AS {select};", tasks=1)
-    rows = made.rows("in", ("x", {"v": 10}), ("x", {"v": 20}))
-    assert made.driver.errors == []
+    driven = Driven(f"{program}CREATE STREAM y AS {select};", tasks=1)
+    rows = driven.rows("in", ("x", {"v": 10}), ("x", {"v": 20}))
+    assert driven.driver.errors == []
     return rows
 
 
@@ -101,6 +101,6 @@ def test_what_can_not_be_read_is_refused_with_both_lines(program: str, what: str
 
 
 def test_a_stream_without_key_columns_gives_no_keys_whatever_its_records_have() -> None:
-    made = Driven(f"{stream('v INT')}CREATE STREAM o AS SELECT v + 1 AS w FROM s;", tasks=1)
-    made.driver.pipe_bytes(b"some key", b'{"v":1}', 1, "in")
-    assert [(each.key, each.value) for each in made.driver.outputs] == [(None, (2,))]
+    driven = Driven(f"{stream('v INT')}CREATE STREAM o AS SELECT v + 1 AS w FROM s;", tasks=1)
+    driven.driver.pipe_bytes(b"some key", b'{"v":1}', 1, "in")
+    assert [(output.key, output.value) for output in driven.driver.outputs] == [(None, (2,))]

@@ -32,8 +32,8 @@ def test_the_statements_of_the_page_become_topologies() -> None:
 
 def test_the_queries_of_the_page_are_understood() -> None:
     program = program_of(BLOCKS[0] + BLOCKS[1])
-    readings = [reading_of(each.query, program.catalog) for each in program.selects]
-    assert [each.keys for each in readings] == [(("sensor-1",),), (("sensor-1",),), None]
+    readings = [reading_of(select.query, program.catalog) for select in program.selects]
+    assert [reading.keys for reading in readings] == [(("sensor-1",),), (("sensor-1",),), None]
 
 
 def test_the_error_of_the_page_is_what_is_told() -> None:
@@ -51,7 +51,7 @@ def test_the_functions_of_the_page_exist() -> None:
     known = {*SIGNATURES, *SPECIAL, *AGGREGATES, *TABLE_FUNCTIONS}
     for name in re.findall(r"`([A-Z_]+(?:\.\.\.)?)`", listed):
         plain = name.removesuffix("...")
-        assert plain in known or any(each.startswith(plain) for each in known), name
+        assert plain in known or any(item.startswith(plain) for item in known), name
 
 
 def test_the_functions_in_python_of_the_page_are_called(tmp_path: Path) -> None:

@@ -47,24 +47,24 @@ class DrivenStores:
         (stores,) = filter(None, (stage.stores(store) for stage in self._driver.stages))
         held = contents(stores, str)  # keys as they are stored
         if isinstance(held, dict):
-            found = [Entry(key, each.value, timestamp=each.timestamp) for key, each in held.items()]
+            results = [Entry(key, record.value, timestamp=record.timestamp) for key, record in held.items()]
         else:
-            found = [Entry(w.key, w.value, w.start, w.start + 10, w.timestamp) for w in held]
+            results = [Entry(w.key, w.value, w.start, w.start + 10, w.timestamp) for w in held]
             low, high = bounds.times
-            found = [each for each in found if each.start is not None and low <= each.start <= high]
-        return Found(found[:limit], {0: 3}, len(found) > limit)
+            results = [entry for entry in results if entry.start is not None and low <= entry.start <= high]
+        return Found(results[:limit], {0: 3}, len(results) > limit)
 
     def _versions(self, name: str) -> Any:
-        processors = (each for stage in self._driver.stages for each in stage.processors)
-        return next(store for each in processors for _, store in declared_stores(each) if store.name == name)
+        processors = (processor for stage in self._driver.stages for processor in stage.processors)
+        return next(store for processor in processors for _, store in declared_stores(processor) if store.name == name)
 
     def get(self, store: str, key: str, bounds: Any, limit: int) -> Found:
         if bounds.as_of is not None:
             version = self._versions(store).get(key, bounds.as_of)
-            found = [] if version is None else [Entry(key, version.value, timestamp=version.timestamp)]
-            return Found(found, {0: 3})
-        found = [entry for entry in self.scan(store, bounds, limit).entries if entry.key == key]
-        return Found(found, {0: 3})
+            result = [] if version is None else [Entry(key, version.value, timestamp=version.timestamp)]
+            return Found(result, {0: 3})
+        result = [entry for entry in self.scan(store, bounds, limit).entries if entry.key == key]
+        return Found(result, {0: 3})
 
 
 class DrivenTail:
@@ -266,8 +266,8 @@ REFUSED: dict[Any, tuple[int, str]] = {
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_is_wrong_is_told(pages: SqlPages, sql: Any) -> None:
     status, text = REFUSED[sql]
-    found, (error,) = asked(pages, sql)
-    assert found == status
+    result, (error,) = asked(pages, sql)
+    assert result == status
     assert text in error["error"]
 
 
@@ -293,4 +293,4 @@ def test_a_body_that_is_too_large_or_has_no_length_is_refused() -> None:
 def test_rows_of_a_store_are_stamped(driven: Driven) -> None:
     """Give the reason why a pull knows ROWTIME: stores of tables keep it beside each row."""
     store = driven.driver.store("totals")
-    assert all(isinstance(each, Stamped) for each in store.values())
+    assert all(isinstance(item, Stamped) for item in store.values())

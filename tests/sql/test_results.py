@@ -12,8 +12,8 @@ from tests.sql.driven import Driven, stream
 
 
 def selected(expression: str, columns: str, value: dict[str, Any]) -> Any:
-    made = Driven(f"{stream(columns)}CREATE STREAM o AS SELECT {expression} AS x FROM s;")
-    ((_, row),) = made.rows("in", (None, value))
+    driven = Driven(f"{stream(columns)}CREATE STREAM o AS SELECT {expression} AS x FROM s;")
+    ((_, row),) = driven.rows("in", (None, value))
     return row[0]
 
 
@@ -111,63 +111,63 @@ AGGREGATES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 def test_an_aggregate(aggregate: str) -> None:
     head = stream("id STRING KEY, n DOUBLE, t STRING")
-    made = Driven(f"{head}CREATE TABLE o AS SELECT id, {aggregate} AS x FROM s GROUP BY id;")
+    driven = Driven(f"{head}CREATE TABLE o AS SELECT id, {aggregate} AS x FROM s GROUP BY id;")
     sent = [("k", {"N": 0.1, "T": "a"}), ("k", {"N": None, "T": "b"}), ("k", {"N": 0.2, "T": "a"})]
-    assert [(key, row[0]) for key, row in made.rows("in", *sent)] == [("k", want) for want in AGGREGATES[aggregate]]
+    assert [(key, row[0]) for key, row in driven.rows("in", *sent)] == [("k", want) for want in AGGREGATES[aggregate]]
 
 
 def test_a_condition_of_hundreds_of_parts() -> None:
     several = " OR ".join(f"n = {n}" for n in range(0, 6_000, 20))
     none = " AND ".join(f"n != {n}" for n in range(6_001, 8_000, 20))
-    made = Driven(f"{stream('n INT')}CREATE STREAM o AS SELECT n FROM s WHERE ({several}) AND {none};")
-    assert made.rows("in", *((None, {"N": n}) for n in (5, 2_980, 5_999, 5_980, 6_001))) == [
+    driven = Driven(f"{stream('n INT')}CREATE STREAM o AS SELECT n FROM s WHERE ({several}) AND {none};")
+    assert driven.rows("in", *((None, {"N": n}) for n in (5, 2_980, 5_999, 5_980, 6_001))) == [
         (None, (2_980,)),
         (None, (5_980,)),
     ]
 
 
 def test_sums_of_doubles_are_exact_in_any_order() -> None:
-    made = Driven(f"{stream('id STRING KEY, n DOUBLE')}CREATE TABLE o AS SELECT id, SUM(n) AS x FROM s GROUP BY id;")
-    rows = made.rows("in", *(("k", {"N": n}) for n in (1e16, 1.0, -1e16)))
+    driven = Driven(f"{stream('id STRING KEY, n DOUBLE')}CREATE TABLE o AS SELECT id, SUM(n) AS x FROM s GROUP BY id;")
+    rows = driven.rows("in", *(("k", {"N": n}) for n in (1e16, 1.0, -1e16)))
     assert rows[-1] == ("k", (1.0,))
 
 
 def test_group_by_an_expression_with_having_and_two_keys() -> None:
-    made = Driven(
+    driven = Driven(
         stream("id STRING KEY, area STRING, n INT", ", KEY_FORMAT='JSON'")
         + "CREATE TABLE o AS SELECT UCASE(area) AS a, n, COUNT(*) AS c, AS_VALUE(n) AS copy FROM s "
         "GROUP BY UCASE(area), n HAVING COUNT(*) > 1;"
     )
     sent = [(None, {"AREA": "hall", "N": 1}), (None, {"AREA": "Hall", "N": 1}), (None, {"AREA": None, "N": 1})]
-    assert made.rows("in", *sent)[-1] == (("HALL", 1), (2, 1))
+    assert driven.rows("in", *sent)[-1] == (("HALL", 1), (2, 1))
 
 
 def test_windows_and_their_bounds() -> None:
-    made = Driven(
+    driven = Driven(
         stream("id STRING KEY") + "CREATE TABLE o AS SELECT id, COUNT(*) AS c, WINDOWSTART AS b, WINDOWEND AS e FROM s "
         "WINDOW TUMBLING (SIZE 10 MILLISECONDS, GRACE PERIOD 0 SECONDS) GROUP BY id EMIT FINAL;"
     )
-    assert made.send("in", "k", {}, 1) == made.send("in", "k", {}, 4) == []
-    assert made.send("in", "k", {}, 12) == [(("k", 0, 10), (2, 0, 10), 4)]
+    assert driven.send("in", "k", {}, 1) == driven.send("in", "k", {}, 4) == []
+    assert driven.send("in", "k", {}, 12) == [(("k", 0, 10), (2, 0, 10), 4)]
 
 
 def test_sessions_merge() -> None:
-    made = Driven(
+    driven = Driven(
         stream("id STRING KEY") + "CREATE TABLE o AS SELECT id, COUNT(*) AS c FROM s WINDOW SESSION (5 MILLISECONDS) "
         "GROUP BY id;"
     )
-    assert made.send("in", "k", {}, 0) == [(("k", 0, 0), (1,), 0)]
-    assert made.send("in", "k", {}, 8) == [(("k", 8, 8), (1,), 8)]
-    assert made.send("in", "k", {}, 4) == [(("k", 0, 0), None, 0), (("k", 8, 8), None, 8), (("k", 0, 8), (3,), 8)]
+    assert driven.send("in", "k", {}, 0) == [(("k", 0, 0), (1,), 0)]
+    assert driven.send("in", "k", {}, 8) == [(("k", 8, 8), (1,), 8)]
+    assert driven.send("in", "k", {}, 4) == [(("k", 0, 0), None, 0), (("k", 8, 8), None, 8), (("k", 0, 8), (3,), 8)]
 
 
 def test_a_tables_change_is_taken_out_of_its_former_group() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE TABLE t (id STRING PRIMARY KEY, area STRING, n INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
         "CREATE TABLE o AS SELECT area, SUM(n) AS total FROM t GROUP BY area;"
     )
     sent = [("a", {"AREA": "x", "N": 1}), ("b", {"AREA": "x", "N": 2}), ("a", {"AREA": "y", "N": 5}), ("b", None)]
-    assert made.rows("in", *sent) == [("x", (1,)), ("x", (3,)), ("x", (2,)), ("y", (5,)), ("x", (0,))]
+    assert driven.rows("in", *sent) == [("x", (1,)), ("x", (3,)), ("x", (2,)), ("y", (5,)), ("x", (0,))]
 
 
 TWO = (
@@ -186,40 +186,40 @@ def test_a_left_join_of_streams_gives_a_record_alone_at_once_or_when_its_window_
 
 
 def test_joins_of_a_stream_and_tables_one_after_the_other() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM s (id STRING KEY, item STRING) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
         "CREATE TABLE p (item STRING PRIMARY KEY, price DOUBLE) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON');"
         "CREATE TABLE m (item STRING PRIMARY KEY, maker STRING) WITH (KAFKA_TOPIC='m', VALUE_FORMAT='JSON');"
         "CREATE STREAM o AS SELECT s.item, s.id, price, maker FROM s JOIN p ON s.item = p.item "
         "LEFT JOIN m ON s.item = m.item;"
     )
-    made.send("p", "tea", {"PRICE": 2.5})
-    assert made.send("s", "one", {"ITEM": "tea"}) == [("tea", ("one", 2.5, None), 0)]
-    made.send("m", "tea", {"MAKER": "Wang"})
-    assert made.send("s", "two", {"ITEM": "tea"}) == [("tea", ("two", 2.5, "Wang"), 0)]
+    driven.send("p", "tea", {"PRICE": 2.5})
+    assert driven.send("s", "one", {"ITEM": "tea"}) == [("tea", ("one", 2.5, None), 0)]
+    driven.send("m", "tea", {"MAKER": "Wang"})
+    assert driven.send("s", "two", {"ITEM": "tea"}) == [("tea", ("two", 2.5, "Wang"), 0)]
 
 
 def test_a_foreign_key_join_follows_both_tables() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE TABLE o (id STRING PRIMARY KEY, who STRING) WITH (KAFKA_TOPIC='o', VALUE_FORMAT='JSON');"
         "CREATE TABLE c (id STRING PRIMARY KEY, town STRING) WITH (KAFKA_TOPIC='c', VALUE_FORMAT='JSON');"
         "CREATE TABLE j AS SELECT o.id, c.town FROM o JOIN c ON o.who = c.id;"
     )
-    made.send("o", "o-1", {"WHO": "anna"}, 1)
-    assert made.send("c", "anna", {"TOWN": "rome"}, 2) == [("o-1", ("rome",), 2)]
-    assert made.send("c", "anna", {"TOWN": "oslo"}, 3) == [("o-1", ("oslo",), 3)]
-    assert made.send("o", "o-1", None, 4) == [("o-1", None, 4)]
+    driven.send("o", "o-1", {"WHO": "anna"}, 1)
+    assert driven.send("c", "anna", {"TOWN": "rome"}, 2) == [("o-1", ("rome",), 2)]
+    assert driven.send("c", "anna", {"TOWN": "oslo"}, 3) == [("o-1", ("oslo",), 3)]
+    assert driven.send("o", "o-1", None, 4) == [("o-1", None, 4)]
 
 
 def test_explode_partition_by_and_insert_into() -> None:
-    made = Driven(
+    driven = Driven(
         stream("id STRING KEY, items ARRAY<STRING>") + "CREATE STREAM o AS SELECT id, EXPLODE(items) AS item FROM s;"
         "CREATE STREAM p AS SELECT item, id FROM o PARTITION BY item;"
         "INSERT INTO p SELECT CAST('none' AS STRING) AS item, id FROM s WHERE ARRAY_LENGTH(items) = 0 "
         "PARTITION BY CAST('none' AS STRING);"
     )
-    made.send("in", "k", {"ITEMS": ["a", "b"]})
-    assert made.send("in", "k", {"ITEMS": ["c"]}) == [("k", ("c",), 0), ("c", ("k",), 0)]
+    driven.send("in", "k", {"ITEMS": ["a", "b"]})
+    assert driven.send("in", "k", {"ITEMS": ["c"]}) == [("k", ("c",), 0), ("c", ("k",), 0)]
 
 
 @pytest.mark.parametrize(
@@ -227,56 +227,56 @@ def test_explode_partition_by_and_insert_into() -> None:
     [("id + 1", 6), ("id, t", (5, None)), ("id + 1, COALESCE(t, 'none'), 2", (6, None, 2)), ("t", None)],
 )
 def test_a_null_value_is_partitioned_by_what_its_former_key_says(by: str, key: Any) -> None:
-    made = Driven(
+    driven = Driven(
         stream("id INT KEY, t STRING, n INT", ", KEY_FORMAT='JSON'")
         + f"CREATE STREAM o AS SELECT {by}, n FROM s PARTITION BY {by};"
     )
-    assert made.send("in", "5", None) == [(key, None, 0)]
+    assert driven.send("in", "5", None) == [(key, None, 0)]
 
 
 def test_a_null_value_without_a_key_is_partitioned_by_nulls() -> None:
-    made = Driven(
+    driven = Driven(
         stream("id INT KEY, t STRING, n INT", ", KEY_FORMAT='JSON'")
         + "CREATE STREAM o AS SELECT id, t, n FROM s PARTITION BY id, t;"
     )
-    assert made.send("in", None, None) == [((None, None), None, 0)]
+    assert driven.send("in", None, None) == [((None, None), None, 0)]
 
 
 def test_insert_into_casts_to_the_streams_types() -> None:
     connect(LocalSubjects())
-    made = Driven(
+    driven = Driven(
         stream("id INT KEY, n INT")
         + "CREATE STREAM o (id BIGINT KEY, price DECIMAL(5, 2), x DOUBLE) WITH (KAFKA_TOPIC='o', VALUE_FORMAT='AVRO');"
         "INSERT INTO o SELECT id, n AS price, n AS x FROM s;"
     )
-    ((key, row, _),) = made.send("in", b"\0\0\0\x05", {"N": 3})
+    ((key, row, _),) = driven.send("in", b"\0\0\0\x05", {"N": 3})
     assert (key, row, str(row[0]), type(row[1])) == (5, (Decimal("3.00"), 3.0), "3.00", float)
-    assert made.send("in", b"\0\0\0\x05", None) == [(5, None, 0)]
+    assert driven.send("in", b"\0\0\0\x05", None) == [(5, None, 0)]
 
 
 def test_a_query_reads_what_others_inserted_as_the_streams_types() -> None:
-    made = Driven(
+    driven = Driven(
         stream("id INT KEY, n INT") + "CREATE STREAM o AS SELECT CAST(id AS BIGINT) AS id, CAST(n AS DECIMAL(5, 2)) AS "
         "price FROM s PARTITION BY CAST(id AS BIGINT);"
         "INSERT INTO o SELECT id, n AS price FROM s;"
         "CREATE TABLE t AS SELECT id, SUM(price) AS total FROM o GROUP BY id;"
     )
-    assert made.send("in", b"\0\0\0\x05", {"N": 3})[-1] == (5, (Decimal("6.00"),), 0)
+    assert driven.send("in", b"\0\0\0\x05", {"N": 3})[-1] == (5, (Decimal("6.00"),), 0)
 
 
 def test_a_null_partition_key_leaves_no_key() -> None:
-    made = Driven(stream("id STRING KEY, t STRING") + "CREATE STREAM o AS SELECT t, id FROM s PARTITION BY t;")
-    assert made.send("in", "k", {"T": None}) == [(None, ("k",), 0)]
+    driven = Driven(stream("id STRING KEY, t STRING") + "CREATE STREAM o AS SELECT t, id FROM s PARTITION BY t;")
+    assert driven.send("in", "k", {"T": None}) == [(None, ("k",), 0)]
 
 
 def test_delimited_rows_and_event_time_from_a_column() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM s (id INT KEY, at STRING, n DECIMAL(6, 2)) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='DELIMITED', "
         "TIMESTAMP='at', TIMESTAMP_FORMAT='yyyy-MM-dd');"
         "CREATE STREAM o AS SELECT id, n * 2 AS twice, ROWTIME AS t FROM s;"
     )
-    ((key, row, timestamp),) = made.send("in", b"\0\0\0\x05", "1970-01-02,12.50")
+    ((key, row, timestamp),) = driven.send("in", b"\0\0\0\x05", "1970-01-02,12.50")
     assert (key, row, timestamp) == (5, (Decimal("25.00"), 86_400_000), 86_400_000)
-    made.send("in", b"\0\0\0\x05", "1970-01-02,many")
-    (error,) = made.driver.errors
+    driven.send("in", b"\0\0\0\x05", "1970-01-02,many")
+    (error,) = driven.driver.errors
     assert any("does not fit its columns" in text for text in error.headers.values())

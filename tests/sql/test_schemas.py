@@ -39,7 +39,7 @@ def through(kind: str, *rows: str) -> list[Any]:
         f"CREATE STREAM s ({COLUMNS}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         f"CREATE STREAM o WITH (KAFKA_TOPIC='out', VALUE_FORMAT='{kind}') AS SELECT * FROM s;"
     )
-    return [found for row in rows for _, found, _ in first.send("in", None, row)]
+    return [item for row in rows for _, item, _ in first.send("in", None, row)]
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"])
@@ -65,20 +65,20 @@ def declared(columns: str) -> Any:
 
 def test_a_schema_made_of_columns_has_these_columns() -> None:
     columns = declared(COLUMNS)
-    kind = StructType(tuple((each.name, each.type) for each in columns))
+    kind = StructType(tuple((column.name, column.type) for column in columns))
     assert avro.type_of(avro.schema_of(columns, "a.b.C", wraps=True)) == kind
     assert json_schema.type_of(json_schema.schema_of(columns, wraps=True)) == kind
-    found = protobuf.type_of(message_of(protobuf.schema_of(columns, "")))
+    result = protobuf.type_of(message_of(protobuf.schema_of(columns, "")))
     # A message's schema says nothing of a decimal's digits.
-    assert found == StructType(tuple(each for each in kind.fields if each[0] != "N"))
+    assert result == StructType(tuple(field for field in kind.fields if field[0] != "N"))
 
 
 def test_schemas_are_named_as_ksqldb_names_them() -> None:
     columns = declared("f1 VARCHAR, f2 STRUCT<g INT>")
-    made = json.loads(avro.schema_of(columns, "io.confluent.ksql.avro_schemas.OutputKey", wraps=True))
-    assert (made["name"], made["namespace"]) == ("OutputKey", "io.confluent.ksql.avro_schemas")
-    assert made["fields"][0] == {"name": "F1", "type": ["null", "string"], "default": None}
-    assert made["fields"][1]["type"][1]["name"] == "OutputKey_F2"
+    result = json.loads(avro.schema_of(columns, "io.confluent.ksql.avro_schemas.OutputKey", wraps=True))
+    assert (result["name"], result["namespace"]) == ("OutputKey", "io.confluent.ksql.avro_schemas")
+    assert result["fields"][0] == {"name": "F1", "type": ["null", "string"], "default": None}
+    assert result["fields"][1]["type"][1]["name"] == "OutputKey_F2"
     assert protobuf.schema_of(declared("i INTEGER, l BIGINT"), "").split() == [
         *("syntax", "=", '"proto3";'),
         *("message", "ConnectDefault1", "{", "int32", "I", "=", "1;", "int64", "L", "=", "2;", "}"),
@@ -125,7 +125,7 @@ def test_columns_that_are_left_out_are_those_of_the_newest_schema(registry: Loca
     driven.driver.pipe_bytes(key, avro_bytes(new, WRITER, click), 0, "clicks")
     first = {**WRITER, "fields": WRITER["fields"][:2]}
     driven.driver.pipe_bytes(key, avro_bytes(old, first, {"user": "bob", "page": "HOME"}), 1, "clicks")
-    assert [(each.key, each.value) for each in driven.driver.outputs] == [
+    assert [(output.key, output.value) for output in driven.driver.outputs] == [
         ((42,), ("ann", "CART", None, 3, 5)),
         ((42,), ("bob", "HOME", None, None, None)),
     ]
@@ -150,7 +150,7 @@ def test_equal_keys_of_two_topics_meet_though_their_schemas_ids_differ(registry:
     for number in range(20):
         for schema_id, topic in zip(ids, "lr", strict=True):
             driven.driver.pipe_bytes(avro_bytes(schema_id, "long", number), b'{"V": "x"}', number, topic)
-    assert sorted(each.key for each in driven.driver.outputs) == [(number,) for number in range(20)]
+    assert sorted(output.key for output in driven.driver.outputs) == [(number,) for number in range(20)]
 
 
 def test_a_key_of_a_message_joins_a_table(registry: LocalSubjects) -> None:
@@ -163,7 +163,7 @@ def test_a_key_of_a_message_joins_a_table(registry: LocalSubjects) -> None:
     for number in range(8):
         driven.driver.pipe((number,), (f"name {number}",), "t", number)
         driven.driver.pipe((number,), (number * 2,), "s", number)
-    assert [(each.key, each.value) for each in driven.driver.outputs] == [
+    assert [(output.key, output.value) for output in driven.driver.outputs] == [
         ((number,), (f"name {number}", number * 2)) for number in range(8)
     ]
 
@@ -187,7 +187,7 @@ def test_bytes_that_do_not_fit_go_to_errors_and_the_job_goes_on(what: str, regis
     )
     driven.driver.pipe_bytes(None, RUBBISH[what], 0, "in")
     driven.driver.pipe_bytes(None, avro_bytes(schema_id, schema, {"v": "good"}), 1, "in")
-    assert [each.value for each in driven.driver.outputs] == [("good",)]
+    assert [output.value for output in driven.driver.outputs] == [("good",)]
     [error] = driven.driver.errors
     assert error.value == RUBBISH[what]
 
@@ -214,38 +214,38 @@ def test_a_result_can_be_written_under_a_schema_that_is_there(registry: LocalSub
 
 @pytest.mark.parametrize("kind", ["BOOLEAN", "INT", "VARCHAR", "ARRAY<INT>", "MAP<VARCHAR, INT>", "STRUCT<x INT>"])
 def test_a_single_column_of_avro_that_is_null_is_a_null_value(kind: str, registry: LocalSubjects) -> None:
-    made = Driven(
+    driven = Driven(
         f"CREATE STREAM s (id VARCHAR KEY, c {kind}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         "CREATE STREAM o WITH (VALUE_FORMAT='AVRO', WRAP_SINGLE_VALUE=FALSE) AS SELECT * FROM s;"
     )
-    assert made.send("in", "k", {"C": None}) == [("k", None, 0)]
-    assert made.driver.errors == []
+    assert driven.send("in", "k", {"C": None}) == [("k", None, 0)]
+    assert driven.driver.errors == []
 
 
 def test_a_null_of_kafkas_own_bytes_is_a_null_value() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM s (id VARCHAR KEY, c INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         "CREATE STREAM o WITH (VALUE_FORMAT='KAFKA') AS SELECT * FROM s;"
     )
-    assert made.rows("in", ("k", {"C": None}), ("k", {"C": 4})) == [("k", None), ("k", (4,))]
+    assert driven.rows("in", ("k", {"C": None}), ("k", {"C": 4})) == [("k", None), ("k", (4,))]
 
 
 @pytest.mark.parametrize("kind", ["JSON", "JSON_SR", "AVRO", "PROTOBUF"])
 def test_a_maps_null_key_is_written_as_a_word(kind: str, registry: LocalSubjects) -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM s (id VARCHAR KEY, c VARCHAR) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         f"CREATE STREAM o WITH (VALUE_FORMAT='{kind}') AS SELECT id, MAP(c := 1, 'b' := 2) AS m FROM s PARTITION BY id;"
     )
-    assert made.rows("in", ("k", {"C": None})) == [("k", ({"null": 1, "b": 2},))]
+    assert driven.rows("in", ("k", {"C": None})) == [("k", ({"null": 1, "b": 2},))]
 
 
 def test_a_map_with_a_null_key_is_kept_in_a_store() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM s (id VARCHAR KEY, c VARCHAR) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         "CREATE TABLE o AS SELECT c, LATEST_BY_OFFSET(MAP(CAST(NULL AS VARCHAR) := id)) AS m FROM s GROUP BY c;"
     )
-    assert made.rows("in", ("k", {"C": "a"})) == [("a", ({"null": "k"},))]
-    assert made.driver.errors == []
+    assert driven.rows("in", ("k", {"C": "a"})) == [("a", ({"null": "k"},))]
+    assert driven.driver.errors == []
 
 
 def test_a_map_that_ksqldb_wrote_as_entries_is_read_and_written(registry: LocalSubjects) -> None:
@@ -265,7 +265,7 @@ def test_a_map_that_ksqldb_wrote_as_entries_is_read_and_written(registry: LocalS
     schema_id = registry.register("in-value", Schema(text), "PROTOBUF").schema_id
     driven.driver.pipe_bytes(b"a", header(schema_id) + b"\0" + record.SerializeToString(), 1, "in")
     assert driven.driver.errors == []
-    assert [each.value for each in driven.driver.outputs] == [({"x": True, "y": False},)]
+    assert [output.value for output in driven.driver.outputs] == [({"x": True, "y": False},)]
 
 
 @pytest.mark.parametrize("kind", ["INT", "STRUCT<x INT>", "DECIMAL(4, 2)", "TIMESTAMP"])

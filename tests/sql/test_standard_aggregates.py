@@ -104,9 +104,9 @@ def test_what_is_not_finite_is_refused(name: str, value: float) -> None:
     ],
 )
 def test_functions(name: str, kind: SqlType, values: list[Any], wanted: Any) -> None:
-    found = folded(name, kind, values)
-    assert found == wanted
-    assert type(found) is type(wanted)
+    result = folded(name, kind, values)
+    assert result == wanted
+    assert type(result) is type(wanted)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("AVG", DOUBLE), ("SUM", DOUBLE), ("SUM", BIGINT), ("AVG", INT)])

@@ -47,8 +47,8 @@ def test_replicas_are_the_broker_s_unless_they_are_written_here_or_on_the_comman
 
 
 def test_records_are_kept_as_long_as_it_says(topics: dict[str, Topic]) -> None:
-    kept = {name: topic.config.get("retention.ms") for name, topic in topics.items()}
-    assert kept == {"in": "60000", "mine.KEPT": "-1", "mine.COUNTS": None, "mine.HOURLY": "7200000"}
+    results = {name: topic.config.get("retention.ms") for name, topic in topics.items()}
+    assert results == {"in": "60000", "mine.KEPT": "-1", "mine.COUNTS": None, "mine.HOURLY": "7200000"}
 
 
 def test_windows_of_a_table_expire_only_where_it_says_so(topics: dict[str, Topic]) -> None:

@@ -36,9 +36,9 @@ def server() -> Iterator[HttpServer]:
     def answer(request: Request) -> Answer:
         return sql.answer(request) if request.path == ("sql",) else pages.answer(request)
 
-    made = HttpServer(answer, HOST, 0)
-    yield made
-    made.close()
+    http_server = HttpServer(answer, HOST, 0)
+    yield http_server
+    http_server.close()
 
 
 def status_of(server: HttpServer, request: bytes) -> int:

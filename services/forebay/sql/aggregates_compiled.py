@@ -32,31 +32,31 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
     make_key, make_row = row_of(grouped.keys, windowed=windowed), row_of(codes, windowed=windowed)
     store = compiler.name(name)
     compiler.stores[id(step)] = store
-    kept = state_format(step.aggregates, step.names, [f"{code.shown} {code.type}" for code in grouped.keys])
+    state = state_format(step.aggregates, step.names, [f"{code.shown} {code.type}" for code in grouped.keys])
     key = key_format(grouped.into, grouped.format)
     types = tuple(code.type for code in codes)
     if isinstance(rows, Stream):
         fold = fold_of(step.aggregates, 0)
         kind = row_format(types)
         if grouped.stays:
-            found = mapped(rows, "arguments", types, lambda k, v, _t, _c: make_row(k, v))
-            stream = Stream[Any, Any](found.graph, found.node, rows.is_rekeyed)
+            argument_rows = mapped(rows, "arguments", types, lambda k, v, _t, _c: make_row(k, v))
+            stream = Stream[Any, Any](argument_rows.graph, argument_rows.node, rows.is_rekeyed)
         else:
 
             def pairs(k: Any, v: Any) -> list[tuple[Any, Any]]:
-                made = make_key(k, v)
-                return [] if None in made else [(made, make_row(k, v))]
+                group_key = make_key(k, v)
+                return [] if None in group_key else [(group_key, make_row(k, v))]
 
             stream = rows.flat_map(pairs, kind, key)
         groups = stream.group_by_key()
         if step.window is None:
-            table = groups.aggregate(fold, kept, store=store)
+            table = groups.aggregate(fold, state, store=store)
         else:
-            table = _in_windows(groups, step.window, fold, kept, store, final=step.final)
+            table = _in_windows(groups, step.window, fold, state, store, final=step.final)
     else:
-        table = _of_table(rows, (make_key, make_row), (grouped, types), step, kept, store)
+        table = _of_table(rows, (make_key, make_row), (grouped, types), step, state, store)
     results = results_of(step.aggregates)
-    types = tuple(each.type for each in step.aggregates)
+    types = tuple(aggregate.type for aggregate in step.aggregates)
     return mapped(table, "results", types, lambda k, v, _t, _c: results(v), step.names)
 
 
@@ -86,7 +86,7 @@ def _in_windows(groups: Any, window: WindowClause, fold: Any, kept: Any, store: 
     retention = max(window.retention_ms or 0, 0)
     if retention and retention < windows.retention_ms:
         retention = windows.retention_ms
-    made: Table[Any, Any] = groups.windowed_by(windows, emission).aggregate(
+    windowed_table: Table[Any, Any] = groups.windowed_by(windows, emission).aggregate(
         fold, kept, store=store, retention_ms=retention
     )
-    return made
+    return windowed_table

@@ -59,8 +59,8 @@ def aggregated(
     _check_groups(analysis)
     grouped = analysis.rekeyed(relation, analysis.group_by, items, drops_null=True)
     calls = _calls(items, analysis.having)
-    made = [_aggregate(relation, call, _limit(analysis.settings, call)) for call in calls]
-    for call, (aggregate, _) in zip(calls, made, strict=True):
+    calls_made = [_aggregate(relation, call, _limit(analysis.settings, call)) for call in calls]
+    for call, (aggregate, _) in zip(calls, calls_made, strict=True):
         if relation.is_table and aggregate.subtract is None:
             raise SqlError(
                 call.place,
@@ -69,8 +69,8 @@ def aggregated(
             )
     step: Step = Aggregated(
         grouped.step,
-        tuple(aggregate for aggregate, _ in made),
-        tuple(codes for _, codes in made),
+        tuple(aggregate for aggregate, _ in calls_made),
+        tuple(codes for _, codes in calls_made),
         tuple(map(printed, calls)),
         window,
         query.emit == "FINAL",
@@ -79,20 +79,20 @@ def aggregated(
         expression: Typed(f"k[{at}]", key.named.type)
         for at, (expression, key) in enumerate(zip(analysis.group_by, grouped.keys, strict=True))
     }
-    for at, (call, (aggregate, _)) in enumerate(zip(calls, made, strict=True)):
+    for at, (call, (aggregate, _)) in enumerate(zip(calls, calls_made, strict=True)):
         replaced[call] = Typed(f"r[{at}]", aggregate.type)
 
     def code(expression: Expression, *, condition: bool = False) -> Code:
         make = Generator(GroupNames(window), FUNCTIONS, replaced, standard=query.standard)
-        found = make.condition(expression) if condition else make.of(expression)
-        return Code(found.source, found.type, make.namespace, printed(expression))
+        typed = make.condition(expression) if condition else make.of(expression)
+        return Code(typed.source, typed.type, make.namespace, printed(expression))
 
     if analysis.having is not None:
         step = Filtered(step, code(analysis.having, condition=True))
     keys, values = analysis.split(items, grouped.keys)
-    found = [(name, code(expression)) for name, expression in values]
-    into = tuple(Named(name, each.type) for name, each in found)
-    projected = Projected(step, tuple(each for _, each in found), into)
+    columns = [(name, code(expression)) for name, expression in values]
+    into = tuple(Named(name, code.type) for name, code in columns)
+    projected = Projected(step, tuple(code for _, code in columns), into)
     windowing = None if window is None else Windowing(window.kind, 0 if window.kind == "SESSION" else window.size_ms)
     last = Relation(projected, (), grouped.keys, grouped.format, True, windowing, {}, grouped.is_framed)
     return projected, keys, into, last
@@ -107,33 +107,33 @@ def _check_groups(analysis: Analysis) -> None:
 
 def _calls(items: Sequence[Item], having: Expression | None) -> list[Call]:
     """Return the aggregates' calls, each once."""
-    found: dict[Call, None] = {}
+    calls: dict[Call, None] = {}
     for expression in (*(item.expression for item in items), *(() if having is None else (having,))):
         for part in parts(expression):
             if isinstance(part, Call) and is_aggregate(part):
                 for inner in part.arguments:
-                    if any(is_aggregate(each) for each in parts(inner)):
+                    if any(is_aggregate(part) for part in parts(inner)):
                         raise SqlError(
                             inner.place, f"{part.name} of an aggregate: compute one of them in a table before"
                         )
-                found.setdefault(part)
-    return list(found)
+                calls.setdefault(part)
+    return list(calls)
 
 
 def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggregate, tuple[Code, ...]]:
     """Return an aggregate and its arguments' code. Raises SqlError."""
-    given = [each for each in call.arguments if not isinstance(each, Star)]
-    codes = [relation.code(each) for each in given]
+    given = [argument for argument in call.arguments if not isinstance(argument, Star)]
+    codes = [relation.code(argument) for argument in given]
     arguments = [
-        Argument(code.type, each.value if isinstance(each, Literal) else None, isinstance(each, Literal))
-        for code, each in zip(codes, given, strict=True)
+        Argument(code.type, argument.value if isinstance(argument, Literal) else None, isinstance(argument, Literal))
+        for code, argument in zip(codes, given, strict=True)
     ]
     maker = (relation.standard and STANDARD.get(call.name)) or AGGREGATES[call.name]
     try:
-        made = maker(arguments)
+        aggregate = maker(arguments)
     except TypeError as error:
         raise SqlError(call.place, f"{call.name}: {error}") from error
-    return made if limit is None else limited(made, limit), tuple(codes[: made.columns])
+    return aggregate if limit is None else limited(aggregate, limit), tuple(codes[: aggregate.columns])
 
 
 def _limit(settings: Mapping[str, str], call: Call) -> int | None:

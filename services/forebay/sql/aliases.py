@@ -58,5 +58,5 @@ class Aliases:
 
 def _split(name: str) -> tuple[str, int]:
     """Return a name without the number at its end, and that number; 0 where there is none."""
-    found = _NUMBERED.fullmatch(name)
-    return (name, 0) if found is None else (found["name"], int(found["number"] or 0))
+    match = _NUMBERED.fullmatch(name)
+    return (name, 0) if match is None else (match["name"], int(match["number"] or 0))

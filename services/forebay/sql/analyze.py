@@ -36,20 +36,20 @@ class Analysis:
         self.settings = settings or {}
         self.catalog = catalog
         froms = (query.source, *(join.source for join in query.joins))
-        self.sources = Sources(query, [(each.alias, catalog.get(each.name, each.place)) for each in froms])
+        self.sources = Sources(query, [(source.alias, catalog.get(source.name, source.place)) for source in froms])
         self.first = self.sources.by_alias[query.source.alias]
         self.key_format = key_format or self.first.encoding.key_kind
         if not key_format and self.key_format == "NONE" and (query.group_by or query.partition_by or query.joins):
             self.key_format = default_key_format(self.settings)
         free = _IN_WINDOWS if query.window else frozenset[str]()
         self.made_name = joining.made_name(self.sources.by_alias.values())
-        made = frozenset({self.made_name}) if query.joins else frozenset[str]()
-        self.free = free | made
+        result = frozenset({self.made_name}) if query.joins else frozenset[str]()
+        self.free = free | result
         self.ons = [self.sources.qualified(join.on) for join in query.joins]
         self.where = self._qualified(query.where)
         self.having = self._qualified(query.having)
-        self.group_by = [self._grouping(each) for each in query.group_by]
-        self.partition_by = [self.sources.qualified(each) for each in query.partition_by]
+        self.group_by = [self._grouping(expression) for expression in query.group_by]
+        self.partition_by = [self.sources.qualified(expression) for expression in query.partition_by]
         self.is_aggregate = bool(query.group_by) or any(
             aggregation.is_aggregate(part) for item in query.select for part in parts(item.expression)
         )
@@ -88,9 +88,9 @@ class Analysis:
         if self.is_aggregate:
             return aggregation.aggregated(self, relation, items)
         keys, values = self.split(items, relation.keys)
-        found = [(name, self._value(relation, expression)) for name, expression in values]
-        into = tuple(Named(name, code.type) for name, code in found)
-        step = Projected(relation.step, tuple(code for _, code in found), into)
+        columns = [(name, self._value(relation, expression)) for name, expression in values]
+        into = tuple(Named(name, code.type) for name, code in columns)
+        step = Projected(relation.step, tuple(code for _, code in columns), into)
         return step, keys, into, relation
 
     def _value(self, relation: Relation, expression: Expression) -> Code:
@@ -103,19 +103,19 @@ class Analysis:
     def _relation(self, items: Sequence[Item]) -> Relation:
         used: set[tuple[str, str]] = set()
         wanted = [item.expression for item in items]
-        wanted += [each for each in (self.where, self.having) if each is not None]
+        wanted += [condition for condition in (self.where, self.having) if condition is not None]
         for expression in (*wanted, *self.ons, *self.group_by, *self.partition_by):
             used |= {(column.source, column.name) for column in columns(expression)}
         scans = {alias: self.scan(alias, source, used) for alias, source in self.sources.by_alias.items()}
-        found = scans[self.query.source.alias]
+        result = scans[self.query.source.alias]
         for join, on in zip(self.query.joins, self.ons, strict=True):
-            found = joining.joined(found, scans[join.source.alias], join, on, self.made_name, self.key_format)
-        return found
+            result = joining.joined(result, scans[join.source.alias], join, on, self.made_name, self.key_format)
+        return result
 
     def scan(self, alias: str, source: Source, used: set[tuple[str, str]]) -> Relation:
         """Return a source's rows, with the columns that are used."""
         names = [named.name for named in source.columns]
-        names += [each for _, each in sorted(used) if each not in names and source.type_of(each) is not None]
+        names += [item for _, item in sorted(used) if item not in names and source.type_of(item) is not None]
         slots = []
         for name in dict.fromkeys(names):
             kind = source.type_of(name)
@@ -137,7 +137,7 @@ class Analysis:
     def _partitioned(self, relation: Relation, items: Sequence[Item]) -> Relation:
         if relation.is_table:
             raise SqlError(self.query.place, "a table can't be PARTITION BY: its key says which row it is; GROUP BY it")
-        if any(isinstance(each, Literal) and each.value is None for each in self.partition_by):
+        if any(isinstance(expression, Literal) and expression.value is None for expression in self.partition_by):
             return replace(
                 relation, step=Rekeyed(relation.step, (), (), self.key_format), keys=(), windowing=None, is_framed=False
             )
@@ -147,7 +147,7 @@ class Analysis:
         self, relation: Relation, by: Sequence[Expression], items: Sequence[Item], *, drops_null: bool = False
     ) -> Relation:
         """Return rows under a key of expressions, named as they are selected."""
-        codes = [relation.code(each) for each in by]
+        codes = [relation.code(expression) for expression in by]
         keys = []
         for at, (expression, code) in enumerate(zip(by, codes, strict=True)):
             name = next((item.name for item in items if item.expression == expression), "")
@@ -158,10 +158,10 @@ class Analysis:
             len(by) == len(relation.keys)
             and relation.windowing is None
             and relation.format == self.key_format
-            and all(each in key.equals for each, key in zip(by, relation.keys, strict=True))
+            and all(expression in key.equals for expression, key in zip(by, relation.keys, strict=True))
         )
         into = tuple(key.named for key in keys)
-        alone = () if drops_null else tuple(relation.code_of_key(each) for each in by)
+        alone = () if drops_null else tuple(relation.code_of_key(expression) for expression in by)
         step = Rekeyed(relation.step, tuple(codes), into, self.key_format, stays, drops_null, alone)
         framed = relation.is_framed and stays
         return replace(relation, step=step, keys=tuple(keys), format=self.key_format, windowing=None, is_framed=framed)
@@ -186,7 +186,7 @@ class Analysis:
                 values.append((item.name, item.expression))
             else:
                 named[at] = Named(item.name, keys[at].named.type)
-        has_star = any(isinstance(each.expression, Star) for each in self.query.select)
+        has_star = any(isinstance(column.expression, Star) for column in self.query.select)
         for at, key in enumerate(keys):
             if at not in named and has_star and key.is_made:
                 named[at] = key.named
@@ -216,4 +216,4 @@ class Analysis:
 
 def _chosen(items: Sequence[Item], key: KeyColumn) -> Item | None:
     """Return the item that is the key column in the result."""
-    return next((item for each in key.equals for item in items if item.expression == each), None)
+    return next((item for expression in key.equals for item in items if item.expression == expression), None)

@@ -31,8 +31,8 @@ def within_bits(value: int, bits: int) -> int:
 
 def whole_quotient(one: int, other: int) -> int:
     """Return the quotient without what is behind the point. Raises ZeroDivisionError."""
-    found = abs(one) // abs(other)
-    return found if (one < 0) == (other < 0) else -found
+    quotient = abs(one) // abs(other)
+    return quotient if (one < 0) == (other < 0) else -quotient
 
 
 def whole_remainder(one: int, other: int) -> int:
@@ -56,15 +56,15 @@ def remainder(one: float, other: float) -> float:
 
 def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
     """Return a number with so many digits behind the point, rounded half up. Raises ArithmeticError."""
-    made = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    if not made.is_finite() or made.adjusted() > precision - scale:
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not exact.is_finite() or exact.adjusted() > precision - scale:
         raise ArithmeticError(f"a value needs more than DECIMAL({precision}, {scale}) holds")
-    found = made.quantize(Decimal(1).scaleb(-scale), context=EXACT)
-    if not found:
-        return found.copy_abs()  # Java's zero has no sign
-    if found.adjusted() >= precision - scale:
+    outcome = exact.quantize(Decimal(1).scaleb(-scale), context=EXACT)
+    if not outcome:
+        return outcome.copy_abs()  # Java's zero has no sign
+    if outcome.adjusted() >= precision - scale:
         raise ArithmeticError(f"a value needs more than DECIMAL({precision}, {scale}) holds")
-    return found
+    return outcome
 
 
 def decimal_negative(value: Decimal) -> Decimal:

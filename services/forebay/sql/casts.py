@@ -66,10 +66,10 @@ def caster(one: SqlType, other: SqlType) -> Caster | None:
     match one, other:
         case ArrayType(), ArrayType():
             item = of_nullable(caster(one.item, other.item))
-            return lambda values: tuple(item(each) for each in values)
+            return lambda values: tuple(item(element) for element in values)
         case MapType(), MapType():
             key, value = of_nullable(caster(one.key, other.key)), of_nullable(caster(one.value, other.value))
-            return lambda values: {key(name): value(each) for name, each in values.items()}
+            return lambda values: {key(name): value(item) for name, item in values.items()}
         case StructType(), StructType():
             return _to_struct(one, other)
     if other == STRING:
@@ -174,8 +174,8 @@ def texter(kind: SqlType) -> Caster:
         raise TypeError("BYTES can't be cast to STRING: write FROM_BYTES(value, 'utf8')")
     match kind:
         case ArrayType(item):
-            each = _shown(item)
-            return lambda values: f"[{', '.join(each(value) for value in values)}]"
+            show = _shown(item)
+            return lambda values: f"[{', '.join(show(value) for value in values)}]"
         case MapType(key, value):
             left, right = _shown(key), _shown(value)
             return lambda found: "{" + ", ".join(f"{left(k)}={right(v)}" for k, v in found.items()) + "}"

@@ -185,13 +185,13 @@ class Catalog:
 
     def get(self, name: str, place: Place) -> Source:
         """Return the source of a name. Raises SqlError."""
-        found = self._sources.get(name)
-        if found is None:
+        source = self._sources.get(name)
+        if source is None:
             known = ", ".join(sorted(self._sources)) or "none"
             raise SqlError(
                 place, f"{name} does not exist: write CREATE STREAM or TABLE {name} before; there is: {known}"
             )
-        return found
+        return source
 
     def add(self, source: Source, *, replaces: bool = False) -> None:
         """Take a source in. Raises SqlError where its name is taken."""
@@ -207,6 +207,6 @@ class Catalog:
 
     def drop(self, name: str, place: Place) -> Source:
         """Forget a source. Raises SqlError."""
-        found = self.get(name, place)
+        dropped_source = self.get(name, place)
         del self._sources[name]
-        return found
+        return dropped_source

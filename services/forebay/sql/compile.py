@@ -77,19 +77,19 @@ class Compiler:
     def name(self, text: str) -> str:
         """Return a name for a store or repartition that no other has."""
         base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-        found, number = base, 1
-        while found in self._names:
+        candidate, number = base, 1
+        while candidate in self._names:
             number += 1
-            found = f"{base}-{number}"
-        self._names.add(found)
-        return found
+            candidate = f"{base}-{number}"
+        self._names.add(candidate)
+        return candidate
 
     def rows_of(self, source: Source) -> Rows:
         """Return the rows of a source: those of all queries that write it, wherever they stand, or of its topic."""
         if source not in self._rows:
             if source.is_derived:
-                made = [self._query(each) for each in self._program.queries if each.target == source]
-                self._rows[source] = _merged(made)
+                results = [self._query(query) for query in self._program.queries if query.target == source]
+                self._rows[source] = _merged(results)
             else:
                 self._rows[source] = self._reader.read(source, self.name(f"{source.name} table"))
         return self._rows[source]
@@ -108,13 +108,13 @@ class Compiler:
     def _compiled(self, query: QueryPlan) -> Rows:
         target = query.target
         # Without the query's number: a statement more in the file must not rename what others keep.
-        found = self.step(query.step, f"insert {target.name}" if query.is_insert else target.name)
-        if isinstance(found, Stream):
-            found = _under_key(_written(found, target), target)
+        rows = self.step(query.step, f"insert {target.name}" if query.is_insert else target.name)
+        if isinstance(rows, Stream):
+            rows = _under_key(_written(rows, target), target)
         else:
-            self._queryable(query, found)
-        self._send(found, target)
-        return found
+            self._queryable(query, rows)
+        self._send(rows, target)
+        return rows
 
     def _send(self, found: Rows, target: Source) -> None:
         """Send rows to the topic of their target, in its formats."""
@@ -193,9 +193,9 @@ class Compiler:
                 return mapped(
                     rows,
                     "select",
-                    tuple(each.type for each in into),
+                    tuple(column.type for column in into),
                     lambda k, v, _t, _c: make(k, v),
-                    [each.name for each in into],
+                    [column.name for column in into],
                 )
 
     def _scan(self, step: Scan) -> Rows:
@@ -215,8 +215,8 @@ class Compiler:
         key = key_format(step.into, step.format)
 
         def key_of(old: Any, row: Any) -> Any:
-            found = make(old, row) if row is not None else alone(old, row)
-            return None if found in ((), (None,)) else found
+            new_key = make(old, row) if row is not None else alone(old, row)
+            return None if new_key in ((), (None,)) else new_key
 
         return Stream(rows.graph, rows.graph.add(rows_under(rows.node, key, key_of)), True)
 
@@ -241,7 +241,7 @@ class Compiler:
 def _merged(made: Sequence[Rows]) -> Rows:
     """Return the rows of all queries that write a source."""
     first, *others = made
-    streams = [each for each in others if isinstance(each, Stream)]
+    streams = [stream for stream in others if isinstance(stream, Stream)]
     return first.merge(*streams) if isinstance(first, Stream) and streams else first
 
 
@@ -280,10 +280,10 @@ def _exploded(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> R
     del parent
 
     def each(key: Any, row: Any) -> list[Any]:
-        found = [array or () for array in make(key, row)]
-        longest = max(len(array) for array in found)
+        arrays = [array or () for array in make(key, row)]
+        longest = max(len(array) for array in arrays)
         check_rows(longest, row)
-        return [(*row, *(array[at] if at < len(array) else None for array in found)) for at in range(longest)]
+        return [(*row, *(array[at] if at < len(array) else None for array in arrays)) for at in range(longest)]
 
     kind = sources.widened(slots, tuple(code.type for code in arrays))
     return rows.flat_map_values(each, kind)

@@ -44,11 +44,11 @@ def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any])
         if is_counted and len(computed) == _COLUMNS_AT_A_TIME:
             lines.append(f" CHECK(({', '.join(computed)}))")
             computed.clear()
-    lines.append(f" return ({''.join(each + ', ' for each in results)})")
+    lines.append(f" return ({''.join(result + ', ' for result in results)})")
     scope = {**namespace, "STOPS": STOPS, "CHECK": limits.check_created, "__name__": GENERATED}
     exec(compile("\n".join(lines), "<sql>", "exec"), scope)
-    made: Callable[..., tuple[Any, ...]] = scope["made"]
-    return made
+    function: Callable[..., tuple[Any, ...]] = scope["made"]
+    return function
 
 
 def attempted(make: Callable[[], Any]) -> Any:

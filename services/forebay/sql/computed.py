@@ -12,10 +12,10 @@ from forebay.sql.plan import Code
 def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], tuple[Any, ...]]:
     """Return what computes columns of key and row."""
     namespace = {name: value for code in columns for name, value in code.namespace.items()}
-    made = compiled("k, r, w", [code.source for code in columns], namespace)
+    function = compiled("k, r, w", [code.source for code in columns], namespace)
     if windowed:
-        return lambda key, row: made(None, row, None) if key is None else made(key.key, row, key.window)
-    return lambda key, row: made(key, row, None)
+        return lambda key, row: function(None, row, None) if key is None else function(key.key, row, key.window)
+    return lambda key, row: function(key, row, None)
 
 
 def condition_of(condition: Code, *, windowed: bool) -> Callable[[Any, Any], bool]:

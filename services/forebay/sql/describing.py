@@ -37,19 +37,19 @@ def _rows(program: Program, command: Command) -> Rows:
     match command.verb, command.subject:
         case "SHOW", "STREAMS" | "TABLES":
             wanted = command.subject == "TABLES"
-            return [_source(each) for each in program.catalog if each.is_table is wanted]
+            return [_source(source) for source in program.catalog if source.is_table is wanted]
         case "SHOW", "QUERIES":
             return [
-                {"query": each.name, "writes": each.target.name, "topic": each.target.topic, "statement": each.text}
-                for each in program.queries
+                {"query": query.name, "writes": query.target.name, "topic": query.target.topic, "statement": query.text}
+                for query in program.queries
             ]
         case "SHOW", "TOPICS":
-            return [{"topic": topic} for topic in sorted({each.topic for each in program.catalog})]
+            return [{"topic": topic} for topic in sorted({source.topic for source in program.catalog})]
         case "SHOW", "FUNCTIONS":
             plain = [{"function": name, "kind": "scalar"} for name in {*SIGNATURES, *SPECIAL}]
-            kept = [{"function": name, "kind": "aggregate"} for name in AGGREGATES]
+            aggregates = [{"function": name, "kind": "aggregate"} for name in AGGREGATES]
             more = [{"function": name, "kind": "table"} for name in TABLE_FUNCTIONS]
-            rows = sorted(plain + kept + more, key=lambda row: row["function"])
+            rows = sorted(plain + aggregates + more, key=lambda row: row["function"])
             return [{**row, "description": _summary(row["function"])} for row in rows]
         case "SHOW", "TYPES":
             return [{"type": name, "is": str(kind)} for name, kind in program.catalog.types.items()]
@@ -58,8 +58,8 @@ def _rows(program: Program, command: Command) -> Rows:
         case "DESCRIBE", name:
             source = program.catalog.get(name, command.place)
             return [
-                *({"column": each.name, "type": str(each.type), "role": "key"} for each in source.keys),
-                *({"column": each.name, "type": str(each.type), "role": ""} for each in source.values),
+                *({"column": column.name, "type": str(column.type), "role": "key"} for column in source.keys),
+                *({"column": column.name, "type": str(column.type), "role": ""} for column in source.values),
             ]
     raise SqlError(command.place, f"{command.verb} can't be answered here: {INSTEAD.get(command.verb, _QUERIES)}")
 
@@ -71,7 +71,7 @@ def _function(name: str, command: Command) -> Rows:
         row = {"function": own.call, "kind": own.kind, "returns": own.result}
         return [{**row, "description": own.text, "defined": str(own.place)}]
     kind = "aggregate" if name in AGGREGATES else "table" if name in TABLE_FUNCTIONS else "scalar"
-    calls = [f"{name}({', '.join(map(word_of, each.parameters))})" for each in SIGNATURES.get(name, ())]
+    calls = [f"{name}({', '.join(map(word_of, signature.parameters))})" for signature in SIGNATURES.get(name, ())]
     if not calls and kind == "scalar" and name not in SPECIAL:
         raise SqlError(command.place, f"there is no function {name}: {similar_functions(name)}")
     return [{"function": call, "kind": kind} for call in calls or [f"{name}(...)"]]

@@ -110,13 +110,13 @@ def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[Que
 
 def users(source: Source, queries: Iterable[QueryPlan]) -> list[str]:
     """Return who would miss a source: queries that read it, and INSERT INTO that write it."""
-    found: list[str] = []
+    users: list[str] = []
     for query in queries:
         if source in reads(query):
-            found.append(f"{query.target.name} ({query.name}) reads it")
+            users.append(f"{query.target.name} ({query.name}) reads it")
         elif query.is_insert and query.target == source:
-            found.append(f"{query.name} writes it")
-    return found
+            users.append(f"{query.name} writes it")
+    return users
 
 
 def drop_refused(source: Source, used: Sequence[str], place: Place) -> SqlError:
@@ -149,12 +149,12 @@ def _path(edges: dict[str, dict[str, None]], start: str, end: str) -> list[str]:
     waiting = [start]
     for topic in waiting:
         if topic == end:
-            found: list[str] = []
+            results: list[str] = []
             at: str | None = topic
             while at is not None:
-                found.append(at)
+                results.append(at)
                 at = before[at]
-            return found[::-1]
+            return results[::-1]
         for other in edges.get(topic, ()):
             if other not in before:
                 before[other] = topic

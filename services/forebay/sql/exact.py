@@ -13,11 +13,11 @@ from collections.abc import Sequence
 def finite(parts: Sequence[float], value: float) -> tuple[float, ...]:
     """Return the doubles that make up a sum with one more finite one, largest first. Raises OverflowError."""
     rest = [*parts, value]
-    made = []
+    results = []
     while part := math.fsum(rest):
-        made.append(part)
+        results.append(part)
         rest.append(-part)
-    return tuple(made)
+    return tuple(results)
 
 
 def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:

@@ -36,9 +36,9 @@ def explained(program: Program, command: Command) -> Explained:
         program.add(command.statement)
         queries = program.queries[before:]
     elif name and name != "ALL":
-        queries = [each for each in queries if name in (each.name, each.target.name)]
+        queries = [query for query in queries if name in (query.name, query.target.name)]
         if not queries:
-            named = ", ".join(each.name for each in program.queries)
+            named = ", ".join(query.name for query in program.queries)
             raise SqlError(command.place, f"there is no query {name}: write one of {named or 'none'}")
     graph = graph_of(picture_without_service(topology_of(program))) if program.queries else {}
     lines = [line for query in queries for line in query.lines()]

@@ -66,17 +66,17 @@ _OF_UNIT = ("TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESUB", "TIMEADD", "TI
 
 def expression(read: Reader) -> Expression:
     """Return the expression that comes next. Raises SqlError."""
-    place, found = read.place, [_conjunction(read)]
+    place, operand = read.place, [_conjunction(read)]
     while read.take("OR"):
-        found.append(_conjunction(read))
-    return chain("OR", found, place)
+        operand.append(_conjunction(read))
+    return chain("OR", operand, place)
 
 
 def _conjunction(read: Reader) -> Expression:
-    place, found = read.place, [_negation(read)]
+    place, operands = read.place, [_negation(read)]
     while read.take("AND"):
-        found.append(_negation(read))
-    return chain("AND", found, place)
+        operands.append(_negation(read))
+    return chain("AND", operands, place)
 
 
 def chain(name: str, parts: Sequence[Expression], place: Place) -> Expression:
@@ -93,87 +93,87 @@ def _negation(read: Reader) -> Expression:
 
 
 def _comparison(read: Reader) -> Expression:
-    place, found = read.place, _sum(read)
+    place, call = read.place, _sum(read)
     while True:
         negated = read.at("NOT") and read.ahead().text in ("IN", "LIKE", "BETWEEN")
         if negated:
             read.step()
         if read.token.kind == "symbol" and read.token.text in _COMPARED:
             sign = read.step().text
-            found = Call(sign, (found, _sum(read)), place=place)
+            call = Call(sign, (call, _sum(read)), place=place)
         elif read.take("IS"):
-            found = _is(read, found, place)
+            call = _is(read, call, place)
         elif read.take("IN"):
             read.expect("(")
-            found = Call("IN", (found, *_listed(read)), place=place)
+            call = Call("IN", (call, *_listed(read)), place=place)
         elif read.take("LIKE"):
             pattern = _sum(read)
             escape = (_sum(read),) if read.take("ESCAPE") else ()
-            found = Call("LIKE", (found, pattern, *escape), place=place)
+            call = Call("LIKE", (call, pattern, *escape), place=place)
         elif read.take("BETWEEN"):
             low = _sum(read)
             read.expect("AND")
-            found = Call("BETWEEN", (found, low, _sum(read)), place=place)
+            call = Call("BETWEEN", (call, low, _sum(read)), place=place)
         else:
-            return found
+            return call
         if negated:
-            found = Call("NOT", (found,), place=place)
+            call = Call("NOT", (call,), place=place)
 
 
 def _is(read: Reader, found: Expression, place: Place) -> Expression:
     negated = read.take("NOT")
     if read.take("NULL"):
-        made = Call("IS NULL", (found,), place=place)
+        call = Call("IS NULL", (found,), place=place)
     elif read.take("DISTINCT", "FROM"):
-        made = Call("IS DISTINCT", (found, _sum(read)), place=place)
+        call = Call("IS DISTINCT", (found, _sum(read)), place=place)
     elif read.at("TRUE") or read.at("FALSE"):
         wanted = Literal(read.step().text == "TRUE", place=place)
-        made, negated = Call("IS DISTINCT", (found, wanted), place=place), not negated
+        call, negated = Call("IS DISTINCT", (found, wanted), place=place), not negated
     else:
         read.fail("NULL, TRUE, FALSE or DISTINCT FROM")
-    return Call("NOT", (made,), place=place) if negated else made
+    return Call("NOT", (call,), place=place) if negated else call
 
 
 def _sum(read: Reader) -> Expression:
-    place, found = read.place, _product(read)
+    place, call = read.place, _product(read)
     while read.token.kind == "symbol" and read.token.text in ("+", "-", "||"):
         sign = read.step().text
-        found = Call(sign, (found, _product(read)), place=place)
-    return found
+        call = Call(sign, (call, _product(read)), place=place)
+    return call
 
 
 def _product(read: Reader) -> Expression:
-    place, found = read.place, _signed(read)
+    place, call = read.place, _signed(read)
     while read.token.kind == "symbol" and read.token.text in ("*", "/", "%"):
         sign = read.step().text
-        found = Call(sign, (found, _signed(read)), place=place)
-    return found
+        call = Call(sign, (call, _signed(read)), place=place)
+    return call
 
 
 def _signed(read: Reader) -> Expression:
     place = read.place
     if read.take("-"):
-        found = _signed(read)
-        if isinstance(found, Literal) and isinstance(found.value, int | float | Decimal):
-            return Literal(-found.value, place=place)
-        return Call("-x", (found,), place=place)
+        result = _signed(read)
+        if isinstance(result, Literal) and isinstance(result.value, int | float | Decimal):
+            return Literal(-result.value, place=place)
+        return Call("-x", (result,), place=place)
     return _signed(read) if read.take("+") else _accessed(read)
 
 
 def _accessed(read: Reader) -> Expression:
-    place, found = read.place, _primary(read)
+    place, field = read.place, _primary(read)
     while True:
         if read.take("->"):
             if read.take("*"):
-                return Star(struct=found, place=place)
-            found = Field(found, read.name("a field's name"), place=place)
+                return Star(struct=field, place=place)
+            field = Field(field, read.name("a field's name"), place=place)
         elif read.take("["):
-            found = Item(found, expression(read), place=place)
+            field = Item(field, expression(read), place=place)
             read.expect("]")
         elif read.at("AT") and read.ahead().text == "TIME":
             read.fail("CONVERT_TZ(time, from, to)")
         else:
-            return found
+            return field
 
 
 def _primary(read: Reader) -> Expression:
@@ -187,9 +187,9 @@ def _primary(read: Reader) -> Expression:
     if token.kind == "symbol":
         return _bracketed(read)
     if token.kind == "word":
-        found = _keyword(read)
-        if found is not None:
-            return found
+        result = _keyword(read)
+        if result is not None:
+            return result
         if token.text in RESERVED and read.ahead().text not in (".", "("):
             read.fail("a value")
     if token.kind == "end":
@@ -255,18 +255,18 @@ def _bracketed(read: Reader) -> Expression:
         read.expect(")")
         read.expect("=>")
         return Lambda(tuple(names), expression(read), place=place)
-    found = expression(read)
+    result = expression(read)
     read.expect(")")
-    return found
+    return result
 
 
 def _listed(read: Reader) -> list[Expression]:
-    found: list[Expression] = []
+    expressions: list[Expression] = []
     while not read.take(")"):
-        if found:
+        if expressions:
             read.expect(",")
-        found.append(expression(read))
-    return found
+        expressions.append(expression(read))
+    return expressions
 
 
 def _case(read: Reader, place: Place) -> Expression:

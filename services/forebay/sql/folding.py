@@ -21,7 +21,9 @@ def state_format(aggregates: Sequence[Aggregate], names: Sequence[str], keys: Se
     """
     shown = [f"{name} {aggregate.type}" for name, aggregate in zip(names, aggregates, strict=True)]
     layout = (*(f"group {key}" for key in keys), *shown)
-    return format_of_hints(f"totals of {', '.join(shown) or 'nothing'}", [each.hint for each in aggregates], layout)
+    return format_of_hints(
+        f"totals of {', '.join(shown) or 'nothing'}", [aggregate.hint for aggregate in aggregates], layout
+    )
 
 
 def fold_of(aggregates: Sequence[Aggregate], start: int) -> Fold[Row, Row]:
@@ -31,8 +33,8 @@ def fold_of(aggregates: Sequence[Aggregate], start: int) -> Fold[Row, Row]:
     taken = [aggregate.subtract for aggregate in aggregates]
     subtract = (
         None
-        if any(each is None for each in taken)
-        else _stepping([each for each in taken if each is not None], aggregates, start)
+        if any(item is None for item in taken)
+        else _stepping([item for item in taken if item is not None], aggregates, start)
     )
 
     def merge(_key: Any, one: Row, other: Row) -> Row:
@@ -68,5 +70,5 @@ def _tuple_of(parameters: str, parts: Sequence[str], functions: Sequence[Callabl
     """Return the function that gives a tuple of these parts, which call the functions f0, f1...: once per record."""
     names: dict[str, Any] = {f"f{number}": function for number, function in enumerate(functions)}
     names["__name__"] = GENERATED
-    made: Callable[..., Row] = eval(f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})", names)
-    return made
+    result: Callable[..., Row] = eval(f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})", names)
+    return result

@@ -107,17 +107,17 @@ class Generator:
 
     def of(self, expression: Expression) -> Typed:
         """Return an expression's source and type. Raises SqlError."""
-        found = self.replaced.get(expression)
-        if found is not None:
-            return found
+        result = self.replaced.get(expression)
+        if result is not None:
+            return result
         match expression:
             case Literal(value):
                 return self._literal(value)
             case Column(name, source):
                 return self._column(expression, name, source)
             case Call():
-                made = operators.apply(self, expression)
-                return self._counted(made if made is not None else self.functions.apply(self, expression))
+                outcome = operators.apply(self, expression)
+                return self._counted(outcome if outcome is not None else self.functions.apply(self, expression))
             case Cast(value, kind):
                 return self._counted(self.cast(self.of(value), kind, expression))
             case Case(whens, default):
@@ -131,11 +131,11 @@ class Generator:
                 kind = StructType(tuple((name, part.type) for name, part in parts))
                 return Typed(f"({''.join(self.attempted(part.source) + ', ' for _, part in parts)})", kind)
             case ArrayOf(items):
-                parts_, item = self.alike([self.of(each) for each in items], expression)
+                parts_, item = self.alike([self.of(item) for item in items], expression)
                 return Typed(f"({''.join(self.attempted(part) + ', ' for part in parts_)})", ArrayType(item))
             case MapOf(entries):
-                keys, key = self.alike([self.of(each) for each, _ in entries], expression)
-                values, value_kind = self.alike([self.of(each) for _, each in entries], expression)
+                keys, key = self.alike([self.of(item) for item, _ in entries], expression)
+                values, value_kind = self.alike([self.of(item) for _, item in entries], expression)
                 pairs = ", ".join(
                     f"{self.attempted(k)}: {self.attempted(v)}" for k, v in zip(keys, values, strict=True)
                 )
@@ -171,8 +171,8 @@ class Generator:
             if test:
                 tests.append(f"{test} is None")
             names.append(name)
-        made = template.format(*names)
-        return Typed(f"({null} if {' or '.join(tests)} else {made})" if tests else made, result)
+        outcome = template.format(*names)
+        return Typed(f"({null} if {' or '.join(tests)} else {outcome})" if tests else outcome, result)
 
     def once(self, source: str) -> tuple[str, str]:
         """Return the name of a value to be used several times, and its first use; "" where it is never null."""
@@ -205,7 +205,7 @@ class Generator:
         """Return the source of a function written in place, and what it gives, or that as a type. Raises SqlError."""
         if len(parameters) != len(made.parameters):
             raise SqlError(made.place, f"the function takes {len(made.parameters)} values, it gets {len(parameters)}")
-        depth = sum(len(each) for each in self._parameters)
+        depth = sum(len(parameter) for parameter in self._parameters)
         names = {
             name: Typed(f"p{depth + at}", kind)
             for at, (name, kind) in enumerate(zip(made.parameters, parameters, strict=True))
@@ -218,7 +218,7 @@ class Generator:
                 body = self.cast(body, result, made.body)
         finally:
             self._parameters.pop()
-        return Typed(f"(lambda {', '.join(each.source for each in names.values())}: {body.source})", body.type)
+        return Typed(f"(lambda {', '.join(name.source for name in names.values())}: {body.source})", body.type)
 
     def _column(self, column: Column, name: str, source: str) -> Typed:
         if not source:
@@ -238,17 +238,17 @@ class Generator:
         sources, kind = self.alike(values, where)
         if kind == NULL:
             raise SqlError(where.place, "every value of this CASE is null: give one a type with CAST")
-        made = sources[-1]
+        result = sources[-1]
         for (condition, _), source in zip(reversed(whens), reversed(sources[:-1]), strict=True):
-            made = f"({source} if {self.condition(condition).source} else {made})"
-        return Typed(made, kind)
+            result = f"({source} if {self.condition(condition).source} else {result})"
+        return Typed(result, kind)
 
     def condition(self, expression: Expression) -> Typed:
         """Return a condition's source. Raises SqlError where it is none."""
-        found = self.of(expression)
-        if found.type not in (BOOLEAN, NULL):
-            raise SqlError(expression.place, f"this is {found.type}, not a condition: compare it with something")
-        return found
+        result = self.of(expression)
+        if result.type not in (BOOLEAN, NULL):
+            raise SqlError(expression.place, f"this is {result.type}, not a condition: compare it with something")
+        return result
 
     def _field(self, struct: Typed, name: str, where: Expression) -> Typed:
         if not isinstance(struct.type, StructType):

@@ -37,7 +37,7 @@ class Inserted:
 def record_of(statement: InsertValues, catalog: Catalog) -> Inserted:
     """Return the record of a statement, encoded. Raises SqlError, EncodeError, and what a registry raises."""
     source, values = checked(statement, catalog)
-    rows = [tuple(values.get(each.name) for each in columns) for columns in (source.keys, source.values)]
+    rows = [tuple(values.get(column.name) for column in columns) for columns in (source.keys, source.values)]
     key = None if not source.keys or set(rows[0]) == {None} else key_of(source).codec(no_contracts).encode(rows[0])
     value = value_of(source).codec(no_contracts).encode(rows[1]) if source.values else None
     return Inserted(source.topic, key, value, values.get(ROWTIME))
@@ -55,8 +55,8 @@ def checked(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str
         raise SqlError(statement.place, evolution.read_only(source, "INSERT INTO ... VALUES"))
     if source.windowing is not None:
         raise SqlError(statement.place, f"{source.name} has windows: INSERT INTO ... VALUES can't write to it")
-    names = statement.columns or tuple(each.name for each in source.columns)
-    headers = [each.column for each in source.headers if each.column in names or not statement.columns]
+    names = statement.columns or tuple(column.name for column in source.columns)
+    headers = [header.column for header in source.headers if header.column in names or not statement.columns]
     if headers:
         raise SqlError(statement.place, f"{', '.join(headers)}: INSERT INTO can't write columns of headers")
     if len(names) != len(statement.values):
@@ -64,16 +64,16 @@ def checked(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str
             statement.place,
             f"{len(statement.values)} values for {len(names)} columns: write a value for each of {', '.join(names)}",
         )
-    types = {each.name: each for each in (*source.columns, Named(ROWTIME, BIGINT))}
+    types = {member.name: member for member in (*source.columns, Named(ROWTIME, BIGINT))}
     values: dict[str, Any] = {}
     for name, expression in zip(names, statement.values, strict=True):
         if name not in types:
-            known = ", ".join(each.name for each in source.columns)
+            known = ", ".join(column.name for column in source.columns)
             raise SqlError(expression.place, f"there is no column {name}: write one of {known}, {ROWTIME}")
         if name in values:
             raise SqlError(expression.place, f"the column {name} is there twice: give each one value")
         values[name] = _value(expression, types[name])
-    missing = [each.name for each in source.keys if values.get(each.name) is None]
+    missing = [member.name for member in source.keys if values.get(member.name) is None]
     if source.is_table and missing:
         raise SqlError(statement.place, f"a row of a table needs its key: give {', '.join(missing)} a value")
     return source, values
@@ -89,9 +89,9 @@ def _value(expression: Expression, column: Named) -> Any:
     make = Generator(_NoNames(), FUNCTIONS)
     given = make.of(expression)
     cast = make.cast(given, column.type, expression)
-    found, held = compiled("", [given.source, cast.source], make.namespace)()
-    if found is not None and column.type in (INT, BIGINT) and not isinstance(found, str):
-        held = as_held(found, column.type)
-    if found is not None and held is None:
+    result, held = compiled("", [given.source, cast.source], make.namespace)()
+    if result is not None and column.type in (INT, BIGINT) and not isinstance(result, str):
+        held = as_held(result, column.type)
+    if result is not None and held is None:
         raise SqlError(expression.place, f"{printed(expression)} is no {column}: write another value, or a CAST")
     return held

@@ -20,10 +20,10 @@ def timestamp_of(text: str) -> int:
     Raises:
         ValueError: it stands for none.
     """
-    found = datetime.fromisoformat(_completed(text))
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=UTC)
-    return (found - _EPOCH) // timedelta(milliseconds=1)
+    result = datetime.fromisoformat(_completed(text))
+    if result.tzinfo is None:
+        result = result.replace(tzinfo=UTC)
+    return (result - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _completed(text: str) -> str:
@@ -46,8 +46,8 @@ def _completed(text: str) -> str:
 
 def text_of_timestamp(value: int) -> str:
     """Return a timestamp as 2020-01-01T10:00:00.500."""
-    found = _EPOCH + timedelta(milliseconds=value)
-    return found.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value % 1000:03d}"
+    result = _EPOCH + timedelta(milliseconds=value)
+    return result.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value % 1000:03d}"
 
 
 def date_of(text: str) -> int:
@@ -62,8 +62,8 @@ def text_of_date(value: int) -> str:
 
 def time_of(text: str) -> int:
     """Return the ms of the day of a text such as 10:00:00. Raises ValueError."""
-    found = time.fromisoformat(text.strip())
-    return ((found.hour * 60 + found.minute) * 60 + found.second) * 1000 + found.microsecond // 1000
+    result = time.fromisoformat(text.strip())
+    return ((result.hour * 60 + result.minute) * 60 + result.second) * 1000 + result.microsecond // 1000
 
 
 def text_of_time(value: int) -> str:

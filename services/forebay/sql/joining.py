@@ -87,7 +87,7 @@ def _format(left: Relation, right: Relation, otherwise: str) -> str:
     """Return the format of the key that both sides are under, which need not be the result's."""
     if right.is_table and not left.is_table:  # a stream is cheaper to move than a table
         return right.format
-    return next((each for each in (left.format, right.format) if each != "NONE"), otherwise)
+    return next((item for item in (left.format, right.format) if item != "NONE"), otherwise)
 
 
 def made_name(found: Iterable[Source]) -> str:
@@ -107,10 +107,10 @@ def _result_keys(
     key = left.keys[0]
     known = key.equals if not key.is_made else ()
     all_equal = tuple(dict.fromkeys((*known, *sides)))
-    if join.kind == "FULL" or not any(isinstance(each, Column) for each in all_equal):
+    if join.kind == "FULL" or not any(isinstance(item, Column) for item in all_equal):
         call = Call("JOINKEY", (mine, theirs))
-        made = (Column(name), call, Call("JOINKEY", (theirs, mine)))
-        return (KeyColumn(Named(name, key.named.type), made, is_made=True),)
+        result = (Column(name), call, Call("JOINKEY", (theirs, mine)))
+        return (KeyColumn(Named(name, key.named.type), result, is_made=True),)
     return (KeyColumn(key.named, all_equal),)
 
 
@@ -119,7 +119,7 @@ def _sides(left: Relation, right: Relation, on: Expression) -> tuple[Expression,
         raise SqlError(on.place, "a join takes one equality: write ON a.column = b.column, other conditions in WHERE")
     one, other = on.arguments
     aliases = {slot.source for slot in right.slots} - {slot.source for slot in left.slots}
-    used = [{column.source for column in columns(each)} for each in (one, other)]
+    used = [{column.source for column in columns(item)} for item in (one, other)]
     if used[1] and used[1] <= aliases and not used[0] & aliases:
         return one, other
     if used[0] and used[0] <= aliases and not used[1] & aliases:
@@ -189,7 +189,7 @@ def _check_foreign(foreign: Code, key: SqlType, on: Expression) -> None:
 
 def _check_types(left: Relation, right: Relation, on: Expression) -> None:
     windows = (left.windowing, right.windowing)
-    fit = None not in windows and not left.is_table and all(each and each.size_ms for each in windows)
+    fit = None not in windows and not left.is_table and all(window and window.size_ms for window in windows)
     if left.windowing != right.windowing and not fit:
         raise SqlError(on.place, "the keys have different windows: give both sources the same ones, or none")
     one, other = left.keys[0].named.type, right.keys[0].named.type

@@ -51,8 +51,8 @@ def _by_foreign_key(left: Any, right: Any, step: Joined, joiner: Any, into: Any,
     make = row_of([step.foreign_key], windowed=is_windowed(left))
 
     def key_of(key: Any, row: Any) -> Any:
-        found = make(key, row)
-        return None if found[0] is None else found
+        result = make(key, row)
+        return None if result[0] is None else result
 
     verb = left.join_by_foreign_key if step.kind == "INNER" else left.left_join_by_foreign_key
     return verb(right, key_of, joiner, into, store=store, tombstones=Tombstones.ALWAYS)
@@ -72,5 +72,5 @@ def _beside(left: Any, right: Any) -> Any:
         assert isinstance(other, RowCodec)
         return one.widened(other.hints)
 
-    layout = (*(f"left {each}" for each in left.layout), *(f"right {each}" for each in right.layout))
+    layout = (*(f"left {item}" for item in left.layout), *(f"right {item}" for item in right.layout))
     return Format(f"{left.name} and {right.name}", tuple, codec, layout=layout)

@@ -46,10 +46,10 @@ def kept_format(columns: Sequence[Named], topic: Format[Any], more: int) -> Form
         topic: the format of the topic's values.
         more: the number of columns that those don't have.
     """
-    kinds = tuple(each.type for each in columns)
-    hint = tuple_of([hint_of(each) for each in kinds])
+    kinds = tuple(column.type for column in columns)
+    hint = tuple_of([hint_of(kind) for kind in kinds])
 
     def codec(contracts: Contracts) -> Codec[Any]:
         return KeptRows(hint, topic.codec(contracts), more)
 
-    return replace(row_format(kinds, tuple(each.name for each in columns)), codec=codec)
+    return replace(row_format(kinds, tuple(column.name for column in columns)), codec=codec)

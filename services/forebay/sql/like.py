@@ -31,8 +31,8 @@ class Part:
     def after(self, text: str, position: int, stop: int) -> int:
         """Return where the part first ends behind a position and before another; -1: nowhere. Raises LimitReached."""
         if self.matcher is None:
-            found = text.find(self.text, position, stop)
-            return -1 if found < 0 else found + self.length
+            result = text.find(self.text, position, stop)
+            return -1 if result < 0 else result + self.length
         check_work((stop - position) * self.length, "LIKE")
         match = self.matcher.search(text, position, stop)
         return -1 if match is None else match.end()

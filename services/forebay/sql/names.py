@@ -60,15 +60,15 @@ class Sources:
             if source.type_of(column.name) is None:
                 raise self._unknown(column, source)
             return column
-        found = [alias for alias, source in self.by_alias.items() if source.type_of(column.name) is not None]
-        if column.name in free and (len(found) != 1 or self.is_joined):
+        results = [alias for alias, source in self.by_alias.items() if source.type_of(column.name) is not None]
+        if column.name in free and (len(results) != 1 or self.is_joined):
             return column
-        if not found:
+        if not results:
             raise self._unknown(column, *self.by_alias.values())
-        if len(found) > 1:
-            named = " or ".join(f"{alias}.{column.name}" for alias in found)
+        if len(results) > 1:
+            named = " or ".join(f"{alias}.{column.name}" for alias in results)
             raise SqlError(column.place, f"the column {column.name} is in several sources: write {named}")
-        return Column(column.name, found[0], place=column.place)
+        return Column(column.name, results[0], place=column.place)
 
     def _unknown(self, column: Column, *sources: Source) -> SqlError:
         names = ", ".join(named.name for source in sources for named in source.columns)
@@ -80,15 +80,15 @@ class Sources:
         Args:
             extra: what a star gives beside the columns of its sources.
         """
-        found: list[Item] = []
+        items: list[Item] = []
         for selected in select:
             if isinstance(selected.expression, Star):
-                found += self._star(selected.expression, extra)
+                items += self._star(selected.expression, extra)
             else:
                 expression = self.qualified(selected.expression, free)
-                found.append(Item(selected.alias or self._own_name(expression), expression))
+                items.append(Item(selected.alias or self._own_name(expression), expression))
         own = Aliases(column.name for source in self.by_alias.values() for column in source.columns)
-        return [own.named(item) for item in found]
+        return [own.named(item) for item in items]
 
     def _star(self, star: Star, extra: Sequence[Item]) -> Iterator[Item]:
         if star.struct is not None:
@@ -107,9 +107,9 @@ class Sources:
                 # Behind PARTITION BY the former key is a value, and stands behind the others.
                 moved = bool(self._query.partition_by)
                 named = (*source.values, *source.keys) if moved else source.columns
-                plains = [*(each.name for each in named), *(each.column for each in source.headers)]
+                plains = [*(member.name for member in named), *(header.column for header in source.headers)]
                 if self._is_asked and source.windowing is not None:
-                    plains[len(source.keys) : len(source.keys)] = [each for each in BOUNDS if each not in plains]
+                    plains[len(source.keys) : len(source.keys)] = [item for item in BOUNDS if item not in plains]
                 for plain in plains:
                     name = f"{alias}_{plain}" if self.is_joined else plain
                     yield Item(name, Column(plain, alias, place=star.place), of_star=True)
@@ -133,7 +133,7 @@ def _with_times(expression: Expression) -> Expression:
     changed = rebuilt(expression, _with_times)
     if not isinstance(changed, Call) or changed.name not in _COMPARISONS:
         return changed
-    if not any(isinstance(each, Column) and each.name in _INSTANTS for each in changed.arguments):
+    if not any(isinstance(argument, Column) and argument.name in _INSTANTS for argument in changed.arguments):
         return changed
     return replace(changed, arguments=tuple(map(_instant, changed.arguments)))
 

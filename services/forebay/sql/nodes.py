@@ -67,10 +67,10 @@ class _Rows:
         self._make_row = make_row
 
     def get(self, key: str) -> Stamped[Any] | None:
-        found = self._rows.get(key)
-        if found is None:
+        row = self._rows.get(key)
+        if row is None:
             return None
-        return Stamped(self._make_row(self._of_row(key), found.value, found.timestamp, None), found.timestamp)
+        return Stamped(self._make_row(self._of_row(key), row.value, row.timestamp, None), row.timestamp)
 
 
 def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
@@ -93,8 +93,8 @@ def rows_under(parent: Node, key: Format[Any], key_of: Callable[[Any, Any], Any]
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            made = key_of(None if text is None else of_row(text), value)
-            out(None if made is None else row(made), value, timestamp, ctx)
+            result = key_of(None if text is None else of_row(text), value)
+            out(None if result is None else row(result), value, timestamp, ctx)
 
         return Made((flow,))
 

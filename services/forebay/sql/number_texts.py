@@ -32,10 +32,10 @@ def decimal_of_text(text: str) -> Decimal:
 
 def double_of_text(text: str) -> float:
     """Return the double that a text is. Raises ValueError for anything else, and beyond all doubles."""
-    found = float(decimal_of_text(text))
-    if math.isinf(found):
+    result = float(decimal_of_text(text))
+    if math.isinf(result):
         raise ValueError(f"{text[:50]!r} is beyond what a double holds")
-    return found
+    return result
 
 
 def whole_part(value: Decimal | float, bits: int) -> int:

@@ -53,15 +53,15 @@ def apply(make: Generator, call: Call) -> Typed | None:
         _, value = make.once(make.of(arguments[0]).source)
         return _typed(f"({value} is None)" if value else "False", BOOLEAN)
     if name == "IS DISTINCT":
-        (one, other), _ = make.alike([make.of(each) for each in arguments], call)
+        (one, other), _ = make.alike([make.of(argument) for argument in arguments], call)
         return _typed(f"({one} != {other})", BOOLEAN)
     if name == "IN":
         return _in(make, call)
     if name == "BETWEEN":
         return _between(make, call)
     if name == "LIKE":
-        texts = [make.of(each) for each in arguments]
-        if any(each.type not in (STRING, NULL) for each in texts):
+        texts = [make.of(argument) for argument in arguments]
+        if any(text.type not in (STRING, NULL) for text in texts):
             raise SqlError(call.place, "LIKE compares texts: CAST the value to STRING")
         escape = arguments[2] if len(arguments) > 2 else None
         if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
@@ -86,7 +86,7 @@ def _typed(source: str, kind: SqlType) -> Typed:
 def _logic(make: Generator, call: Call) -> Typed:
     """Return AND or OR: unknown unless one side decides."""
     decides = "False" if call.name == "AND" else "True"
-    left, right = (make.condition(each).source for each in call.arguments)
+    left, right = (make.condition(argument).source for argument in call.arguments)
     one, first = make.once(left)
     other, second = make.once(right)
     return _typed(
@@ -102,14 +102,14 @@ def _unknown(make: Generator) -> str:
 
 
 def _in(make: Generator, call: Call) -> Typed:
-    values = [each.value if isinstance(each, Literal) else None for each in call.arguments[1:]]
+    values = [argument.value if isinstance(argument, Literal) else None for argument in call.arguments[1:]]
     if make.standard and None in values:  # one that is null leaves unknown what none of the others decides
         subject, *others = call.arguments
-        same = [Call("=", (subject, each), place=call.place) for each in others]
+        same = [Call("=", (subject, other), place=call.place) for other in others]
         return make.of(chain("OR", same, call.place))
-    sources, kind = make.alike([make.of(each) for each in call.arguments], call)
+    sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
     return make.applied(
-        f"({{0}} in ({', '.join(each.replace('{', '{{').replace('}', '}}') for each in sources[1:])},))",
+        f"({{0}} in ({', '.join(source.replace('{', '{{').replace('}', '}}') for source in sources[1:])},))",
         [_typed(sources[0], kind)],
         BOOLEAN,
         _unknown(make),
@@ -121,12 +121,12 @@ def _between(make: Generator, call: Call) -> Typed:
         value, low, high = call.arguments
         sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
         return make.of(Call("AND", sides, place=call.place))
-    sources, kind = make.alike([make.of(each) for each in call.arguments], call)
-    return make.applied("({1} <= {0} <= {2})", [_typed(each, kind) for each in sources], BOOLEAN, "False")
+    sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
+    return make.applied("({1} <= {0} <= {2})", [_typed(source, kind) for source in sources], BOOLEAN, "False")
 
 
 def _compared(make: Generator, call: Call) -> Typed:
-    left, right = (make.of(each) for each in call.arguments)
+    left, right = (make.of(argument) for argument in call.arguments)
     kind = common(left.type, right.type)
     if kind is None:
         raise SqlError(
@@ -141,20 +141,20 @@ def _compared(make: Generator, call: Call) -> Typed:
 
 
 def _calculated(make: Generator, call: Call) -> Typed:
-    left, right = (make.of(each) for each in call.arguments)
+    left, right = (make.of(argument) for argument in call.arguments)
     if call.name in ("+", "||") and STRING in (left.type, right.type):
         if not {left.type, right.type} <= {STRING, NULL}:
             raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
         if make.in_lambda:  # its calls may double a text each time
             return make.applied(f"{make.constant(added_texts)}({{0}}, {{1}})", [left, right], STRING)
         return make.applied("({0} + {1})", [left, right], STRING)
-    sides = [each.type for each in (left, right)]
+    sides = [item.type for item in (left, right)]
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
         raise SqlError(call.place, f"{left.type} {call.name} {right.type} can't be calculated: give numbers")
     if NULL in sides:
         return _typed("None", next((side for side in sides if side != NULL), INT))
     if DOUBLE in sides:
-        return _doubles(make, call, [make.cast(each, DOUBLE, call) for each in (left, right)])
+        return _doubles(make, call, [make.cast(item, DOUBLE, call) for item in (left, right)])
     if any(isinstance(side, DecimalType) for side in sides):
         one, other = as_decimal(left.type), as_decimal(right.type)
         kind = decimal_result(call.name, one, other)
@@ -197,7 +197,7 @@ def _negative(make: Generator, call: Call) -> Typed:
 def _arithmetic(make: Generator, template: str, sides: Sequence[Typed], kind: SqlType) -> Typed:
     """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
     if make.in_lambda:
-        return _typed(template.format(*(each.source for each in sides)), kind)
+        return _typed(template.format(*(side.source for side in sides)), kind)
     return make.applied(template, sides, kind)
 
 

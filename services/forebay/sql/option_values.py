@@ -20,14 +20,14 @@ def with_values(given: Options, place: Place) -> Options:
     Raises:
         SqlError: a value is none that its option takes.
     """
-    found = Options(given.places)
+    options = Options(given.places)
     for name, value in given.items():
         check = _CHECKS.get(name)
         try:
-            found[name] = value if check is None else check(value)
+            options[name] = value if check is None else check(value)
         except ValueError as error:
             raise SqlError(given.place_of(name, place), f"{name} is {value!r}: {error}") from error
-    return found
+    return options
 
 
 def duration(name: str, text: str, place: Place) -> int:
@@ -44,21 +44,21 @@ def duration(name: str, text: str, place: Place) -> int:
 def _whole(least: int, most: int) -> Callable[[OptionValue], OptionValue]:
     def check(value: OptionValue) -> int:
         try:
-            found = int(str(value))
+            result = int(str(value))
         except ValueError:
-            found = least - 1
-        if not least <= found <= most:
+            result = least - 1
+        if not least <= result <= most:
             raise ValueError(f"write a whole number from {least} to {most}")
-        return found
+        return result
 
     return check
 
 
 def _truth(value: OptionValue) -> bool:
-    found = {"TRUE": True, "FALSE": False}.get(str(value).upper())
-    if found is None:
+    result = {"TRUE": True, "FALSE": False}.get(str(value).upper())
+    if result is None:
         raise ValueError("write TRUE or FALSE")
-    return found
+    return result
 
 
 def _delimiter(value: OptionValue) -> str:

@@ -163,8 +163,8 @@ def target(
         raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
     _check_none(encoding, keys, values, statement.place, "the result")
     forms = [
-        chosen(Asked(part, kind, given, named, statement.place), found, encoding, lookup)
-        for part, kind, found in (("KEY", encoding.key, keys), ("VALUE", encoding.value, values))
+        chosen(Asked(part, kind, given, named, statement.place), item, encoding, lookup)
+        for part, kind, item in (("KEY", encoding.key, keys), ("VALUE", encoding.value, values))
     ]
     return Source(
         statement.name,
@@ -274,12 +274,12 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
         return None
     place = given.place_of("TIMESTAMP", place)
     wanted = str(name).strip('`"')
-    found = next((each for each in columns if each.name in (wanted, wanted.upper())), None)
-    if found is None:
+    result = next((column for column in columns if column.name in (wanted, wanted.upper())), None)
+    if result is None:
         raise SqlError(place, f"TIMESTAMP names {name}, which is no column: write one of {_names(columns)}")
     pattern = str(given.get("TIMESTAMP_FORMAT", ""))
-    if found.type not in (BIGINT, TIMESTAMP) and not (found.type == STRING and pattern):
-        raise SqlError(place, f"TIMESTAMP {found}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
+    if result.type not in (BIGINT, TIMESTAMP) and not (result.type == STRING and pattern):
+        raise SqlError(place, f"TIMESTAMP {result}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
     try:
         reader_of(pattern)
     except ValueError as error:
@@ -287,7 +287,7 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
             given.place_of("TIMESTAMP_FORMAT", place),
             f"TIMESTAMP_FORMAT: {error}: write one such as yyyy-MM-dd HH:mm:ss",
         ) from error
-    return found.name, pattern
+    return result.name, pattern
 
 
 def _names(columns: Iterable[Named]) -> str:

@@ -170,10 +170,10 @@ class QueryPlan:
     def lines(self) -> Iterator[str]:
         """Return the plan as lines of text."""
         kind = "table" if self.is_table else "stream"
-        columns = ", ".join(f"{each} KEY" for each in self.target.keys)
+        columns = ", ".join(f"{item} KEY" for item in self.target.keys)
         rest = ", ".join(map(str, self.target.values))
         yield f"{self.name}: {kind} {self.target.name} -> topic {self.target.topic}"
-        yield f"  columns {', '.join(each for each in (columns, rest) if each)}"
+        yield f"  columns {', '.join(item for item in (columns, rest) if item)}"
         yield from shown(self.step, 1)
 
 

@@ -35,8 +35,8 @@ def printed(expression: Expression) -> str:
         case Cast(value, kind):
             return f"CAST({printed(value)} AS {kind})"
         case Case(whens, default):
-            made = " ".join(f"WHEN {printed(when)} THEN {printed(then)}" for when, then in whens)
-            return f"CASE {made}{'' if default is None else f' ELSE {printed(default)}'} END"
+            result = " ".join(f"WHEN {printed(when)} THEN {printed(then)}" for when, then in whens)
+            return f"CASE {result}{'' if default is None else f' ELSE {printed(default)}'} END"
         case Field(struct, name):
             return f"{printed(struct)}->{name}"
         case Item(container, index):

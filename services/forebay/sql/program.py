@@ -108,9 +108,9 @@ class Program:
         if old is not None:
             evolution.check_replacement(old, source)
             if source.is_derived:
-                self.queries = [each for each in self.queries if each.is_insert or each.target != old]
+                self.queries = [query for query in self.queries if query.is_insert or query.target != old]
             evolution.check_inserts(source, old, self.queries)
-            self.queries = [evolution.with_source(each, old, source) for each in self.queries]
+            self.queries = [evolution.with_source(query, old, source) for query in self.queries]
         self.catalog.add(source, replaces=replaces)
         self._dropped.pop(source.name, None)
 
@@ -167,7 +167,7 @@ class Program:
             _check_columns(statement, ours, theirs, what)
         step = widened(step, keys, target, relation)
         name = statement.query_id or f"INSERTQUERY_{self._numbered}"
-        if any(each.name == name for each in self.queries):
+        if any(query.name == name for query in self.queries):
             raise SqlError(statement.place, f"the query {name} exists already: give this one another QUERY_ID")
         self._append(QueryPlan(name, step, target, False, statement.text, is_insert=True, place=statement.place))
 
@@ -216,7 +216,7 @@ class Program:
             self._dropped[subject] = refused
         self.catalog.drop(subject, statement.place)
         if dropped.is_derived:
-            self.queries = [each for each in self.queries if each.target != dropped]
+            self.queries = [query for query in self.queries if query.target != dropped]
 
     def check(self) -> None:
         """Refuse to leave out a source that queries use. Raises SqlError.
@@ -238,7 +238,7 @@ def _check_limit(query: Query) -> None:
 def _check_types(query: Query, columns: Iterable[Named]) -> None:
     for column in columns:
         if is_untyped(column.type):
-            place = next((each.expression.place for each in query.select if each.alias == column.name), query.place)
+            place = next((item.expression.place for item in query.select if item.alias == column.name), query.place)
             raise SqlError(
                 place,
                 f"nothing says which type {column.name} has ({column.type}): write CAST(NULL AS STRING), or another",
@@ -268,11 +268,11 @@ def program_of_statements(
     statements: Iterable[Statement], settings: dict[str, str] | None = None, lookup: Lookup = ask
 ) -> Program:
     """Return the program of parsed statements. Raises SqlError."""
-    made = Program(settings=dict(settings or {}), lookup=lookup)
+    program = Program(settings=dict(settings or {}), lookup=lookup)
     for statement in statements:
         try:
-            made.add(statement)
+            program.add(statement)
         except RecursionError as error:
             raise SqlError(statement.place, f"the statement {TOO_DEEP}") from error
-    made.check()
-    return made
+    program.check()
+    return program

@@ -71,14 +71,14 @@ def query(read: Reader) -> Query:
 
 
 def _selected(read: Reader) -> Selected:
-    start, found = read.token.start, expression(read)
+    start, result = read.token.start, expression(read)
     text = read.since(start)
     if read.take("AS"):
-        return Selected(found, read.name("a column's name"), text)
+        return Selected(result, read.name("a column's name"), text)
     behind = read.token
     if behind.kind == "name" or (behind.kind == "word" and behind.text != "FROM"):
-        return Selected(found, read.name(), text)
-    return Selected(found, None, text)
+        return Selected(result, read.name(), text)
+    return Selected(result, None, text)
 
 
 def _several(read: Reader) -> tuple[Expression, ...]:
@@ -95,17 +95,17 @@ def _several(read: Reader) -> tuple[Expression, ...]:
         behind = read.ahead(ahead)
         if behind.kind == "end" or behind.text in (";", "HAVING", "EMIT", "LIMIT", "PARTITION", "GROUP"):
             read.step()
-            found = _list(read)
+            result = _list(read)
             read.expect(")")
-            return tuple(found)
+            return tuple(result)
     return tuple(_list(read))
 
 
 def _list(read: Reader) -> list[Expression]:
-    found = [expression(read)]
+    results = [expression(read)]
     while read.take(","):
-        found.append(expression(read))
-    return found
+        results.append(expression(read))
+    return results
 
 
 def _source(read: Reader) -> From:
@@ -133,7 +133,7 @@ def _as_of(read: Reader) -> int:
 
 
 def _joins(read: Reader) -> tuple[JoinClause, ...]:
-    found: list[JoinClause] = []
+    joins: list[JoinClause] = []
     while True:
         kind = "INNER"
         if read.at("INNER", "JOIN"):
@@ -147,11 +147,11 @@ def _joins(read: Reader) -> tuple[JoinClause, ...]:
             kind = "FULL"
             read.step()
         if not read.take("JOIN"):
-            return tuple(found)
+            return tuple(joins)
         source = _source(read)
         within, grace = _within(read)
         read.expect("ON")
-        found.append(JoinClause(kind, source, within, grace, expression(read)))
+        joins.append(JoinClause(kind, source, within, grace, expression(read)))
 
 
 def _within(read: Reader) -> tuple[tuple[int, int] | None, int | None]:

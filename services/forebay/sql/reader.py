@@ -59,15 +59,15 @@ class Reader:
 
     def step(self) -> Token:
         """Return the next word and go behind it."""
-        found = self._tokens[self._at]
-        if found.kind != "end":
+        result = self._tokens[self._at]
+        if result.kind != "end":
             self._at += 1
-        return found
+        return result
 
     def fail(self, wanted: str) -> NoReturn:
         """Refuse the next word. Raises SqlError."""
-        found = f"{self.token.text!r}" if self.token.kind != "end" else "the end of the statement"
-        raise SqlError(self.place, f"{found} can't stand here: write {wanted}")
+        result = f"{self.token.text!r}" if self.token.kind != "end" else "the end of the statement"
+        raise SqlError(self.place, f"{result} can't stand here: write {wanted}")
 
     def at(self, *words: str) -> bool:
         """Return whether the next words are these."""
@@ -95,8 +95,8 @@ class Reader:
         digits = self.step().text if self.at_digit_name else ""
         if self.token.kind not in ("word", "name"):
             self.fail(what)
-        found = self.step()
-        return digits + (found.text.lower() if self._lower and found.kind == "word" else found.text)
+        result = self.step()
+        return digits + (result.text.lower() if self._lower and result.kind == "word" else result.text)
 
     @property
     def at_digit_name(self) -> bool:
@@ -156,8 +156,8 @@ class Reader:
                 return self._struct()
             case "DECIMAL" | "NUMERIC":
                 return self._decimal(place)
-        found = NAMES.get(token.text) or self.types.get(token.text)
-        if found is None:
+        result = NAMES.get(token.text) or self.types.get(token.text)
+        if result is None:
             raise SqlError(
                 place,
                 f"there is no type {token.text}: write {', '.join(NAMES)}, DECIMAL, ARRAY, MAP, STRUCT, or name it "
@@ -167,7 +167,7 @@ class Reader:
             if not self.take("STRING"):
                 self.whole()
             self.expect(")")
-        return found
+        return result
 
     def _struct(self) -> SqlType:
         self.expect("<")

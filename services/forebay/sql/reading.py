@@ -120,7 +120,7 @@ def _extras(source: Source, alias: str) -> tuple[Slot, ...]:
 
 
 def _relation(source: Source, alias: str, extras: tuple[Slot, ...]) -> Relation:
-    slots = [Slot(alias, each.name, each.type) for each in source.columns]
+    slots = [Slot(alias, column.name, column.type) for column in source.columns]
     slots.append(Slot(alias, ROWTIME, BIGINT))
     if source.windowing is not None:
         slots += [Slot(alias, name, kind) for name, kind in BOUNDS.items()]
@@ -167,17 +167,17 @@ def _constant(value: Expression, like: Named) -> Any:
     """Return a literal as a key column holds it; None: no key equals it. Raises SqlError."""
     make = Generator(_NoNames(), FUNCTIONS)
     (_, source), _kind = make.alike([Typed("None", like.type), make.of(value)], value)
-    found = compiled("", [source], make.namespace)()[0]
+    result = compiled("", [source], make.namespace)()[0]
     try:
-        return None if found is None else as_held(found, like.type)
+        return None if result is None else as_held(result, like.type)
     except (ValueError, ArithmeticError) as error:
         raise SqlError(value.place, f"{printed(value)} can't be compared with {like}: {error}") from error
 
 
 def _compares_null(conditions: Sequence[Expression]) -> bool:
     return any(
-        isinstance(each, Call) and each.name in ("=", "IN") and any(map(_is_null, each.arguments))
-        for each in conditions
+        isinstance(condition, Call) and condition.name in ("=", "IN") and any(map(_is_null, condition.arguments))
+        for condition in conditions
     )
 
 
@@ -202,16 +202,16 @@ def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple
     wanted: list[list[Any]] = []
     number = 1
     for named in source.keys:
-        column, found = Column(named.name, alias), None
+        column, results = Column(named.name, alias), None
         for condition in conditions:
             literals = _equals(condition, column)
             if literals is not None:
-                found = [held for each in literals if (held := _constant(each, named)) is not None]
+                results = [held for literal in literals if (held := _constant(literal, named)) is not None]
                 break
-        if found is None:
+        if results is None:
             return None
-        wanted.append(found)
-        number *= len(found)
+        wanted.append(results)
+        number *= len(results)
         if number > MOST_KEYS:
             raise SqlError(conditions[0].place, f"these are {number} keys: ask for {MOST_KEYS} at most in one query")
     keys: list[tuple[Any, ...]] = [()]
@@ -229,10 +229,10 @@ def _equals(condition: Expression, column: Column) -> Sequence[Expression] | Non
             values = several
         case _:
             return None
-    null = next((each for each in values if _is_null(each)), None)
+    null = next((item for item in values if _is_null(item)), None)
     if null is not None:
         raise SqlError(null.place, f"the key {column.name} is never NULL, and nothing equals NULL: name a key")
-    return values if all(isinstance(each, Literal) for each in values) else None
+    return values if all(isinstance(item, Literal) for item in values) else None
 
 
 def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[int, int] | None:

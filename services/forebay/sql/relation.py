@@ -63,20 +63,20 @@ class Relation:
 
     def code_of_key(self, expression: Expression) -> Code:
         """Return an expression over the key alone as code; null where it needs more than that. Raises SqlError."""
-        found = {
+        results = {
             equal: Typed(f"(k and k[{at}])", key.named.type)  # a record may have no key
             for at, key in enumerate(self.keys)
             for equal in key.equals
         }
-        if any(part in self.replaced for part in parts(expression)) or not found.keys() >= set(columns(expression)):
+        if any(part in self.replaced for part in parts(expression)) or not results.keys() >= set(columns(expression)):
             return Code("None", NULL, {}, printed(expression))
-        return _code(Generator(RowNames(()), FUNCTIONS, found, standard=self.standard), expression)
+        return _code(Generator(RowNames(()), FUNCTIONS, results, standard=self.standard), expression)
 
     def condition(self, expression: Expression) -> Code:
         """Return a condition over a row as code. Raises SqlError."""
         make = self.generator()
-        made = make.condition(expression)
-        return Code(made.source, made.type, make.namespace, printed(expression))
+        result = make.condition(expression)
+        return Code(result.source, result.type, make.namespace, printed(expression))
 
 
 class RowNames:
@@ -87,12 +87,12 @@ class RowNames:
 
     def resolve(self, column: Column) -> Typed:
         """Return where a column of a row is. Raises SqlError."""
-        found = self._slots.get((column.source, column.name))
-        if found is None:
+        slot = self._slots.get((column.source, column.name))
+        if slot is None:
             raise SqlError(column.place, f"the column {column.name} can't stand here: its rows do not have it")
-        return Typed(f"r[{found[0]}]", found[1])
+        return Typed(f"r[{slot[0]}]", slot[1])
 
 
 def _code(make: Generator, expression: Expression) -> Code:
-    made = make.of(expression)
-    return Code(made.source, made.type, make.namespace, printed(expression))
+    result = make.of(expression)
+    return Code(result.source, result.type, make.namespace, printed(expression))

@@ -45,7 +45,7 @@ def statements_of(path: Path) -> list[Statement]:
     files = sorted(path.glob("*.sql")) if path.is_dir() else [path]
     if not files:
         raise SqlError(Place(str(path)), "the folder has no .sql files: put the statements into one")
-    found: list[Statement] = []
+    statements: list[Statement] = []
     types: dict[str, Any] = {}
     for file in files:
         try:
@@ -54,10 +54,10 @@ def statements_of(path: Path) -> list[Statement]:
             raise SqlError(Place(str(file)), f"the file can't be read: {error}: give a text in UTF-8") from error
         except OSError as error:
             raise SqlError(Place(str(file)), f"the file can't be read: {error.strerror}: name one that can") from error
-        found += parse(text, file.name, types)
-    if not found:
+        statements += parse(text, file.name, types)
+    if not statements:
         raise SqlError(Place(files[0].name), f"there are no statements: {_COMPUTE}")
-    return found
+    return statements
 
 
 def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
@@ -66,11 +66,13 @@ def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
     Args:
         lookup: gives the schemas of topics whose columns are left out.
     """
-    made = program_of_statements((each for each in statements if not isinstance(each, Select)), lookup=lookup)
-    if not made.queries:
+    result = program_of_statements(
+        (statement for statement in statements if not isinstance(statement, Select)), lookup=lookup
+    )
+    if not result.queries:
         place = statements[0].place if statements else NOWHERE
         raise SqlError(place, f"nothing is computed: {_COMPUTE}")
-    return made
+    return result
 
 
 def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
@@ -131,8 +133,8 @@ def path_of() -> Path:
 @cache
 def _loaded(path: Path) -> tuple[list[Statement], Job, Service]:
     statements, lookup = statements_of(path), Kept(path)
-    made = job_of(statements, lookup)
-    return statements, made, service_of(path, statements, made, lookup)
+    result = job_of(statements, lookup)
+    return statements, result, service_of(path, statements, result, lookup)
 
 
 def program() -> Program:

@@ -41,8 +41,8 @@ def windowed(key: Format[Any], windowing: Windowing | None) -> Format[Any]:
         return key
     place = (key.name, windowing)
     if place not in _WINDOWED:
-        made = session_windowed(key) if windowing.kind == "SESSION" else windowed_format(key, windowing.size_ms)
-        _WINDOWED[place] = made
+        result = session_windowed(key) if windowing.kind == "SESSION" else windowed_format(key, windowing.size_ms)
+        _WINDOWED[place] = result
     return _WINDOWED[place]
 
 
@@ -52,7 +52,7 @@ def widened(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
     def codec(contracts: Contracts) -> Any:
         inner = rows.codec(contracts)
         assert isinstance(inner, RowCodec)
-        return inner.widened([hint_of(each) for each in more])
+        return inner.widened([hint_of(item) for item in more])
 
     return Format(f"{rows.name} and {', '.join(map(str, more))}", tuple, codec, layout=rows.layout)
 
@@ -81,19 +81,19 @@ class Sources:
 
     def _declared(self, topic: str) -> list[Source]:
         """Return the sources over a topic that queries read."""
-        return [each for each in self._used if each.topic == topic and not each.is_derived]
+        return [item for item in self._used if item.topic == topic and not item.is_derived]
 
     def columns(self, source: Source) -> Source:
         """Return a source with the columns that its rows have: a table's, with those of its records that are kept."""
         if not source.is_table or source.is_derived:
             return source
-        kept = tuple(
+        retained = tuple(
             Named(name, kind)
             for name in self._used.get(source, ())
-            if name in RECORD or any(name == each.column for each in source.headers)
+            if name in RECORD or any(name == header.column for header in source.headers)
             if (kind := source.type_of(name)) is not None
         )
-        return replace(source, values=source.values + kept) if kept else source
+        return replace(source, values=source.values + retained) if retained else source
 
     def read(self, source: Source, store: str) -> Rows:
         """Return the rows of a topic."""
@@ -106,7 +106,7 @@ class Sources:
         rows = self._decoded(source) if is_shared else self._stream(source)
         if source.is_table:
             if wide is not source:
-                slots = tuple(Slot(source.name, each.name, each.type) for each in wide.values)
+                slots = tuple(Slot(source.name, member.name, member.type) for member in wide.values)
                 make = row_maker(source, slots, windowed=source.windowing is not None)
                 kind = kept_format(wide.values, value_of(source), len(wide.values) - len(source.values))
                 rows = Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, "with headers", kind, make)))
@@ -139,7 +139,7 @@ class Sources:
 
 def _time_of(source: Source) -> Callable[[Any], int] | None:
     """Return what gives the event time of a value; None: it is not in the value."""
-    if source.timestamp is None or source.timestamp[0] not in [each.name for each in source.values]:
+    if source.timestamp is None or source.timestamp[0] not in [member.name for member in source.values]:
         return None
     time_of = time_reader(source)
     return lambda value: time_of(None, value)
@@ -149,9 +149,9 @@ def time_reader(source: Source) -> Callable[[Any, Any], int]:
     """Return what gives the event time in ms of a row's key and value."""
     assert source.timestamp is not None
     name, pattern = source.timestamp
-    is_key = name in [each.name for each in source.keys]
+    is_key = name in [member.name for member in source.keys]
     columns = source.keys if is_key else source.values
-    at = next(n for n, each in enumerate(columns) if each.name == name)
+    at = next(n for n, member in enumerate(columns) if member.name == name)
     parse: Callable[[Any], Any] = int
     if columns[at].type == STRING:
         from forebay.sql.datetimes.read import parser  # noqa: PLC0415 (only texts need it)
@@ -160,8 +160,8 @@ def time_reader(source: Source) -> Callable[[Any, Any], int]:
 
     def read(key: Any, value: Any) -> int:
         row = (key.key if isinstance(key, Windowed) else key) if is_key else value
-        found = None if row is None else row[at]
-        return _checked(name, None if found is None else parse(found))
+        result = None if row is None else row[at]
+        return _checked(name, None if result is None else parse(result))
 
     return read
 
@@ -174,9 +174,9 @@ def _checked(name: str, value: Any) -> int:
 
 def row_maker(source: Source, slots: Sequence[Slot], *, windowed: bool) -> Callable[[Any, Any, int, Any], Any]:
     """Return what makes the columns a statement needs of key, value, timestamp and context."""
-    keys = {each.name: at for at, each in enumerate(source.keys)}
-    values = {each.name: at for at, each in enumerate(source.values)}
-    headers = {each.column: each.name for each in source.headers}
+    keys = {member.name: at for at, member in enumerate(source.keys)}
+    values = {member.name: at for at, member in enumerate(source.values)}
+    headers = {header.column: header.name for header in source.headers}
     readers: list[Callable[[Any, Any, int, Any], Any]] = []
     for slot in slots:
         name = slot.name
@@ -188,7 +188,7 @@ def row_maker(source: Source, slots: Sequence[Slot], *, windowed: bool) -> Calla
             readers.append(_header(headers[name]))
         else:
             readers.append(_PSEUDO[name])
-    if [slot.name for slot in slots] == [each.name for each in source.values]:
+    if [slot.name for slot in slots] == [member.name for member in source.values]:
         return lambda k, v, t, c: v
     return lambda k, v, t, c: tuple([read(k, v, t, c) for read in readers])
 
@@ -201,8 +201,8 @@ def _key_column(at: int, *, windowed: bool) -> Callable[[Any, Any, int, Any], An
 
 def _header(name: str) -> Callable[[Any, Any, int, Any], Any]:
     if not name:
-        return lambda k, v, t, c: tuple((each, data) for each, data in c.headers)
-    return lambda k, v, t, c: next((data for each, data in reversed(c.headers) if each == name), None)
+        return lambda k, v, t, c: tuple((item, data) for item, data in c.headers)
+    return lambda k, v, t, c: next((data for item, data in reversed(c.headers) if item == name), None)
 
 
 def _bound(at: int) -> Callable[[Any, Any, int, Any], Any]:

@@ -37,19 +37,19 @@ def parse(
         lower: whether names that are not quoted are in lower case, as in PostgreSQL, and not in upper case.
     """
     read = Reader(text, tokens_of(text, file), types, lower=lower)
-    found: list[Statement] = []
+    statements: list[Statement] = []
     while read.token.kind != "end":
         if read.take(";"):
             continue
         start, place = read.token.start, read.place
         try:
-            made = _statement(read)
+            result = _statement(read)
         except RecursionError as error:
             raise SqlError(place, f"the statement {TOO_DEEP}") from error
         if read.token.kind != "end" and not read.at(";"):
             read.fail("a semicolon or what else the statement may have here")
-        found.append(replace(made, place=place, text=text[start : read.token.start].strip()))
-    return found
+        statements.append(replace(result, place=place, text=text[start : read.token.start].strip()))
+    return statements
 
 
 def _statement(read: Reader) -> Statement:
@@ -99,28 +99,28 @@ def _command(read: Reader) -> Statement:
             raise connector_refused(read)
         if not any(read.at(word) for word in ("STREAMS", "TABLES", "QUERIES", "TOPICS", "FUNCTIONS", "TYPES")):
             read.fail("STREAMS, TABLES, QUERIES, TOPICS, FUNCTIONS or TYPES")
-        found = Command("SHOW", read.step().text)
+        command = Command("SHOW", read.step().text)
         read.take("EXTENDED")
     elif read.take("DESCRIBE"):
         is_function = read.at("FUNCTION") and read.ahead().kind in ("word", "name") and read.take("FUNCTION")
         verb, what = ("DESCRIBE FUNCTION", "function") if is_function else ("DESCRIBE", "stream or table")
-        found = Command(verb, read.name(f"the name of a {what}"))
+        command = Command(verb, read.name(f"the name of a {what}"))
         read.take("EXTENDED")
     elif read.take("EXPLAIN"):
         if read.token.kind == "name" or read.ahead().kind == "end" or read.ahead().text == ";":
-            found = Command("EXPLAIN", read.name())
+            command = Command("EXPLAIN", read.name())
         else:
-            found = Command("EXPLAIN", "", _statement(read))
+            command = Command("EXPLAIN", "", _statement(read))
     elif read.take("PRINT"):
-        found = Command("PRINT", read.step().text if read.token.kind == "text" else read.name("a topic's name"))
+        command = Command("PRINT", read.step().text if read.token.kind == "text" else read.name("a topic's name"))
         read.take("FROM", "BEGINNING")
     elif read.take("TERMINATE"):
-        found = Command("TERMINATE", read.name("a query's name, or ALL"))
+        command = Command("TERMINATE", read.name("a query's name, or ALL"))
     elif read.take("DROP"):
-        found = _drop(read)
+        command = _drop(read)
     else:
         read.fail(_FIRST)
-    return found
+    return command
 
 
 def connector_refused(read: Reader) -> SqlError:
@@ -188,12 +188,12 @@ def _view(read: Reader, or_replace: bool) -> CreateAs:
 
 def _columns(read: Reader) -> tuple[ColumnDef, ...]:
     read.expect("(")
-    found: list[ColumnDef] = []
+    columns: list[ColumnDef] = []
     while not read.take(")"):
-        if found:
+        if columns:
             read.expect(",")
         place, name = read.place, read.name("a column's name")
-        if any(name == other.name for other in found):
+        if any(name == other.name for other in columns):
             raise SqlError(place, f"the column {name} is there twice: give each its own name")
         kind, role, header = read.type(), "", ""
         if read.take("PRIMARY", "KEY"):
@@ -205,24 +205,24 @@ def _columns(read: Reader) -> tuple[ColumnDef, ...]:
         elif read.take("HEADER", "("):
             role, header = "HEADER", read.string()
             read.expect(")")
-        found.append(ColumnDef(name, kind, role, header))
-    return tuple(found)
+        columns.append(ColumnDef(name, kind, role, header))
+    return tuple(columns)
 
 
 def _options(read: Reader) -> Options:
-    found = Options()
+    options = Options()
     if not read.take("WITH"):
-        return found
+        return options
     read.expect("(")
     while not read.take(")"):
-        if found:
+        if options:
             read.expect(",")
         place = read.place
         name = read.step().text.upper() if read.token.kind == "text" else read.name("an option such as KAFKA_TOPIC")
         read.expect("=")
-        found[name] = _option(read, name)
-        found.places[name] = place
-    return found
+        options[name] = _option(read, name)
+        options.places[name] = place
+    return options
 
 
 def _option(read: Reader, name: str) -> OptionValue:

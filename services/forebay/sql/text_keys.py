@@ -29,7 +29,7 @@ def _with_words(value: Any, hint: Any) -> Any:
         return {_key(name, get_args(key)): _with_words(part, inner) for name, part in value.items()}
     if isinstance(value, list) and parts:
         hints = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
-        return [_with_words(part, each) for part, each in zip(value, hints, strict=True)]
+        return [_with_words(part, item) for part, item in zip(value, hints, strict=True)]
     return value
 
 

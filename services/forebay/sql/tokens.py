@@ -56,7 +56,7 @@ def tokens_of(text: str, file: str = "") -> list[Token]:
     lines = [0]
     lines.extend(at + 1 for at, letter in enumerate(text) if letter == "\n")
     try:
-        found = _DIALECT.tokenize(text)
+        result = _DIALECT.tokenize(text)
     except SqlglotError as error:
         if open_ := unclosed(text):
             at, opening, closing = open_
@@ -68,15 +68,17 @@ def tokens_of(text: str, file: str = "") -> list[Token]:
         raise SqlError(Place(file), f"this can't be read as SQL: {error}") from error
     tokens: list[Token] = []
     depth = 0
-    for each in found:
-        place = _place(lines, each.start, file)
-        depth += {"(": 1, ")": -1}.get(each.text, 0) if each.token_type is not TokenType.STRING else 0
+    for entry in result:
+        place = _place(lines, entry.start, file)
+        depth += {"(": 1, ")": -1}.get(entry.text, 0) if entry.token_type is not TokenType.STRING else 0
         if depth > MOST_BRACKETS:
             raise SqlError(place, f"more than {MOST_BRACKETS} brackets are open here: what they hold {TOO_DEEP}")
-        kind = _KINDS.get(each.token_type)
+        kind = _KINDS.get(entry.token_type)
         if kind is None:
-            kind = "word" if each.text[:1].isalpha() or each.text[:1] == "_" else "symbol"
-        _add(tokens, Token(kind, each.text.upper() if kind == "word" else each.text, place, each.start, each.end + 1))
+            kind = "word" if entry.text[:1].isalpha() or entry.text[:1] == "_" else "symbol"
+        _add(
+            tokens, Token(kind, entry.text.upper() if kind == "word" else entry.text, place, entry.start, entry.end + 1)
+        )
     stop = len(text)
     tokens.append(Token("end", "", _place(lines, stop, file), stop, stop))
     return tokens

@@ -155,10 +155,10 @@ def _common_number(one: SqlType, other: SqlType) -> SqlType:
 
 
 def _common_struct(one: StructType, other: StructType) -> SqlType | None:
-    found: dict[str, SqlType] = dict(one.fields)
+    results: dict[str, SqlType] = dict(one.fields)
     for name, kind in other.fields:
-        shared = common(found.get(name, NULL), kind)
+        shared = common(results.get(name, NULL), kind)
         if shared is None:
             return None
-        found[name] = shared
-    return StructType(tuple(found.items()))
+        results[name] = shared
+    return StructType(tuple(results.items()))

@@ -12,23 +12,23 @@ _CLOSING = {"'": "'", '"': '"', "`": "`", "/*": "*/"}
 def unclosed(text: str) -> tuple[int, str, str] | None:
     """Return where the first one opens, what opens there, and what would close it; None: all are closed."""
     at = 0
-    while found := _OPENING.search(text, at):
-        at, opening = found.end(), found.group()
+    while match := _OPENING.search(text, at):
+        at, opening = match.end(), match.group()
         if opening == "/*":
             end = _end_of_comment(text, at)
             if end is not None:
                 at = end
                 continue
         if opening in _CLOSING:
-            return found.start(), opening, _CLOSING[opening]
+            return match.start(), opening, _CLOSING[opening]
     return None
 
 
 def _end_of_comment(text: str, at: int) -> int | None:
     """Return where a comment ends that is open at a place; comments in it have ends of their own."""
     depth = 1
-    for found in _OF_COMMENTS.finditer(text, at):
-        depth += 1 if found.group() == "/*" else -1
+    for entry in _OF_COMMENTS.finditer(text, at):
+        depth += 1 if entry.group() == "/*" else -1
         if not depth:
-            return found.end()
+            return entry.end()
     return None

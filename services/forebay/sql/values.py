@@ -58,7 +58,7 @@ def hint_of(kind: SqlType) -> Any:
         case MapType(key, value):
             return dict[_plain(key) | None, hint_of(value)] | None  # type: ignore[misc]
         case StructType(fields):
-            return tuple_of([hint_of(each) for _, each in fields]) | None
+            return tuple_of([hint_of(item) for _, item in fields]) | None
     return _CLASSES.get(kind, int) | None
 
 
@@ -140,7 +140,7 @@ def row_format(columns: tuple[SqlType, ...], names: tuple[str, ...] = ()) -> For
     """
     layout = tuple(f"{name} {kind}" for name, kind in zip(names, columns, strict=True)) if names else ()
     name = f"row of {', '.join(map(str, columns)) or 'nothing'}"
-    return format_of_hints(name, [hint_of(each) for each in columns], layout)
+    return format_of_hints(name, [hint_of(column) for column in columns], layout)
 
 
 _BITS = {INT: 32, BIGINT: 64}

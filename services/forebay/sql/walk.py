@@ -80,11 +80,11 @@ def with_columns(
 
 def _inner(expression: Expression) -> list[Expression]:
     """Return what an expression is made of, without what that is made of."""
-    found: list[Expression] = []
+    expressions: list[Expression] = []
 
     def note(part: Expression) -> Expression:
-        found.append(part)
+        expressions.append(part)
         return part
 
     rebuilt(expression, note)
-    return found
+    return expressions

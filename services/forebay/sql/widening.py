@@ -31,5 +31,5 @@ def _as(code: Code, named: Named, relation: Relation) -> Code:
     if code.type == named.type:
         return code
     make = relation.generator()
-    made = make.cast(Typed(code.source, code.type), named.type, Column(named.name))
-    return Code(made.source, made.type, {**code.namespace, **make.namespace}, f"CAST({code.shown} AS {named.type})")
+    result = make.cast(Typed(code.source, code.type), named.type, Column(named.name))
+    return Code(result.source, result.type, {**code.namespace, **make.namespace}, f"CAST({code.shown} AS {named.type})")

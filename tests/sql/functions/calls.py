@@ -43,6 +43,6 @@ def type_of(text: str, types: dict[str, SqlType] | None = None) -> SqlType:
 def value_of(text: str, columns: Mapping[str, tuple[SqlType, Any]] | None = None) -> Any:
     """Return an expression's value; columns have types. Raises SqlError, LimitReached."""
     given = columns or {}
-    make, found = typed(text, {name: kind for name, (kind, _) in given.items()})
+    make, result = typed(text, {name: kind for name, (kind, _) in given.items()})
     row = tuple(value for _, value in given.values())
-    return compiled("k, r, w", [found.source], make.namespace)(None, row, None)[0]
+    return compiled("k, r, w", [result.source], make.namespace)(None, row, None)[0]

@@ -54,9 +54,9 @@ HEAD = stream("id STRING KEY, n INT, a ARRAY<INT>")
     ],
 )
 def test_a_function_that_fails_makes_its_column_null(query: str, rows: list[Any]) -> None:
-    made = Driven(f"{HEAD}CREATE {query}")
-    assert made.rows("in", ("k", {"N": 1, "A": [1, 2]})) == rows
-    assert made.driver.errors == []
+    driven = Driven(f"{HEAD}CREATE {query}")
+    assert driven.rows("in", ("k", {"N": 1, "A": [1, 2]})) == rows
+    assert driven.driver.errors == []
 
 
 @pytest.mark.parametrize("error", [LimitReached("the limit X"), MemoryError("too large")])

@@ -63,10 +63,10 @@ def test_many_values_of_one_expression_are_counted_together() -> None:
 def test_many_columns_of_one_row_are_counted_together() -> None:
     for select, number in (("LPAD(t, 1000000, '-')", 40), ("UCASE(t)", 80)):
         columns = ", ".join(f"{select} AS x{at}" for at in range(number))
-        made = Driven(f"{stream('id STRING KEY, t STRING')}CREATE STREAM o AS SELECT id, {columns} FROM s;")
-        assert made.send("in", "k", {"T": "a" * 500_000}) == []
-        assert "CREATED_SIZE" in str(made.driver.errors[0].headers["error.message"])
-        assert len(made.send("in", "k", {"T": "a"} if "UCASE" in select else {"T": None}, 1)) == 1
+        driven = Driven(f"{stream('id STRING KEY, t STRING')}CREATE STREAM o AS SELECT id, {columns} FROM s;")
+        assert driven.send("in", "k", {"T": "a" * 500_000}) == []
+        assert "CREATED_SIZE" in str(driven.driver.errors[0].headers["error.message"])
+        assert len(driven.send("in", "k", {"T": "a"} if "UCASE" in select else {"T": None}, 1)) == 1
 
 
 def test_patterns_of_like_cost_no_more_than_the_text_is_long() -> None:
@@ -77,20 +77,20 @@ def test_patterns_of_like_cost_no_more_than_the_text_is_long() -> None:
 
 def test_each_record_has_a_budget_of_its_own() -> None:
     head = stream("id STRING KEY, n INT")
-    made = Driven(
+    driven = Driven(
         f"{head}CREATE STREAM o AS SELECT id, TRANSFORM(GENERATE_SERIES(1, n), x => LPAD('', 99999, 'y'))[1] AS x "
         "FROM s;"
     )
     for at in range(4):
-        assert len(made.send("in", "k", {"N": 100}, at)) == 1
+        assert len(driven.send("in", "k", {"N": 100}, at)) == 1
 
 
 def test_a_record_that_reaches_a_limit_goes_to_errors_and_the_next_is_processed() -> None:
     head = stream("id STRING KEY, n INT, t STRING")
-    made = Driven(f"{head}CREATE STREAM o AS SELECT id, LPAD(t, n, '-') AS x, t FROM s;")
-    assert made.send("in", "k", {"N": 2_000_000_000, "T": "a"}) == []
-    assert "TEXT_LETTERS" in str(made.driver.errors[0].headers["error.message"])
-    assert made.send("in", "k", {"N": 2, "T": "a"}, 1) == [("k", ("-a", "a"), 1)]
+    driven = Driven(f"{head}CREATE STREAM o AS SELECT id, LPAD(t, n, '-') AS x, t FROM s;")
+    assert driven.send("in", "k", {"N": 2_000_000_000, "T": "a"}) == []
+    assert "TEXT_LETTERS" in str(driven.driver.errors[0].headers["error.message"])
+    assert driven.send("in", "k", {"N": 2, "T": "a"}, 1) == [("k", ("-a", "a"), 1)]
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,10 @@ def test_a_record_that_reaches_a_limit_goes_to_errors_and_the_next_is_processed(
 )
 def test_limits_hold_in_every_clause(where: str, limit: str) -> None:
     text = where.replace("LPAD(t, 20000, '-') AS y, t", "big")
-    made = Driven(f"{stream('id STRING KEY, n INT, t STRING, big STRING')}CREATE STREAM o AS {text}")
+    driven = Driven(f"{stream('id STRING KEY, n INT, t STRING, big STRING')}CREATE STREAM o AS {text}")
     number = 20_000_000 if "1000)" in where else 2_000_000_000
-    assert made.send("in", "k", {"N": number, "T": "a", "BIG": "b" * 20_000}) == []
-    assert limit in str(made.driver.errors[0].headers["error.message"])
+    assert driven.send("in", "k", {"N": number, "T": "a", "BIG": "b" * 20_000}) == []
+    assert limit in str(driven.driver.errors[0].headers["error.message"])
 
 
 def test_limits_hold_in_group_by_and_arguments_of_aggregates() -> None:
@@ -117,9 +117,9 @@ def test_limits_hold_in_group_by_and_arguments_of_aggregates() -> None:
         "LPAD(t, n, '-') AS g, COUNT(*) AS c FROM s GROUP BY LPAD(t, n, '-')",
         "id, MAX(LPAD(t, n, '-')) AS m FROM s GROUP BY id",
     ):
-        made = Driven(f"{head}CREATE TABLE o AS SELECT {select};")
-        made.send("in", "k", {"N": 2_000_000_000, "T": "a"})
-        assert "TEXT_LETTERS" in str(made.driver.errors[0].headers["error.message"])
+        driven = Driven(f"{head}CREATE TABLE o AS SELECT {select};")
+        driven.send("in", "k", {"N": 2_000_000_000, "T": "a"})
+        assert "TEXT_LETTERS" in str(driven.driver.errors[0].headers["error.message"])
 
 
 def test_the_limits_are_those_of_the_page() -> None:

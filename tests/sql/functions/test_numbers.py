@@ -49,8 +49,8 @@ CASTS: dict[tuple[str, str], Any] = {
 @pytest.mark.parametrize("case", CASTS)
 def test_a_text_as_a_number(case: tuple[str, str]) -> None:
     text, kind = case
-    found = value_of(f"CAST(t AS {kind})", {"T": (STRING, text)})
-    assert str(found) == str(CASTS[case])
+    result = value_of(f"CAST(t AS {kind})", {"T": (STRING, text)})
+    assert str(result) == str(CASTS[case])
 
 
 COLUMNS: dict[str, tuple[SqlType, Any]] = {
@@ -166,8 +166,10 @@ def test_a_number_beyond_every_type_is_refused_with_its_place(number: str) -> No
 
 def test_a_text_that_is_no_number_is_left_out_of_a_sum() -> None:
     head = stream("id STRING KEY, x STRING")
-    made = Driven(f"{head}CREATE TABLE o AS SELECT id, SUM(CAST(x AS DOUBLE)) AS s, COUNT(*) AS c FROM s GROUP BY id;")
-    assert made.rows("in", *(("k", {"X": x}) for x in ("1.5", "NaN", "2")))[-1] == ("k", (3.5, 3))
+    driven = Driven(
+        f"{head}CREATE TABLE o AS SELECT id, SUM(CAST(x AS DOUBLE)) AS s, COUNT(*) AS c FROM s GROUP BY id;"
+    )
+    assert driven.rows("in", *(("k", {"X": x}) for x in ("1.5", "NaN", "2")))[-1] == ("k", (3.5, 3))
 
 
 @pytest.mark.parametrize(
@@ -175,20 +177,20 @@ def test_a_text_that_is_no_number_is_left_out_of_a_sum() -> None:
 )
 @pytest.mark.parametrize("kind", ["INT", "BIGINT", "DECIMAL(6, 2)"])
 def test_json_numbers_are_bounded_before_they_are_expanded(kind: str, value: str) -> None:
-    made = Driven(f"{stream(f'id STRING KEY, a {kind}')}CREATE STREAM o AS SELECT id, a FROM s;")
-    assert made.send("in", "k", value) == []
-    assert len(made.driver.errors) == 1
+    driven = Driven(f"{stream(f'id STRING KEY, a {kind}')}CREATE STREAM o AS SELECT id, a FROM s;")
+    assert driven.send("in", "k", value) == []
+    assert len(driven.driver.errors) == 1
 
 
 def test_a_long_number_as_a_text_keeps_its_exponent() -> None:
-    made = Driven(f"{stream('id STRING KEY, a STRING')}CREATE STREAM o AS SELECT id, a FROM s;")
-    assert made.send("in", "k", '{"A": 1e999999999}') == [("k", ("1E+999999999",), 0)]
+    driven = Driven(f"{stream('id STRING KEY, a STRING')}CREATE STREAM o AS SELECT id, a FROM s;")
+    assert driven.send("in", "k", '{"A": 1e999999999}') == [("k", ("1E+999999999",), 0)]
 
 
 def test_averages_of_decimals_are_of_their_exact_sum() -> None:
-    made = Driven(
+    driven = Driven(
         f"{stream('id STRING KEY, a DECIMAL(38, 0)')}CREATE TABLE o AS SELECT id, AVG(a) AS x FROM s GROUP BY id;"
     )
     large = 10**37
-    rows = made.rows("in", *(("k", f'{{"A": {n}}}') for n in (large + 1, -large, 1)))
+    rows = driven.rows("in", *(("k", f'{{"A": {n}}}') for n in (large + 1, -large, 1)))
     assert rows[-1] == ("k", (pytest.approx(2 / 3),))

@@ -51,25 +51,25 @@ def test_keys_of_a_map_of_texts_may_be_numbers_that_are_written_down() -> None:
 
 
 def test_a_name_may_begin_with_a_digit() -> None:
-    made = Driven(
+    driven = Driven(
         f"{stream('id STRING KEY, v DOUBLE')}CREATE STREAM a AS SELECT id, v AS 1st, v * 2 AS 2_r FROM s;"
         "CREATE STREAM o AS SELECT id, 1st + 2_r AS x FROM a;"
     )
-    assert made.rows("in", ("k", {"V": 1.5}))[-1] == ("k", (4.5,))
-    assert [each.name for each in made.program.catalog.get("A", NOWHERE).values] == ["1ST", "2_R"]
+    assert driven.rows("in", ("k", {"V": 1.5}))[-1] == ("k", (4.5,))
+    assert [member.name for member in driven.program.catalog.get("A", NOWHERE).values] == ["1ST", "2_R"]
 
 
 def test_equal_maps_are_one_group_and_join_whatever_their_order() -> None:
     head = stream("id STRING KEY, m MAP<STRING, INT>, v INT")
-    made = Driven(f"{head}CREATE TABLE o AS SELECT m, COUNT(*) AS n FROM s GROUP BY m;")
+    driven = Driven(f"{head}CREATE TABLE o AS SELECT m, COUNT(*) AS n FROM s GROUP BY m;")
     sent = ('{"M": {"x": 1, "y": 2}}', '{"M": {"y": 2, "x": 1}}', '{"M": {"y": 2}}')
-    assert [row for _, row in made.rows("in", *(("k", text) for text in sent))] == [(1,), (2,), (1,)]
-    made = Driven(
+    assert [row for _, row in driven.rows("in", *(("k", text) for text in sent))] == [(1,), (2,), (1,)]
+    driven = Driven(
         f"{head}CREATE STREAM r (id STRING KEY, m MAP<STRING, INT>, v INT) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON');"
         "CREATE STREAM o AS SELECT s.m AS m, s.v AS a, r.v AS b FROM s JOIN r WITHIN 10 SECONDS ON s.m = r.m;"
     )
-    assert made.send("in", "a", '{"M": {"x": 1, "y": 2}, "V": 1}') == []
-    assert [row for _, row, _ in made.send("r", "b", '{"M": {"y": 2, "x": 1}, "V": 2}')] == [(1, 2)]
+    assert driven.send("in", "a", '{"M": {"x": 1, "y": 2}, "V": 1}') == []
+    assert [row for _, row, _ in driven.send("r", "b", '{"M": {"y": 2, "x": 1}, "V": 2}')] == [(1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_equal_maps_are_one_group_and_join_whatever_their_order() -> None:
     [("INT", "1", "1"), ("BIGINT", "-1", "-1"), ("BOOLEAN", "true", "true"), ("DOUBLE", "1.5", "1.5")],
 )
 def test_maps_with_keys_that_are_no_texts(kind: str, key: str, index: str) -> None:
-    made = Driven(
+    driven = Driven(
         f"{stream(f'id STRING KEY, m MAP<{kind}, INT>')}CREATE STREAM o AS SELECT id, m[{index}] AS v, m FROM s;"
         f"CREATE STREAM p AS SELECT id, m[{index}] AS w FROM o;"
     )
-    rows = made.rows("in", ("k", {"M": {key: 5}}))
+    rows = driven.rows("in", ("k", {"M": {key: 5}}))
     assert (rows[0][1][0], rows[-1][1]) == (5, (5,))
 
 
@@ -95,5 +95,5 @@ def test_maps_with_keys_that_are_no_texts(kind: str, key: str, index: str) -> No
 )
 def test_columns_without_a_name_are_called_as_in_ksqldb(select: str, names: list[str]) -> None:
     columns = "id STRING KEY, KSQL_COL_1 INT, item STRUCT<item INT, name STRING, KSQL_COL_1 INT>"
-    made = Driven(f"{stream(columns)}CREATE STREAM o AS SELECT id, {select} FROM s;")
-    assert [each.name for each in made.program.catalog.get("O", NOWHERE).values] == names
+    driven = Driven(f"{stream(columns)}CREATE STREAM o AS SELECT id, {select} FROM s;")
+    assert [member.name for member in driven.program.catalog.get("O", NOWHERE).values] == names

@@ -158,12 +158,12 @@ def test_a_pattern_that_means_nothing_is_refused_with_its_place(pattern: str, ca
 
 
 def test_optional_parts_in_timestamp_format() -> None:
-    made = Driven(
+    driven = Driven(
         "CREATE STREAM s (id STRING KEY, ts STRING) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON', TIMESTAMP='ts', "
         "TIMESTAMP_FORMAT='yyyy-MM-dd HH:mm:ss[.SSS]'); CREATE STREAM t AS SELECT id, ts FROM s;"
     )
     texts = ["2024-01-01 00:00:00", "2024-01-01 00:00:00.123"]
-    assert [made.send("in", "k", {"TS": text})[0][2] for text in texts] == [1704067200000, 1704067200123]
+    assert [driven.send("in", "k", {"TS": text})[0][2] for text in texts] == [1704067200000, 1704067200123]
 
 
 def test_optional_parts_cost_no_more_than_the_text_is_long() -> None:

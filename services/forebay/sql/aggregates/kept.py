@@ -18,14 +18,14 @@ def _at_offset(arguments: Sequence[Argument], name: str, *, latest: bool) -> Agg
     """Return the aggregate of the first or last values by arrival."""
     usage = f"write {name}(column[, how many][, whether nulls are left out])"
     rest = list(arguments[1:])
-    if not arguments or len(rest) > 2 or not all(each.is_literal for each in rest):
+    if not arguments or len(rest) > 2 or not all(argument.is_literal for argument in rest):
         raise TypeError(usage)
     skips, number = True, None
-    for each in rest:
-        if type(each.literal) is bool:
-            skips = each.literal
-        elif type(each.literal) is int and number is None and each.literal > 0:
-            number = each.literal
+    for argument in rest:
+        if type(argument.literal) is bool:
+            skips = argument.literal
+        elif type(argument.literal) is int and number is None and argument.literal > 0:
+            number = argument.literal
         else:
             raise TypeError(usage)
     kind = arguments[0].type
@@ -126,10 +126,10 @@ def histogram(arguments: Sequence[Argument]) -> Aggregate:
         return {text: n for text, n in changed.items() if n > 0}
 
     def merge(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-        found = dict(one)
+        results = dict(one)
         for text, n in other.items():
-            found = add(found, text, n)
-        return found
+            results = add(results, text, n)
+        return results
 
     return Aggregate(MapType(STRING, BIGINT), dict[str, int], {}, add, same, merge, lambda kept, x: add(kept, x, -1))
 
@@ -140,15 +140,15 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
     kind = columns[0].type if columns else BOOLEAN
     if number < 1 or not (is_number(kind) or kind == STRING or str(kind) in ("DATE", "TIME", "TIMESTAMP", "BYTES")):
         raise TypeError(f"write {name}(a number, text, date or time[, more columns], how many)")
-    hints = [hint_of(each.type) for each in columns]
+    hints = [hint_of(column.type) for column in columns]
     row = tuple_of(hints)
 
     def shape(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-        found = sorted(kept, key=lambda entry: entry[0], reverse=True)
+        results = sorted(kept, key=lambda entry: entry[0], reverse=True)
         if once:
-            found = list({identity(entry[0]): entry for entry in reversed(found)}.values())[::-1]
-            found.sort(key=lambda entry: entry[0], reverse=True)
-        return tuple(found[:number])
+            results = list({identity(entry[0]): entry for entry in reversed(results)}.values())[::-1]
+            results.sort(key=lambda entry: entry[0], reverse=True)
+        return tuple(results[:number])
 
     def add(kept: tuple[Any, ...], *x: Any) -> tuple[Any, ...]:
         return kept if x[0] is None else shape([*kept, x])
@@ -159,7 +159,7 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
     if len(columns) == 1:
         result: Callable[[Any], Any] = lambda kept: tuple(entry[0] for entry in kept)  # noqa: E731
         return Aggregate(ArrayType(kind), many(row), (), add, result, merge)
-    beside = tuple((f"col{at}", each.type) for at, each in enumerate(columns[1:]))
+    beside = tuple((f"col{at}", item.type) for at, item in enumerate(columns[1:]))
     entry = StructType((("sort_col", kind), *beside))
     return Aggregate(ArrayType(entry), many(row), (), add, same, merge, columns=len(columns))
 
@@ -182,10 +182,10 @@ def attribute(arguments: Sequence[Argument]) -> Aggregate:
     kind = _one(arguments, "ATTR")
 
     def change(kept: tuple[Any, ...], x: Any, by: int) -> tuple[Any, ...]:
-        found = {identity(value): (value, n) for value, n in kept}
-        value, n = found.get(identity(x), (x, 0))
-        found[identity(x)] = (value, n + by)
-        return tuple(entry for entry in found.values() if entry[1])
+        results = {identity(value): (value, n) for value, n in kept}
+        value, n = results.get(identity(x), (x, 0))
+        results[identity(x)] = (value, n + by)
+        return tuple(entry for entry in results.values() if entry[1])
 
     def merge(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
         for value, n in other:

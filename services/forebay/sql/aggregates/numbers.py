@@ -49,7 +49,7 @@ def count(arguments: Sequence[Argument]) -> Aggregate:
 
 def _number(arguments: Sequence[Argument], name: str) -> SqlType:
     if len(arguments) != 1 or not is_number(arguments[0].type):
-        given = ", ".join(str(each.type) for each in arguments)
+        given = ", ".join(str(argument.type) for argument in arguments)
         raise TypeError(f"{name}({given}) does not exist: write {name}(a number)")
     return arguments[0].type
 
@@ -159,7 +159,7 @@ def _extreme(name: str, better: Callable[[Any, Any], Any]) -> None:
     def make(arguments: Sequence[Argument]) -> Aggregate:
         kind = arguments[0].type if len(arguments) == 1 else NULL
         if kind in (NULL, BOOLEAN) or isinstance(kind, ArrayType | MapType | StructType):
-            given = ", ".join(str(each.type) for each in arguments)
+            given = ", ".join(str(argument.type) for argument in arguments)
             raise TypeError(f"{name}({given}) does not exist: write {name}(a number, text, date or time)")
 
         choose = _DOUBLES[name] if kind == DOUBLE else better
@@ -184,8 +184,8 @@ _extreme("MAX", max)
 @aggregate("STDDEV_SAMPLE")
 def deviation(arguments: Sequence[Argument]) -> Aggregate:
     """Return STDDEV_SAMPLE: the standard deviation of a sample (Youngs and Cramer, 1971); 0 of fewer than two."""
-    made = variance(arguments)
-    return replace(made, result=lambda kept: math.sqrt(made.result(kept)))
+    result = variance(arguments)
+    return replace(result, result=lambda kept: math.sqrt(result.result(kept)))
 
 
 @aggregate("STDDEV_SAMP")
@@ -223,15 +223,15 @@ def variance(arguments: Sequence[Argument]) -> Aggregate:
 @aggregate("CORRELATION")
 def correlation(arguments: Sequence[Argument]) -> Aggregate:
     """Return CORRELATION: Pearson's, of pairs without a null; NaN where there is none."""
-    if len(arguments) != 2 or not all(is_number(each.type) for each in arguments):
+    if len(arguments) != 2 or not all(is_number(argument.type) for argument in arguments):
         raise TypeError("write CORRELATION(a number, a number)")
 
     def add(kept: Any, x: Any, y: Any, sign: int = 1) -> Any:
         if x is None or y is None:
             return kept
         x, y = float(x), float(y)
-        found = (x, y, x * y, x * x, y * y)
-        return kept[0] + sign, *(grown(part, sign * each) for part, each in zip(kept[1:], found, strict=True))
+        result = (x, y, x * y, x * x, y * y)
+        return kept[0] + sign, *(grown(part, sign * item) for part, item in zip(kept[1:], result, strict=True))
 
     def merge(one: Any, other: Any) -> Any:
         return one[0] + other[0], *(_grown_by(a, b) for a, b in zip(one[1:], other[1:], strict=True))

@@ -23,11 +23,11 @@ Doubles = tuple[int, tuple[float, ...]]
 
 
 def _average(arguments: Sequence[Argument]) -> Aggregate:
-    made = average(arguments)
+    outcome = average(arguments)
     if arguments[0].type == DOUBLE:
         return _of_doubles(lambda kept: rounded(kept[1]) / kept[0] if kept[0] else None)
-    result = made.result
-    return replace(made, result=lambda kept: result(kept) if kept[0] else None)
+    result = outcome.result
+    return replace(outcome, result=lambda kept: result(kept) if kept[0] else None)
 
 
 def _total(arguments: Sequence[Argument]) -> Aggregate:
@@ -79,9 +79,9 @@ def _added(kept: Doubles, x: float | None) -> Doubles:
 
 def _extreme(name: str) -> Maker:
     def make(arguments: Sequence[Argument]) -> Aggregate:
-        made = AGGREGATES[name](arguments)
-        add = made.add
-        return replace(made, add=lambda kept, x: kept if x is None else add(kept, _finite(x)))
+        aggregates = AGGREGATES[name](arguments)
+        add = aggregates.add
+        return replace(aggregates, add=lambda kept, x: kept if x is None else add(kept, _finite(x)))
 
     return lambda arguments: make(arguments) if arguments[0].type == DOUBLE else AGGREGATES[name](arguments)
 

@@ -112,26 +112,26 @@ def _field(letter: str, count: int, pattern: str) -> Field:
 
 def _quoted(pattern: str, at: int) -> tuple[str, int]:
     """Return the text in quotes that begin at a place, and where it ends; two quotes are one."""
-    made, stop = "", at + 1
+    text, stop = "", at + 1
     while True:
         end = pattern.find("'", stop)
         if end < 0:
             raise ValueError(f"the pattern {pattern!r} has a quote without its end")
-        made += pattern[stop:end]
+        text += pattern[stop:end]
         stop = end + 1
         if pattern[stop : stop + 1] != "'" or end == at + 1:
-            return made or "'", stop
-        made += "'"
+            return text or "'", stop
+        text += "'"
         stop += 1
 
 
 def letters_of(parts: tuple[Part, ...]) -> frozenset[str]:
     """Return the letters of all fields, those of sections among them."""
-    found: set[str] = set()
+    results: set[str] = set()
     for part in parts:
         match part:
             case Field(letter, _):
-                found.add(letter)
+                results.add(letter)
             case Section(inside):
-                found |= letters_of(inside)
-    return frozenset(found)
+                results |= letters_of(inside)
+    return frozenset(results)

@@ -58,28 +58,28 @@ class Reader:
         match = self.regex.fullmatch(text) if self.is_strict else self.regex.match(text)
         if match is None:
             raise ValueError(f"{text!r} does not have the pattern")
-        made: dict[str, str] = {}
+        fields: dict[str, str] = {}
         for field, value in zip(self.fields, match.groups(), strict=True):
             if value is None:
                 continue
             letter, shown = _normal(field, value)
-            if made.setdefault(letter, shown) != shown and made[letter].lstrip("0") != shown.lstrip("0"):
+            if fields.setdefault(letter, shown) != shown and fields[letter].lstrip("0") != shown.lstrip("0"):
                 raise ValueError(f"{text!r} has two values for {field.letter}")
-        return made
+        return fields
 
 
 def parsed(text: str, pattern: str, zone: str = "UTC") -> int:
     """Return the timestamp (ms) that a text stands for; what it leaves out is as of 1970. Raises ValueError."""
-    found = resolved(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
-    return within_bits(found, 64)
+    result = resolved(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
+    return within_bits(result, 64)
 
 
 def parsed_day(text: str, pattern: str) -> int:
     """Return the days since 1970 of a text that has year, month and day. Raises ValueError."""
-    found = date_of(reader_of(pattern).fields_of(text))
-    if found is None:
+    date = date_of(reader_of(pattern).fields_of(text))
+    if date is None:
         raise ValueError(f"{text!r} leaves the year, the month or the day out")
-    return within_bits(found, 32)
+    return within_bits(date, 32)
 
 
 def parsed_date(text: str, pattern: str) -> int:
@@ -123,17 +123,17 @@ def _reader(pattern: str, strict: bool) -> Reader:
 
 
 def _expected(parts: tuple[Part, ...], fields: list[Field], strict: bool) -> str:
-    made = ""
+    pattern_text = ""
     for at, part in enumerate(parts):
         match part:
             case Text(text):
-                made += re.escape(text)
+                pattern_text += re.escape(text)
             case Section(inside):
-                made += f"(?:{_expected(inside, fields, strict)})?+"  # Java never takes one back
+                pattern_text += f"(?:{_expected(inside, fields, strict)})?+"  # Java never takes one back
             case Field():
                 fields.append(part)
-                made += f"({_field(part, _digits_behind(parts, at + 1), strict)})"
-    return made
+                pattern_text += f"({_field(part, _digits_behind(parts, at + 1), strict)})"
+    return pattern_text
 
 
 def _digits_behind(parts: tuple[Part, ...], at: int) -> int | None:

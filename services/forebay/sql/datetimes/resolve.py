@@ -43,7 +43,7 @@ def resolved(fields: Fields, zone: Zone) -> int:
 def date_of(fields: Fields) -> int | None:
     """Return the date in days since 1970; None: fields are missing for that. Raises ValueError."""
     year = _year(fields)
-    month, day, of_year = (_number(fields, each) for each in "MdD")
+    month, day, of_year = (_number(fields, item) for item in "MdD")
     number = None
     if year is not None and month is not None and day is not None:
         number = Day(year, month, min(day, length_of_month(year, month))).number
@@ -103,7 +103,7 @@ def _partial_date(fields: Fields) -> int:
 
 def ms_of_day(fields: Fields) -> tuple[int, int]:
     """Return the time of day in ms, and 1 if it is the end of the day, 24:00. Raises ValueError."""
-    minute, second, nano = (_number(fields, each) or 0 for each in "msn")
+    minute, second, nano = (_number(fields, item) or 0 for item in "msn")
     of_day = _number(fields, "N")
     if of_day is not None:
         return of_day // 1_000_000, 0

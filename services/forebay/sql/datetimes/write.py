@@ -85,16 +85,16 @@ def _writers(pattern: str) -> tuple[Write, ...]:
 
 
 def _flat(parts: tuple[Part, ...]) -> list[Write]:
-    found: list[Write] = []
+    writes: list[Write] = []
     for part in parts:
         match part:
             case Text(text):
-                found.append(lambda _, text=text: text)  # type: ignore[misc]
+                writes.append(lambda _, text=text: text)  # type: ignore[misc]
             case Section(inside):
-                found += _flat(inside)
+                writes += _flat(inside)
             case Field(letter, count):
-                found.append(_zone(letter, count) if letter in ZONE_LETTERS else _field(part))
-    return found
+                writes.append(_zone(letter, count) if letter in ZONE_LETTERS else _field(part))
+    return writes
 
 
 def _field(field: Field) -> Write:
@@ -112,16 +112,16 @@ def _field(field: Field) -> Write:
 
 def _year(letter: str, count: int) -> Write:
     def year(m: Moment) -> int:
-        found = week_year(m.number) if letter == "Y" else m.day.year
-        return 1 - found if letter == "y" and found <= 0 else found
+        year_number = week_year(m.number) if letter == "Y" else m.day.year
+        return 1 - year_number if letter == "y" and year_number <= 0 else year_number
 
     if count == 2:
         return lambda m: f"{year(m) % 100:02d}"
 
     def write(m: Moment) -> str:
-        found = year(m)
-        sign = "-" if found < 0 else "+" if count >= 4 and len(str(found)) > count else ""
-        return f"{sign}{abs(found):0{count}d}"
+        number = year(m)
+        sign = "-" if number < 0 else "+" if count >= 4 and len(str(number)) > count else ""
+        return f"{sign}{abs(number):0{count}d}"
 
     return write
 

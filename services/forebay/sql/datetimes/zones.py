@@ -59,8 +59,8 @@ class Zone:
         """Return the abbreviation in use at a time in ms, such as PST; the name itself if there is none."""
         if self.rules is None:
             return self.name
-        found = _moment(ms // 1000).replace(tzinfo=UTC).astimezone(self.rules).tzname() or self.name
-        return self.name if found[0] in "+-" else found
+        short_name = _moment(ms // 1000).replace(tzinfo=UTC).astimezone(self.rules).tzname() or self.name
+        return self.name if short_name[0] in "+-" else short_name
 
 
 UTC_ZONE = Zone("UTC")
@@ -85,7 +85,7 @@ def zone_of(name: str) -> Zone:
     """Return a time zone by its name, such as UTC, +01:00, GMT+1 or Europe/Rome. Raises ValueError."""
     if name == "Z":
         return Zone(name)
-    prefix = next((each for each in ("UTC", "GMT", "UT") if name.startswith(each)), "")
+    prefix = next((known_prefix for known_prefix in ("UTC", "GMT", "UT") if name.startswith(known_prefix)), "")
     if prefix == name and prefix:
         return Zone(name)
     match = _OFFSET.fullmatch(name, len(prefix))
@@ -99,13 +99,13 @@ def zone_of(name: str) -> Zone:
 
 @lru_cache(1)
 def _regions() -> frozenset[str]:
-    return frozenset(each for each in available_timezones() if not each.startswith(("posix/", "right/")))
+    return frozenset(region for region in available_timezones() if not region.startswith(("posix/", "right/")))
 
 
 def zone_of_text(text: str) -> Zone:
     """Return a time zone by its name or its abbreviation, such as PST. Raises ValueError."""
     known = _ABBREVIATED.get(text.upper())
-    return zone_of(known or next((each for each in ("UTC", "GMT") if each == text.upper()), text))
+    return zone_of(known or next((name for name in ("UTC", "GMT") if name == text.upper()), text))
 
 
 def offset_of(match: re.Match[str]) -> int:
@@ -113,10 +113,10 @@ def offset_of(match: re.Match[str]) -> int:
     sign, hours, minutes, seconds = match.groups()
     if int(minutes or 0) > 59 or int(seconds or 0) > 59:
         raise ValueError(f"{match[0]!r} has more than 59 minutes or seconds")
-    found = int(hours) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
-    if found > MOST_OFFSET_SECONDS:
+    result = int(hours) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
+    if result > MOST_OFFSET_SECONDS:
         raise ValueError(f"{match[0]!r} is beyond 18 hours")
-    return found if sign == "+" else -found
+    return result if sign == "+" else -result
 
 
 def offset_of_text(text: str) -> int:

@@ -66,8 +66,8 @@ def _reader(kind: SqlType, raw: bool) -> Convert:
         case DecimalType(precision, scale):
             return lambda value: decimal_of(_number(value), precision, scale)
         case ArrayType(item):
-            each = reader(item, raw=raw)
-            return lambda value: tuple(each(part) for part in _of(value, list))
+            read = reader(item, raw=raw)
+            return lambda value: tuple(read(part) for part in _of(value, list))
         case MapType(key, inner):
             one = reader(inner, raw=raw)
             if key == STRING:
@@ -100,10 +100,10 @@ def map_key_reader(kind: SqlType) -> Convert:
 
 def field(value: Any, name: str, upper: str) -> Any:
     """Return a field of a JSON object: of that name, or of one that differs in case."""
-    found = _of(value, dict).get(name)
-    if found is None and name not in value:
+    content = _of(value, dict).get(name)
+    if content is None and name not in value:
         return next((part for other, part in value.items() if other.upper() == upper), None)
-    return found
+    return content
 
 
 def _of(value: Any, kind: type[Any]) -> Any:
@@ -115,7 +115,7 @@ def _of(value: Any, kind: type[Any]) -> Any:
 def _map(value: Any) -> Any:
     if not isinstance(value, list):
         return value
-    return {field(each, "key", "KEY"): field(each, "value", "VALUE") for each in value}
+    return {field(item, "key", "KEY"): field(item, "value", "VALUE") for item in value}
 
 
 def _whole(value: Any, bits: int) -> int:
@@ -157,8 +157,8 @@ def writer(kind: SqlType) -> Convert:
     """Return what makes a value (None: null) one that a JSON encoder takes."""
     match kind:
         case ArrayType(item):
-            each = writer(item)
-            return lambda value: None if value is None else [each(part) for part in value]
+            write = writer(item)
+            return lambda value: None if value is None else [write(part) for part in value]
         case MapType(_, inner):
             one = writer(inner)
             return lambda value: None if value is None else {key_text(name): one(part) for name, part in value.items()}

@@ -59,24 +59,26 @@ class JsonRow:
     is_frozen = True
 
     def __init__(self, columns: tuple[Named, ...], *, wraps: bool) -> None:
-        self._parts = [(each.name, each.name.upper(), reader(each.type), writer(each.type)) for each in columns]
+        self._parts = [
+            (column.name, column.name.upper(), reader(column.type), writer(column.type)) for column in columns
+        ]
         self._wraps = wraps
-        self._as_decimals = "DECIMAL" in str([str(each.type) for each in columns]) or "STRING" in str(
-            [str(each.type) for each in columns]
+        self._as_decimals = "DECIMAL" in str([str(column.type) for column in columns]) or "STRING" in str(
+            [str(column.type) for column in columns]
         )
 
     def decode(self, data: bytes) -> Any:
         try:
-            found = json.loads(data, parse_float=Decimal if self._as_decimals else None, parse_constant=_no_constant)
+            document = json.loads(data, parse_float=Decimal if self._as_decimals else None, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
         if not self._wraps:
-            return (self._parts[0][2](found),)
-        if found is None:
+            return (self._parts[0][2](document),)
+        if document is None:
             return None
-        if not isinstance(found, dict):
-            raise DecodeError(f"{brief(found)} is no JSON object")
-        return tuple(read(field_of(found, name, upper)) for name, upper, read, _ in self._parts)
+        if not isinstance(document, dict):
+            raise DecodeError(f"{brief(document)} is no JSON object")
+        return tuple(read(field_of(document, name, upper)) for name, upper, read, _ in self._parts)
 
     def encode(self, record: Any) -> bytes:
         if not self._wraps:
@@ -96,8 +98,8 @@ class DelimitedRow:
     def __init__(self, columns: tuple[Named, ...], delimiter: str) -> None:
         self._columns = columns
         self._delimiter = delimiter
-        self._readers = [casts.of_nullable(_of_text(each.type)) for each in columns]
-        self._writers = [casts.of_nullable(_to_text(each.type)) for each in columns]
+        self._readers = [casts.of_nullable(_of_text(column.type)) for column in columns]
+        self._writers = [casts.of_nullable(_to_text(column.type)) for column in columns]
 
     def decode(self, data: bytes) -> Any:
         try:
@@ -112,7 +114,7 @@ class DelimitedRow:
             raise DecodeError(f"{brief(data)} does not fit its columns: {error}") from error
 
     def encode(self, record: Any) -> bytes:
-        texts = [write(each) for write, each in zip(self._writers, record, strict=True)]
+        texts = [write(value) for write, value in zip(self._writers, record, strict=True)]
         parts = ["" if text is None else self._quoted(text, is_first=not at) for at, text in enumerate(texts)]
         return self._delimiter.join(parts).encode()
 
@@ -120,7 +122,7 @@ class DelimitedRow:
         """Return a field in quotes where commons-csv 1.4 gives it some: keys of other bytes are in other partitions."""
         if text:
             starts = _is_mark(text[0]) if is_first else text[0] <= "#"
-            if not starts and text[-1] > " " and not any(each in text for each in (self._delimiter, '"', "\r", "\n")):
+            if not starts and text[-1] > " " and not any(item in text for item in (self._delimiter, '"', "\r", "\n")):
                 return text
         elif not is_first:
             return text
@@ -209,7 +211,7 @@ def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_ke
         wraps = encoding.wraps if encoding.wraps is not None and not is_key else not (is_key and len(columns) == 1)
         return plain_json(columns, wraps=wraps)
     if kind == "DELIMITED":
-        nested = [str(each) for each in columns if isinstance(each.type, ArrayType | MapType | StructType)]
+        nested = [str(column) for column in columns if isinstance(column.type, ArrayType | MapType | StructType)]
         if nested:
             raise TypeError(f"DELIMITED holds no {', '.join(nested)}: write JSON")
         return DelimitedRow(columns, encoding.delimiter)
@@ -217,7 +219,7 @@ def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_ke
         if len(columns) != 1 or columns[0].type not in SIMPLE:
             raise TypeError(f"KAFKA holds one simple column, not {', '.join(map(str, columns))}: write JSON")
         return SingleRow(SIMPLE[columns[0].type].codec(no_contracts))
-    return RowCodec(tuple_of([hint_of(each.type) for each in columns]))
+    return RowCodec(tuple_of([hint_of(column.type) for column in columns]))
 
 
 @lru_cache(4096)
@@ -253,7 +255,9 @@ def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
 
     A single column is written without its name, so that columns of any name have the same format.
     """
-    return _key_format(tuple(replace(each, name="ROWKEY") for each in columns) if len(columns) == 1 else columns, kind)
+    return _key_format(
+        tuple(replace(column, name="ROWKEY") for column in columns) if len(columns) == 1 else columns, kind
+    )
 
 
 @lru_cache(4096)
@@ -264,9 +268,9 @@ def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
         return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
     codec = codec_of(used.partition(" ")[0], columns, Encoding(delimiter=delimiter_of(used)), is_key=True)
-    if any(_has_map(each.type) for each in columns):
+    if any(_has_map(column.type) for column in columns):
         codec = OrderedMaps(codec)
-    names = ", ".join(str(each.type) if len(columns) == 1 else str(each) for each in columns)
+    names = ", ".join(str(column.type) if len(columns) == 1 else str(column) for column in columns)
     row, of_row = _rows(used, columns, codec)
     wire = Wire(used, columns, "bare" if len(columns) == 1 else "")
     return Format(f"{used} key {names}", tuple, lambda _: codec, row, of_row, wire=wire, takes=wire.takes)
@@ -284,7 +288,7 @@ def _rows(
         if columns[0].type == STRING:
             return (lambda key: key[0]), (lambda text: (text,))
         return (lambda key: row(key[0])), (lambda text: (of_row(text),))
-    inner_codec: Codec[Any] = RowCodec(tuple_of([hint_of(each.type) for each in columns]))
+    inner_codec: Codec[Any] = RowCodec(tuple_of([hint_of(column.type) for column in columns]))
     if isinstance(codec, OrderedMaps):
         inner_codec = OrderedMaps(inner_codec)
     return (

@@ -34,9 +34,9 @@ class Wire:
             return False
         if self.kind in _BY_NAME and not (len(self.columns) == 1 and self.variant == "bare"):
             return True
-        places = {each.name: at for at, each in enumerate(written.columns)}
-        stays = all(places.get(each.name, at) == at for at, each in enumerate(self.columns))
-        types = [each.type for each in self.columns] == [each.type for each in written.columns]
+        places = {column.name: at for at, column in enumerate(written.columns)}
+        stays = all(places.get(column.name, at) == at for at, column in enumerate(self.columns))
+        types = [column.type for column in self.columns] == [column.type for column in written.columns]
         return stays and types
 
 

@@ -10,18 +10,18 @@ from forebay.sql.types import INT
 
 @special("COALESCE IFNULL", 1)
 def _coalesce(make: Generator, call: Call) -> Typed:
-    sources, kind = make.alike([make.of(each) for each in call.arguments], call)
+    sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
     sources = [make.attempted(source) for source in sources]
-    made = sources[-1]
+    result = sources[-1]
     for source in reversed(sources[:-1]):
         name, test = make.once(source)
-        made = f"({name} if {test or name} is not None else {made})"
-    return Typed(made, kind)
+        result = f"({name} if {test or name} is not None else {result})"
+    return Typed(result, kind)
 
 
 @special("NULLIF", 2, 2)
 def _nullif(make: Generator, call: Call) -> Typed:
-    (one, other), kind = make.alike([make.of(each) for each in call.arguments], call)
+    (one, other), kind = make.alike([make.of(argument) for argument in call.arguments], call)
     name, test = make.once(one)
     return Typed(f"(None if {test or name} == {other} else {name})", kind)
 
@@ -29,15 +29,15 @@ def _nullif(make: Generator, call: Call) -> Typed:
 @special("ELT", 2)
 def _elt(make: Generator, call: Call) -> Typed:
     number = make.of(call.arguments[0])
-    sources, kind = make.alike([make.of(each) for each in call.arguments[1:]], call)
-    listed = "(" + "".join(f"{each}, " for each in sources).replace("{", "{{").replace("}", "}}") + ")"
+    sources, kind = make.alike([make.of(argument) for argument in call.arguments[1:]], call)
+    listed = "(" + "".join(f"{source}, " for source in sources).replace("{", "{{").replace("}", "}}") + ")"
     name = make.constant(lambda values, at: values[at - 1] if 0 < at <= len(values) else None)
     return make.applied(f"{name}({listed}, {{0}})", [number], kind)
 
 
 @special("FIELD", 1)
 def _field(make: Generator, call: Call) -> Typed:
-    sources = [make.of(each).source for each in call.arguments]
+    sources = [make.of(argument).source for argument in call.arguments]
     name = make.constant(
         lambda sought, *values: 0 if sought is None or sought not in values else values.index(sought) + 1
     )

@@ -29,7 +29,7 @@ from forebay.sql.types import (
 def identity(value: Any) -> Any:
     """Return what tells values apart, also those that can't be hashed."""
     if isinstance(value, dict):
-        return frozenset((key, identity(each)) for key, each in value.items())
+        return frozenset((key, identity(item)) for key, item in value.items())
     return tuple(map(identity, value)) if isinstance(value, tuple) else value
 
 
@@ -106,7 +106,7 @@ def split_to_map(text: str, entries: str, pairs: str) -> dict[str, str] | None:
     if not entries or not pairs or entries == pairs:
         return None
     parts = (entry.split(pairs, 2) for entry in text.split(entries) if pairs in entry)
-    return {each[0]: each[1] for each in parts}
+    return {part[0]: part[1] for part in parts}
 
 
 def map_union(one: dict[Any, Any] | None, other: dict[Any, Any] | None) -> dict[Any, Any] | None:
@@ -122,7 +122,7 @@ def as_map(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
 
 @special("ARRAY_JOIN", 1, 2)
 def _array_join(make: Generator, call: Call) -> Typed:
-    values, *marks = (make.of(each) for each in call.arguments)
+    values, *marks = (make.of(argument) for argument in call.arguments)
     kind = values.type.item if isinstance(values.type, ArrayType) else NULL
     if not isinstance(values.type, ArrayType) or isinstance(kind, ArrayType | MapType | StructType):
         raise SqlError(call.place, "write ARRAY_JOIN(an ARRAY of numbers, texts or BOOLEANs[, a text])")
@@ -137,30 +137,30 @@ def _array_join(make: Generator, call: Call) -> Typed:
         return (mark or "").join(texts)
 
     make.limit()
-    given = ", ".join(each.source for each in (values, *(make.cast(each, STRING, call) for each in marks)))
+    given = ", ".join(item.source for item in (values, *(make.cast(mark, STRING, call) for mark in marks)))
     return Typed(f"{make.constant(join)}({given})", STRING)
 
 
 @special("ARRAY_CONTAINS", 2, 2)
 def _contains(make: Generator, call: Call) -> Typed:
-    values, sought = (make.of(each) for each in call.arguments)
+    values, sought = (make.of(argument) for argument in call.arguments)
     return Typed(
         f"({make.constant(_has)}({values.source}, {sought.source}))" if values.type != NULL else "False", BOOLEAN
     )
 
 
 def _has(values: Sequence[Any] | None, sought: Any) -> bool:
-    return values is not None and any(identity(each) == identity(sought) for each in values)
+    return values is not None and any(identity(item) == identity(sought) for item in values)
 
 
 @special("ARRAY_REMOVE", 2, 2)
 def _remove(make: Generator, call: Call) -> Typed:
-    values, sought = (make.of(each) for each in call.arguments)
+    values, sought = (make.of(argument) for argument in call.arguments)
     return Typed(f"{make.constant(_left)}({values.source}, {sought.source})", values.type)
 
 
 def _left(values: Sequence[Any] | None, sought: Any) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(each for each in values if each != sought)
+    return None if values is None else tuple(item for item in values if item != sought)
 
 
 def _map_of_items(types: list[SqlType]) -> SqlType:

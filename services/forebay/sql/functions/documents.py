@@ -91,7 +91,7 @@ def steps_of(path: str) -> tuple[str, ...]:
         step = _STEP.match(path, at)
         if step is None:
             break
-        name = next(each for each in step.groups() if each is not None)
+        name = next(group for group in step.groups() if group is not None)
         steps.append(re.sub(r"\\(.)", r"\1", name))
         at = step.end()
     if not path.startswith("$") or at < len(path):
@@ -101,17 +101,17 @@ def steps_of(path: str) -> tuple[str, ...]:
 
 def extract(text: str, path: str) -> str | None:
     """Return the part of a JSON text that a path such as $.a.b[0] names; None: there is none. Raises ValueError."""
-    found = loaded(text)
+    result = loaded(text)
     for step in steps_of(path):
-        if isinstance(found, list):
-            if not step.isdecimal() or int(step) >= len(found):
+        if isinstance(result, list):
+            if not step.isdecimal() or int(step) >= len(result):
                 return None
-            found = found[int(step)]
-        elif isinstance(found, dict) and step in found:
-            found = found[step]
+            result = result[int(step)]
+        elif isinstance(result, dict) and step in result:
+            result = result[step]
         else:
             return None
-    return None if found is _MISSING else _as_text(found)
+    return None if result is _MISSING else _as_text(result)
 
 
 def is_json(text: str | None) -> bool:
@@ -124,53 +124,55 @@ def is_json(text: str | None) -> bool:
 
 def keys(text: str) -> tuple[str, ...] | None:
     """Return the fields of a JSON object; None: it is none. Raises ValueError."""
-    found = loaded(text)
-    return tuple(found) if isinstance(found, dict) else None
+    result = loaded(text)
+    return tuple(result) if isinstance(result, dict) else None
 
 
 def records(text: str) -> dict[str, str] | None:
     """Return the fields of a JSON object with their values as text; None: it is none. Raises ValueError."""
-    found = loaded(text)
-    return {name: _as_text(value) for name, value in found.items()} if isinstance(found, dict) else None
+    result = loaded(text)
+    return {name: _as_text(value) for name, value in result.items()} if isinstance(result, dict) else None
 
 
 def items(text: str) -> tuple[str, ...]:
     """Return the items of a JSON array as texts. Raises ValueError: it is none."""
-    found = loaded(text)
-    if not isinstance(found, list):
+    result = loaded(text)
+    if not isinstance(result, list):
         raise TypeError("the text is no array")
-    return tuple(map(dumped, found))
+    return tuple(map(dumped, result))
 
 
 def contains(text: str | None, sought: Any) -> bool:
     """Return whether a JSON array has a value of the same kind: a DOUBLE is none of its whole numbers."""
     try:
-        found = None if text is None else loaded(text)
+        result = None if text is None else loaded(text)
     except (ValueError, ArithmeticError, RecursionError):
         return False
-    if not isinstance(found, list) or isinstance(sought, Decimal):
+    if not isinstance(result, list) or isinstance(sought, Decimal):
         return False
-    values = (float(each) if isinstance(each, Decimal) else each for each in found)
-    return any(type(each) is type(sought) and each == sought for each in values)
+    values = (float(item) if isinstance(item, Decimal) else item for item in result)
+    return any(type(item) is type(sought) and item == sought for item in values)
 
 
 def length(text: str) -> int | None:
     """Return how many items a JSON array has; None: it is none. Raises ValueError."""
-    found = loaded(text)
-    return len(found) if isinstance(found, list) else None
+    result = loaded(text)
+    return len(result) if isinstance(result, list) else None
 
 
 def concat(*texts: str) -> str | None:
     """Return JSON objects as one, or other JSON as one array. Raises ValueError, LimitReached."""
     create_letters(sum(map(len, texts)), "JSON_CONCAT")
-    found = [loaded(text) for text in texts]
-    if _MISSING in found:
+    results = [loaded(text) for text in texts]
+    if _MISSING in results:
         return None
-    if all(isinstance(each, dict) for each in found):
-        return dumped({name: value for each in found for name, value in each.items()}, plain=True)
-    if len(found) == 1:
-        return dumped(found[0], plain=True)
-    return dumped([item for each in found for item in (each if isinstance(each, list) else [each])], plain=True)
+    if all(isinstance(item, dict) for item in results):
+        return dumped({name: value for item in results for name, value in item.items()}, plain=True)
+    if len(results) == 1:
+        return dumped(results[0], plain=True)
+    return dumped(
+        [item for element in results for item in (element if isinstance(element, list) else [element])], plain=True
+    )
 
 
 def json_writer(kind: SqlType) -> Callable[[Any], str]:
@@ -184,8 +186,8 @@ def _json_writer(kind: SqlType) -> Callable[[Any], str]:
         case DecimalType():
             return lambda value: f"{value:f}"
         case ArrayType(item):
-            each = json_writer(item)
-            return lambda values: f"[{','.join(map(each, values))}]"
+            element = json_writer(item)
+            return lambda values: f"[{','.join(map(element, values))}]"
         case MapType(_, inner):
             one = json_writer(inner)
             return lambda values: _object(sorted((key_text(key), one(value)) for key, value in values.items()))

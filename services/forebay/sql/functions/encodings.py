@@ -109,8 +109,8 @@ def _number(kind: str) -> Callable[..., int | float]:
         sign = _ORDERS.get(order.upper())
         if sign is None or len(data) != struct.calcsize(kind):
             raise ValueError(f"{len(data)} bytes in the order {order}")
-        found: int | float = struct.unpack(sign + kind, data)[0]
-        return found
+        result: int | float = struct.unpack(sign + kind, data)[0]
+        return result
 
     return number
 

@@ -15,11 +15,11 @@ from forebay.sql.types import BOOLEAN, NULL, ArrayType, MapType, SqlType, common
 
 def transform(values: Sequence[Any], step: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Return what the lambda returns for each item. Raises LimitReached."""
-    made = []
+    results = []
     for value in values:  # not `map`, for which a lambda's StopIteration is the end
         count_call()
-        made.append(step(value))
-    return tuple(made)
+        results.append(step(value))
+    return tuple(results)
 
 
 def transform_map(values: dict[Any, Any], key: Callable[..., Any], value: Callable[..., Any]) -> dict[Any, Any]:
@@ -29,14 +29,14 @@ def transform_map(values: dict[Any, Any], key: Callable[..., Any], value: Callab
         ValueError: two entries get the same key, or one gets no value, which Java's maps refuse here.
         LimitReached: it takes too long.
     """
-    made: dict[Any, Any] = {}
+    results: dict[Any, Any] = {}
     for k, v in values.items():
         count_call()
         name, item = key(k, v), value(k, v)
-        if item is None or name in made:
+        if item is None or name in results:
             raise ValueError(f"the entry {name!r} has no value, or is there twice")
-        made[name] = item
-    return made
+        results[name] = item
+    return results
 
 
 def filter_items(values: Sequence[Any], keeps: Callable[[Any], bool | None]) -> tuple[Any, ...]:
@@ -60,7 +60,7 @@ def reduce(values: Any, state: Any, step: Callable[..., Any]) -> Any:
     """Return the state after each item, or each entry. Raises LimitReached."""
     if state is None:
         return None
-    entries = values.items() if isinstance(values, dict) else ((each,) for each in values or ())
+    entries = values.items() if isinstance(values, dict) else ((item,) for item in values or ())
     for entry in entries:
         count_call()
         state = step(state, *entry)
@@ -70,14 +70,14 @@ def reduce(values: Any, state: Any, step: Callable[..., Any]) -> Any:
 @special("TRANSFORM", 2, 3)
 def _transform(make: Generator, call: Call) -> Typed:
     subject = make.of(call.arguments[0])
-    made = [_lambda(each) for each in call.arguments[1:]]
+    results = [_lambda(argument) for argument in call.arguments[1:]]
     match subject.type:
-        case ArrayType(item) if len(made) == 1:
-            step = make.function([item], made[0])
+        case ArrayType(item) if len(results) == 1:
+            step = make.function([item], results[0])
             name = make.constant(transform)
             return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], ArrayType(step.type))
-        case MapType(key, value) if len(made) == 2:
-            keys, values = (make.function([key, value], each) for each in made)
+        case MapType(key, value) if len(results) == 2:
+            keys, values = (make.function([key, value], item) for item in results)
             name = make.constant(transform_map)
             return make.applied(
                 f"{name}({{0}}, {_plain(keys)}, {_plain(values)})", [subject], MapType(keys.type, values.type)
@@ -88,14 +88,14 @@ def _transform(make: Generator, call: Call) -> Typed:
 @special("FILTER", 2, 2)
 def _filter(make: Generator, call: Call) -> Typed:
     subject = make.of(call.arguments[0])
-    made = _lambda(call.arguments[1])
+    result = _lambda(call.arguments[1])
     match subject.type:
         case ArrayType(item):
-            step = _condition(make.function([item], made), call)
+            step = _condition(make.function([item], result), call)
             name = make.constant(filter_items)
             return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
         case MapType(key, value):
-            step = _condition(make.function([key, value], made), call)
+            step = _condition(make.function([key, value], result), call)
             name = make.constant(filter_entries)
             return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
     raise SqlError(call.place, "write FILTER(array, x => ...) or FILTER(map, (k, v) => ...)")

@@ -26,7 +26,7 @@ def mask(text: str | None, *masks: str | None) -> str | None:
 
 
 def _checked(masks: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    if any(each is not None and len(each) != 1 for each in masks):
+    if any(mask is not None and len(mask) != 1 for mask in masks):
         raise ValueError(f"masks are single letters, these are {masks}")
     return masks or _DEFAULTS
 

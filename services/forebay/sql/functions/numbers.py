@@ -55,8 +55,8 @@ def cut_to(value: Decimal, places: int) -> Decimal:
 def _to_places(value: Decimal, places: int, rounding: str) -> Decimal:
     if abs(places) > _MOST_PLACES:
         raise ValueError(f"{places} digits behind the point are too many")
-    found = value.quantize(Decimal(1).scaleb(-places), rounding, EXACT)
-    return found if found else found.copy_abs()
+    result = value.quantize(Decimal(1).scaleb(-places), rounding, EXACT)
+    return result if result else result.copy_abs()
 
 
 def _fitting(kind: SqlType, value: Decimal) -> Decimal:
@@ -117,7 +117,7 @@ def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: s
 
 @special("GREATEST LEAST", 1)
 def _extreme(make: Generator, call: Call) -> Typed:
-    sources, kind = make.alike([make.of(each) for each in call.arguments], call)
+    sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
     best = make.constant(greatest if call.name == "GREATEST" else least)
     return Typed(f"{best}({', '.join(sources)})", kind)
 

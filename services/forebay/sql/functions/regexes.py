@@ -21,8 +21,8 @@ def extract(pattern: str, text: str, group: int = 0) -> str | None:
     if group > compiled.groups:
         return None
     match = first_match(compiled, text)
-    found: str | None = None if match is None else match[_existing(group)]
-    return found
+    result: str | None = None if match is None else match[_existing(group)]
+    return result
 
 
 def extract_all(pattern: str, text: str, group: int = 0) -> tuple[str | None, ...] | None:

@@ -78,15 +78,15 @@ class Signature:
 
     def fits(self, types: Sequence[SqlType], *, exactly: bool) -> list[SqlType] | None:
         """Return the types that arguments are given as; None: they don't fit."""
-        wanted = [each.rstrip("?") for each in self.parameters]
+        wanted = [parameter.rstrip("?") for parameter in self.parameters]
         if wanted and wanted[-1].endswith("+"):
             repeated = wanted.pop().rstrip("+")
             wanted += [repeated] * max(0, len(types) - len(wanted))
-        needed = sum(1 for each in self.parameters if not each.endswith(("?", "+")))
+        needed = sum(1 for parameter in self.parameters if not parameter.endswith(("?", "+")))
         if not needed <= len(types) <= len(wanted):
             return None
-        found = [_fit(letter, kind, exactly) for letter, kind in zip(wanted, types, strict=False)]
-        return None if None in found else [each for each in found if each is not None]
+        fits = [_fit(letter, kind, exactly) for letter, kind in zip(wanted, types, strict=False)]
+        return None if None in fits else [item for item in fits if item is not None]
 
 
 def _fit(letter: str, kind: SqlType, exactly: bool) -> SqlType | None:
@@ -122,9 +122,9 @@ def function(
     typed: bool = False,
 ) -> None:
     """Declare a signature of a function, under one name or several with blanks between (see `Signature`)."""
-    made = Signature(tuple(parameters.split()), result, call, takes_null, check, is_limited, typed)
+    signature = Signature(tuple(parameters.split()), result, call, takes_null, check, is_limited, typed)
     for name in names.split():
-        SIGNATURES.setdefault(name, []).append(made)
+        SIGNATURES.setdefault(name, []).append(signature)
 
 
 def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special], Special]:
@@ -150,47 +150,51 @@ class Registry:
 
     def apply(self, make: Generator, call: Call) -> Typed:
         """Return the source of a call. Raises SqlError naming what there is instead."""
-        found = SPECIAL.get(call.name)
-        if found is not None:
-            return found(make, call)
+        result = SPECIAL.get(call.name)
+        if result is not None:
+            return result(make, call)
         signatures = SIGNATURES.get(call.name)
         if signatures is None:
             raise SqlError(call.place, f"there is no function {call.name}: {similar_functions(call.name)}")
-        if any(isinstance(each, Lambda) for each in call.arguments):
+        if any(isinstance(argument, Lambda) for argument in call.arguments):
             raise SqlError(call.place, f"{call.name} takes values, no functions: write a value")
-        arguments = [make.of(each) for each in call.arguments]
-        types = [each.type for each in arguments]
+        arguments = [make.of(argument) for argument in call.arguments]
+        types = [argument.type for argument in arguments]
         for exactly in (True, False):
             for signature in signatures:
                 wanted = signature.fits(types, exactly=exactly)
                 if wanted is not None:
                     return _called(make, call, signature, arguments, wanted)
-        named = " or ".join(f"{call.name}({', '.join(map(word_of, each.parameters))})" for each in signatures)
+        named = " or ".join(f"{call.name}({', '.join(map(word_of, signature.parameters))})" for signature in signatures)
         given = ", ".join(map(str, types))
         raise SqlError(call.place, f"{call.name}({given}) does not exist: write {named}")
 
 
 def _called(make: Generator, call: Call, signature: Signature, arguments: list[Typed], wanted: list[SqlType]) -> Typed:
-    given = [make.cast(each, kind, call) for each, kind in zip(arguments, wanted, strict=True)]
+    given = [make.cast(item, kind, call) for item, kind in zip(arguments, wanted, strict=True)]
     try:
         result = signature.result(wanted) if callable(signature.result) else signature.result
     except TypeError as error:
         raise SqlError(call.place, f"{call.name}: {error}") from error
     if signature.check is not None:
         try:
-            signature.check(*(each.value if isinstance(each, Literal) else None for each in call.arguments))
+            signature.check(*(argument.value if isinstance(argument, Literal) else None for argument in call.arguments))
         except ValueError as error:
             raise SqlError(_first_text(call), f"{call.name}: {error}") from error
     if signature.is_limited:
         make.limit()
     name = make.constant(signature.call(result) if signature.typed else signature.call)
     if signature.takes_null:
-        return Typed(f"{name}({', '.join(each.source for each in given)})", result)
+        return Typed(f"{name}({', '.join(item.source for item in given)})", result)
     return make.applied(f"{name}({', '.join(f'{{{at}}}' for at in range(len(given)))})", given, result)
 
 
 def _first_text(call: Call) -> Place:
-    texts = [each.place for each in call.arguments if isinstance(each, Literal) and isinstance(each.value, str)]
+    texts = [
+        argument.place
+        for argument in call.arguments
+        if isinstance(argument, Literal) and isinstance(argument.value, str)
+    ]
     return texts[0] if texts else call.place
 
 
@@ -203,7 +207,7 @@ def word_of(letter: str) -> str:
 
 def similar_functions(name: str) -> str:
     """Return what to write instead of a function that does not exist."""
-    near = sorted(each for each in (*SIGNATURES, *SPECIAL) if each[:3] == name[:3])
+    near = sorted(item for item in (*SIGNATURES, *SPECIAL) if item[:3] == name[:3])
     return f"write one of {', '.join(near)}" if near else "SHOW FUNCTIONS lists them"
 
 

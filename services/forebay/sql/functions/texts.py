@@ -75,8 +75,8 @@ def instr(text: str | None, sought: str | None, position: int = 1, occurrence: i
     if text is None or sought is None or not 0 < abs(position) <= len(text) or occurrence < 1:
         return 0
     if position < 0:
-        found = instr(text[::-1], sought[::-1], -position, occurrence)
-        return found and len(text) - found - len(sought) + 2
+        result = instr(text[::-1], sought[::-1], -position, occurrence)
+        return result and len(text) - result - len(sought) + 2
     at = position - 2
     for _ in range(occurrence if sought else 1):
         at = text.find(sought, at + 1)
@@ -103,12 +103,12 @@ def concat_ws(separator: Any, *parts: Any) -> Any:
 
 @special("CONCAT", 1)
 def _concat(make: Generator, call: Call) -> Typed:
-    arguments = [make.of(each) for each in call.arguments]
-    kind = BYTES if any(each.type == BYTES for each in arguments) else STRING
-    if any(each.type not in (kind, NULL) for each in arguments):
+    arguments = [make.of(argument) for argument in call.arguments]
+    kind = BYTES if any(argument.type == BYTES for argument in arguments) else STRING
+    if any(argument.type not in (kind, NULL) for argument in arguments):
         raise SqlError(call.place, "CONCAT joins texts, or BYTES: CAST the values to STRING")
     make.limit()
-    return Typed(f"{make.constant(concat)}({', '.join(each.source for each in arguments)})", kind)
+    return Typed(f"{make.constant(concat)}({', '.join(argument.source for argument in arguments)})", kind)
 
 
 function("LEN", "s", INT, len)

@@ -71,9 +71,9 @@ def parameter(text: str, name: str) -> str | None:
 
 def encode_parameter(text: str) -> str:
     """Return a text as a form's parameter is written. Raises LimitReached."""
-    made = quote_plus(text, safe="*").replace("~", "%7E")
-    create_letters(len(made), "URL_ENCODE_PARAM")
-    return made
+    result = quote_plus(text, safe="*").replace("~", "%7E")
+    create_letters(len(result), "URL_ENCODE_PARAM")
+    return result
 
 
 def decode_parameter(text: str) -> str:

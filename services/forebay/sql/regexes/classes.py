@@ -82,9 +82,9 @@ def property_set(name: str, *, any_case: bool) -> str:
             "GENERAL_CATEGORY": "",
             "GC": "",
         }
-        found = of_kind.get(kind.upper())
-        if found is not None and _WORD.fullmatch(value) and (found or value in _CATEGORIES):
-            return rf"\p{{{found}={value}}}" if found else rf"\p{{{value}}}"
+        result = of_kind.get(kind.upper())
+        if result is not None and _WORD.fullmatch(value) and (result or value in _CATEGORIES):
+            return rf"\p{{{result}={value}}}" if result else rf"\p{{{value}}}"
     elif name in _CATEGORIES:
         return rf"\p{{{name}}}"
     elif name.startswith("In") and _WORD.fullmatch(name[2:]):

@@ -42,11 +42,11 @@ def compile_pattern(pattern: str) -> Pattern:
     if len(pattern) > MOST_LETTERS:
         raise PatternError(f"a regular expression has {len(pattern)} letters, the most is {MOST_LETTERS}")
     try:
-        made = translate(pattern)
-        matcher = regex.compile(made.pattern, cache_pattern=False)
+        result = translate(pattern)
+        matcher = regex.compile(result.pattern, cache_pattern=False)
     except (regex.error, RecursionError, OverflowError) as error:
         raise PatternError(f"{pattern!r} can't be used as a regular expression: {error}") from error
-    return Pattern(matcher, made.groups, made.names, matcher.fullmatch("") is not None)
+    return Pattern(matcher, result.groups, result.names, matcher.fullmatch("") is not None)
 
 
 def first_match(pattern: Pattern, text: str) -> Any:
@@ -56,8 +56,8 @@ def first_match(pattern: Pattern, text: str) -> Any:
 
 def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
     """Return all matches in order. Raises LimitReached."""
-    found: Sequence[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
-    return found
+    matches: Sequence[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
+    return matches
 
 
 def _in_time(run: Callable[..., Any]) -> Any:
@@ -76,15 +76,15 @@ def _in_time(run: Callable[..., Any]) -> Any:
 def replace_all(pattern: Pattern, text: str, replacement: str) -> str:
     """Return the text with every match replaced, as `Matcher.replaceAll` does. Raises PatternError, LimitReached."""
     parts = parse_replacement(replacement, pattern)
-    made: list[str] = []
+    results: list[str] = []
     at = 0
     for match in all_matches(pattern, text):
-        made.append(text[at : match.start()])
-        made += (part if isinstance(part, str) else match[part] or "" for part in parts)
+        results.append(text[at : match.start()])
+        results += (part if isinstance(part, str) else match[part] or "" for part in parts)
         at = match.end()
-    made.append(text[at:])
-    create_letters(sum(map(len, made)), "REGEXP_REPLACE")
-    return "".join(made)
+    results.append(text[at:])
+    create_letters(sum(map(len, results)), "REGEXP_REPLACE")
+    return "".join(results)
 
 
 def parse_replacement(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
@@ -95,10 +95,10 @@ def parse_replacement(replacement: str, pattern: Pattern) -> tuple[str | int, ..
     """
     parts: list[str | int] = []
     at = 0
-    for found in _REFERENCE.finditer(replacement):
-        parts.append(replacement[at : found.start()])
-        at = found.end()
-        escaped, name, digits = found.groups()
+    for entry in _REFERENCE.finditer(replacement):
+        parts.append(replacement[at : entry.start()])
+        at = entry.end()
+        escaped, name, digits = entry.groups()
         if escaped is not None:
             if not escaped:
                 raise PatternError(f"the replacement {replacement!r} ends with a backslash: write \\\\")

@@ -42,7 +42,7 @@ class CharacterSet:
         """
         if self.also:
             one = CharacterSet(self.parts)
-            return f"[{'&&'.join(each.text(any_case=any_case) for each in (one, *self.also))}]"
+            return f"[{'&&'.join(item.text(any_case=any_case) for item in (one, *self.also))}]"
         if self.letter is not None and not any_case:
             return escaped(chr(self.letter))
         return f"[{'^' if self.negated else ''}{''.join(_shown(part, any_case) for part in self.parts)}]"
@@ -100,10 +100,10 @@ def _part(source: PatternSource) -> tuple[int, int] | str | CharacterSet:
     if letter == "[":
         return set_of(source)
     if letter == "\\":
-        found = escape(source)
-        if found.letter is None:
-            return found
-        low = found.letter
+        result = escape(source)
+        if result.letter is None:
+            return result
+        low = result.letter
     else:
         low = ord(letter)
     if source.peek() != "-":
@@ -158,7 +158,7 @@ def _next(source: PatternSource, number: int) -> str:
 
 
 def _code(source: PatternSource, digits: str) -> CharacterSet:
-    if not all(each in "0123456789abcdefABCDEF" for each in digits) or not 0 < len(digits) <= 8:
+    if not all(digit in "0123456789abcdefABCDEF" for digit in digits) or not 0 < len(digits) <= 8:
         source.fail(f"{digits!r} is no number of a character")
     code = int(digits, 16)
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:

@@ -92,10 +92,10 @@ class PatternSource:
 
     def until(self, mark: str) -> str:
         """Return the letters up to a mark and go behind it. Raises PatternError if it does not come."""
-        made = ""
+        result = ""
         while (letter := self.next_plain()) != mark:
-            made += letter
-        return made
+            result += letter
+        return result
 
     def fail(self, message: str) -> NoReturn:
         """Refuse the pattern. Raises PatternError."""
@@ -115,19 +115,19 @@ class PatternSource:
 
 def _without_quotes(pattern: str) -> list[str]:
     """Return the letters with those that are quoted between backslash Q and backslash E escaped one by one."""
-    made: list[str] = []
+    results: list[str] = []
     at = 0
     while at < len(pattern):
         if pattern.startswith("\\Q", at):
             stop = pattern.find("\\E", at + 2)
             quoted = pattern[at + 2 : len(pattern) if stop < 0 else stop]
             for letter in quoted:
-                made += ["\\", letter] if letter.isascii() and not letter.isalnum() else [letter]
+                results += ["\\", letter] if letter.isascii() and not letter.isalnum() else [letter]
             at = len(pattern) if stop < 0 else stop + 2
         elif pattern[at] == "\\" and at + 1 < len(pattern):
-            made += pattern[at : at + 2]
+            results += pattern[at : at + 2]
             at += 2
         else:
-            made.append(pattern[at])
+            results.append(pattern[at])
             at += 1
-    return made
+    return results

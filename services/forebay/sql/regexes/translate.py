@@ -36,11 +36,11 @@ class Translated:
 
 def translate(pattern: str) -> Translated:
     """Return Java's pattern in the syntax of the `regex` library. Raises PatternError."""
-    made = _Translator(pattern)
-    text, _ = made.alternatives()
-    if not made.source.ended:
-        made.source.fail("unmatched closing ')'")
-    return Translated(f"(?V1){text}", made.groups, made.names)
+    result = _Translator(pattern)
+    text, _ = result.alternatives()
+    if not result.source.ended:
+        result.source.fail("unmatched closing ')'")
+    return Translated(f"(?V1){text}", result.groups, result.names)
 
 
 class _Translator:
@@ -63,15 +63,15 @@ class _Translator:
         return "|".join(parts), size
 
     def _sequence(self) -> tuple[str, int]:
-        made, size = "", 0
+        result, size = "", 0
         while not self.source.ended and self.source.peek() not in "|)":
             atom, one = self._atom()
             text, many = self._quantified(atom, one)
-            made += text
+            result += text
             size += many
             if size > MOST_REPEATED:
                 self.source.fail(f"with its repetitions it has more than {MOST_REPEATED} parts")
-        return made, size
+        return result, size
 
     def _atom(self) -> tuple[str, int]:
         source, flags = self.source, self.source.flags
@@ -149,7 +149,7 @@ class _Translator:
         flags = source.flags
         opening = "("
         if source.at("?"):
-            looks = next((each for each in _LOOKS if source.at(each)), None)
+            looks = next((item for item in _LOOKS if source.at(item)), None)
             if looks is not None:
                 source.skip(len(looks))
                 opening += looks

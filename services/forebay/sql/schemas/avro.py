@@ -62,18 +62,18 @@ def schema_of(columns: tuple[Named, ...], name: str, *, wraps: bool) -> str:
     """
     if not wraps:
         return json.dumps(_type(columns[0].type, name))
-    return json.dumps(_record([(each.name, each.type) for each in columns], name))
+    return json.dumps(_record([(column.name, column.type) for column in columns], name))
 
 
 def _record(fields: list[tuple[str, SqlType]], name: str) -> dict[str, Any]:
     space, _, simple = name.rpartition(".")
-    made: dict[str, Any] = {"type": "record", "name": simple}
+    results: dict[str, Any] = {"type": "record", "name": simple}
     if space:
-        made["namespace"] = space
-    made["fields"] = [
+        results["namespace"] = space
+    results["fields"] = [
         {"name": field, "type": ["null", _type(kind, f"{name}_{field}")], "default": None} for field, kind in fields
     ]
-    return made
+    return results
 
 
 def _type(kind: SqlType, name: str) -> Any:
@@ -107,18 +107,18 @@ def type_of(text: str) -> SqlType | None:
 
 def _sql(schema: Any, names: dict[str, Any], space: str) -> SqlType | None:
     if isinstance(schema, list):
-        branches = [each for each in schema if each != "null"]
+        branches = [item for item in schema if item != "null"]
         return _sql(branches[0], names, space) if len(branches) == 1 else None
     if isinstance(schema, str):
-        found = _READ.get(schema) or names.get(schema) or names.get(f"{space}.{schema}")
-        return found if isinstance(found, SqlType) else None
+        result = _READ.get(schema) or names.get(schema) or names.get(f"{space}.{schema}")
+        return result if isinstance(result, SqlType) else None
     kind = schema["type"]
     if isinstance(kind, dict | list):
         return _sql(kind, names, space)
     if "name" in schema and kind in ("record", "enum", "fixed"):
         space, full = _full(schema, space)
-        names[full] = made = _named(schema, names, space)
-        return made
+        names[full] = outcome = _named(schema, names, space)
+        return outcome
     if kind in ("array", "map"):
         return _collection(schema, names, space)
     return _decimal(schema) or _TIMES.get(schema.get("logicalType", "")) or _sql(kind, names, space)
@@ -133,7 +133,7 @@ def _full(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
 def _named(schema: Mapping[str, Any], names: dict[str, Any], space: str) -> SqlType | None:
     if schema["type"] != "record":
         return _decimal(schema) or _READ[schema["type"]]
-    fields = [(each["name"], _sql(each["type"], names, space)) for each in schema["fields"]]
+    fields = [(column["name"], _sql(column["type"], names, space)) for column in schema["fields"]]
     return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
 
 
@@ -164,31 +164,31 @@ def writer_of(schema: Any, kind: SqlType, names: Mapping[str, Any]) -> Write:
         names: parsed schemas by full name.
     """
     if isinstance(schema, list):
-        inner = next((writer_of(each, kind, names) for each in schema if each != "null"), _same)
+        inner = next((writer_of(item, kind, names) for item in schema if item != "null"), _same)
         return lambda value: None if value is None else inner(value)
-    found = names.get(schema, schema) if isinstance(schema, str) else schema
-    if isinstance(found, str):
+    result = names.get(schema, schema) if isinstance(schema, str) else schema
+    if isinstance(result, str):
         return _same
     match kind:
         case StructType(fields):
-            types = {each["name"]: each["type"] for each in found["fields"]}
+            types = {column["name"]: column["type"] for column in result["fields"]}
             parts = [(name, writer_of(types[name], part, names)) for name, part in fields]
             # A null that a field's type does not allow is left out: the field's default stands for it, if it has one.
-            plain = {name for name, each in types.items() if each != "null" and not isinstance(each, list)}
+            plain = {name for name, item in types.items() if item != "null" and not isinstance(item, list)}
             return lambda value: {
                 name: write(part)
                 for (name, write), part in zip(parts, value, strict=True)
                 if part is not None or name not in plain
             }
-        case MapType(_, item) if found["type"] == "map":
-            one = writer_of(found["values"], item, names)
+        case MapType(_, item) if result["type"] == "map":
+            one = writer_of(result["values"], item, names)
             return lambda value: {key_text(key): one(part) for key, part in value.items()}
         case MapType(key, item):
-            entry = writer_of(found["items"], StructType((("key", key), ("value", item))), names)
+            entry = writer_of(result["items"], StructType((("key", key), ("value", item))), names)
             shown = key_text if key == STRING else _same
-            return lambda value: [entry((shown(each), part)) for each, part in value.items()]
+            return lambda value: [entry((shown(item), part)) for item, part in value.items()]
         case ArrayType(item):
-            each_item = writer_of(found["items"], item, names)
+            each_item = writer_of(result["items"], item, names)
             return lambda value: [each_item(part) for part in value]
     return _same
 

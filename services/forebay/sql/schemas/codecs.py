@@ -86,7 +86,9 @@ class AvroRows:
     def __init__(self, columns: tuple[Named, ...], door: Door, *, wraps: bool) -> None:
         self.door, self.register = door, door.register
         self._wraps = wraps
-        kind: SqlType = StructType(tuple((each.name, each.type) for each in columns)) if wraps else columns[0].type
+        kind: SqlType = (
+            StructType(tuple((column.name, column.type) for column in columns)) if wraps else columns[0].type
+        )
         self._from = reader(kind, raw=True)
         names: dict[str, Any] = {}
         self._parsed = fastavro.parse_schema(without_times(json.loads(door.text)), names)
@@ -107,8 +109,8 @@ class AvroRows:
         if self._generic is None or self._of is not connected():
             self._of = connected()
             self._generic = GenericDecoder(self._of, plain=True)
-        found = self._from(self._generic.decode(data))
-        return found if self._wraps else (found,)
+        result = self._from(self._generic.decode(data))
+        return result if self._wraps else (result,)
 
 
 class JsonSchemaRows:
@@ -140,7 +142,7 @@ class ProtobufRows:
 
     def __init__(self, columns: tuple[Named, ...], text: str, name: str, door: Door | None) -> None:
         self.door, self.register = door, None if door is None else door.register
-        self._fields = tuple((each.name, each.type) for each in columns)
+        self._fields = tuple((column.name, column.type) for column in columns)
         message = message_of(text, name)
         self._make = class_of(message)
         self._write = messages.row_writer(message, self._fields)
@@ -149,10 +151,10 @@ class ProtobufRows:
 
     def encode(self, record: Any) -> bytes:
         head = b"" if self.door is None else self.door.header + self._path
-        made = self._make()
+        result = self._make()
         try:
-            self._write(made, record)
-            data: bytes = made.SerializeToString(deterministic=True)
+            self._write(result, record)
+            data: bytes = result.SerializeToString(deterministic=True)
             return head + data
         except (TypeError, ValueError, OverflowError) as error:
             raise EncodeError(f"{record!r:.200} does not fit its message: {error}") from error
@@ -191,10 +193,10 @@ class _Readers:
         """Return what reads the message at a path. Raises DecodeError."""
         if path not in self._made:
             try:
-                found = self._messages[path[0]]
+                result = self._messages[path[0]]
                 for index in path[1:]:
-                    found = found.nested_types[index]
-                self._made[path] = self._make(found)
+                    result = result.nested_types[index]
+                self._made[path] = self._make(result)
             except (IndexError, TypeError) as error:
                 raise DecodeError(f"the writer's schema has no message {path} that fits: {error}") from error
         return self._made[path]

@@ -34,10 +34,10 @@ class Asked:
     @property
     def schema_id(self) -> int:
         """The schema that is named; 0: none. Raises SqlError."""
-        found = self.given.get(f"{self.part}_SCHEMA_ID", 0)
-        if not isinstance(found, int) or isinstance(found, bool):
-            raise SqlError(self.place, f"{self.part}_SCHEMA_ID is {found!r}: write the number that the registry gave")
-        return found
+        result = self.given.get(f"{self.part}_SCHEMA_ID", 0)
+        if not isinstance(result, int) or isinstance(result, bool):
+            raise SqlError(self.place, f"{self.part}_SCHEMA_ID is {result!r}: write the number that the registry gave")
+        return result
 
     def form(self) -> Form:
         """Return the form of a topic that declares its columns."""
@@ -82,7 +82,9 @@ def completed(
         physical = (_unwrapped(asked, written[0].type),)
     else:
         physical = written
-    logical = physical if asked.schema_id else tuple(Named(each.name.upper(), _upper(each.type)) for each in physical)
+    logical = (
+        physical if asked.schema_id else tuple(Named(member.name.upper(), _upper(member.type)) for member in physical)
+    )
     return logical, Form(form.name, form.nullable, text, schema_id, physical)
 
 
@@ -97,32 +99,32 @@ def chosen(asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup:
     theirs = columns_of(asked, text, form.name, wraps=_wraps(asked, encoding))
     if len(columns) == len(theirs) == 1 and not _wraps(asked, encoding):
         theirs = (Named(columns[0].name, theirs[0].type),)
-    found = []
+    results = []
     for column in columns:
-        same = [each for each in theirs if each.name in (column.name, column.name.lower())]
+        same = [column_read for column_read in theirs if column_read.name in (column.name, column.name.lower())]
         if not same or _upper(same[0].type) != _upper(column.type):
             wanted = ", ".join(map(str, theirs))
             raise SqlError(
                 asked.place, f"the schema {schema_id} has no {column}: it has {wanted}; select them, with CAST and AS"
             )
-        found.append(same[0])
-    return Form(form.name, form.nullable, text, schema_id, tuple(found))
+        results.append(same[0])
+    return Form(form.name, form.nullable, text, schema_id, tuple(results))
 
 
 def looked_up(asked: Asked, lookup: Lookup) -> tuple[int, str]:
     """Return id and text of the schema that a topic has. Raises SqlError."""
     try:
-        found = lookup(asked.subject, asked.schema_id)
+        result = lookup(asked.subject, asked.schema_id)
     except (Unavailable, UnknownSchemaId) as error:
         raise SqlError(
             asked.place, f"{asked.topic}: the columns are left out, and no registry gives them: {error}"
         ) from error
-    if found is None:
+    if result is None:
         word = "KEY_FORMAT = 'NONE', or a column with KEY" if asked.part == "KEY" else "the columns"
         raise SqlError(
             asked.place, f"{asked.topic}: the registry has no schema {asked.subject}: write {word}, or register one"
         )
-    return found
+    return result
 
 
 def _wraps(asked: Asked, encoding: Encoding) -> bool:
@@ -144,7 +146,7 @@ def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Name
     if not isinstance(kind, StructType) or not kind.fields:
         more = ": write WRAP_SINGLE_VALUE = FALSE" if kind is not None and asked.part == "VALUE" else ""
         raise SqlError(asked.place, f"{asked.subject} has no columns that SQL has types for{more}")
-    return tuple(Named(field, each) for field, each in kind.fields)
+    return tuple(Named(field, item) for field, item in kind.fields)
 
 
 def _unwrapped(asked: Asked, kind: SqlType) -> Named:
@@ -154,7 +156,7 @@ def _unwrapped(asked: Asked, kind: SqlType) -> Named:
 def _upper(kind: SqlType) -> SqlType:
     match kind:
         case StructType(fields):
-            return StructType(tuple((name.upper(), _upper(each)) for name, each in fields))
+            return StructType(tuple((name.upper(), _upper(item)) for name, item in fields))
         case ArrayType(item):
             return ArrayType(_upper(item))
         case MapType(key, value):

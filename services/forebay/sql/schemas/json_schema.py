@@ -46,7 +46,7 @@ def schema_of(columns: tuple[Named, ...], *, wraps: bool) -> str:
     """Return the schema of rows as text; a single column that is not wrapped may be null."""
     if not wraps:
         return json.dumps({"oneOf": [{"type": "null"}, _type(columns[0].type)]})
-    return json.dumps(_object([(each.name, each.type) for each in columns]))
+    return json.dumps(_object([(column.name, column.type) for column in columns]))
 
 
 def _object(fields: list[tuple[str, SqlType]]) -> dict[str, Any]:
@@ -85,9 +85,9 @@ def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None
         return _sql(_referred(str(schema["$ref"]), root), root, depth + 1)
     for word in ("oneOf", "anyOf"):
         if word in schema:
-            branches = [each for each in schema[word] if each.get("type") != "null"]
+            branches = [item for item in schema[word] if item.get("type") != "null"]
             return _sql(branches[0], root, depth + 1) if len(branches) == 1 else None
-    made = schema.get("connect.type", "")
+    result = schema.get("connect.type", "")
     if schema.get("title") == f"{_CONNECT}Decimal":
         given = schema.get("connect.parameters", {})
         return DecimalType(int(given.get("connect.decimal.precision", 64)), int(given.get("scale", 0)))
@@ -95,18 +95,18 @@ def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None
         case "integer" | "number" if schema.get("title") in _TITLES:
             return _TITLES[schema["title"]]
         case "integer":
-            return INT if made in _SHORT else BIGINT
+            return INT if result in _SHORT else BIGINT
         case "number":
-            return {**dict.fromkeys(_SHORT, INT), "int64": BIGINT}.get(made, DOUBLE)
+            return {**dict.fromkeys(_SHORT, INT), "int64": BIGINT}.get(result, DOUBLE)
         case "boolean":
             return BOOLEAN
         case "string":
-            return BYTES if made == "bytes" else STRING
+            return BYTES if result == "bytes" else STRING
         case "array":
             item = _sql(schema.get("items"), root, depth + 1)
             return None if item is None else ArrayType(item)
         case "object":
-            return _of_object(schema, root, made, depth)
+            return _of_object(schema, root, result, depth)
     return STRING if "enum" in schema else None
 
 
@@ -117,7 +117,7 @@ def _kind(schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
     if not isinstance(kind, list):
         return kind
-    left = [each for each in kind if each != "null"]
+    left = [item for item in kind if item != "null"]
     return left[0] if len(left) == 1 else None
 
 
@@ -127,12 +127,12 @@ def _of_object(schema: Mapping[str, Any], root: Mapping[str, Any], made: str, de
         value = _sql(more, root, depth + 1)
         return None if value is None else MapType(STRING, value)
     properties = sorted(schema.get("properties", {}).items(), key=lambda each: each[1].get("connect.index", 0))
-    fields = [(name, _sql(each, root, depth + 1)) for name, each in properties]
+    fields = [(name, _sql(item, root, depth + 1)) for name, item in properties]
     return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
 
 
 def _referred(name: str, root: Mapping[str, Any]) -> Any:
-    found: Any = root
+    result: Any = root
     for part in name.removeprefix("#").strip("/").split("/"):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
+        result = result.get(part) if isinstance(result, dict) else None
+    return result

@@ -19,8 +19,8 @@ def ask(subject: str, schema_id: int) -> tuple[int, str] | None:
     """Return what the registry says now. Raises UnknownSchemaId, RegistryUnavailable."""
     if schema_id:
         return schema_id, connected().schema(schema_id).text
-    found = connected().newest(subject)
-    return None if found is None else (found.schema_id, found.schema.text)
+    result = connected().newest(subject)
+    return None if result is None else (result.schema_id, result.schema.text)
 
 
 class Kept:
@@ -39,10 +39,10 @@ class Kept:
         known = self._read()
         name = f"{subject} {schema_id}" if schema_id else subject
         if name not in known:
-            found = ask(subject, schema_id)
-            if found is None:
+            result = ask(subject, schema_id)
+            if result is None:
                 return None
-            known[name] = {"id": found[0], "schema": found[1]}
+            known[name] = {"id": result[0], "schema": result[1]}
             self._write(known)
         try:
             return int(known[name]["id"]), str(known[name]["schema"])

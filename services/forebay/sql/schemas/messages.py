@@ -22,8 +22,8 @@ _DECIMAL_BYTES = 64
 
 def field_of(message: Descriptor, name: str) -> FieldDescriptor | None:
     """Return the field of a name, or of one that differs in case."""
-    found = message.fields_by_name.get(name)
-    return found or next((each for each in message.fields if each.name.upper() == name.upper()), None)
+    result = message.fields_by_name.get(name)
+    return result or next((field for field in message.fields if field.name.upper() == name.upper()), None)
 
 
 def row_reader(message: Descriptor, fields: tuple[tuple[str, SqlType], ...]) -> Convert:
@@ -41,9 +41,9 @@ def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
             one, key_of = _value_reader(field.message_type.fields_by_name["value"], item), map_key_reader(key)
             if not is_declared_map(field):
                 return lambda message: {
-                    key_of(str(each.key)): _entry_value(one, each) for each in getattr(message, name)
+                    key_of(str(item.key)): _entry_value(one, item) for item in getattr(message, name)
                 }
-            return lambda message: {key_of(str(each)): one(part) for each, part in getattr(message, name).items()}
+            return lambda message: {key_of(str(item)): one(part) for item, part in getattr(message, name).items()}
         case ArrayType(item) if field.is_repeated:
             each = _value_reader(field, item)
             return lambda message: tuple(each(part) for part in getattr(message, name))

@@ -64,7 +64,7 @@ def schema_of(columns: tuple[Named, ...], nullable: str) -> str:
         TypeError: a message can't hold a column.
     """
     writing = _Writing(nullable)
-    writing.message(MESSAGE, [(each.name, each.type) for each in columns], "")
+    writing.message(MESSAGE, [(column.name, column.type) for column in columns], "")
     imports = [f'import "{name}";' for name in sorted(writing.imports)]
     head = ['syntax = "proto3";', "", *imports, *([""] if imports else [])]
     return "\n".join([*head, *writing.lines]) + "\n"
@@ -111,8 +111,8 @@ class _Writing:
             return name
         if isinstance(kind, DecimalType):
             return self._imported(DECIMAL)
-        found = next((name for name, each in TIMES.items() if each == kind), None)
-        return _SCALARS[kind] if found is None else self._imported(found)
+        result = next((name for name, item in TIMES.items() if item == kind), None)
+        return _SCALARS[kind] if result is None else self._imported(result)
 
     def _imported(self, name: str) -> str:
         self.imports.add(_IMPORTS[name])
@@ -140,7 +140,7 @@ def type_of(message: Descriptor, within: tuple[str, ...] = ()) -> SqlType | None
         return None
     if is_wrapper(message):
         return _single(message.fields[0], within)
-    fields = [(each.name, _of_field(each, (*within, name))) for each in message.fields]
+    fields = [(field.name, _of_field(field, (*within, name))) for field in message.fields]
     return StructType(tuple((field, kind) for field, kind in fields if kind is not None))
 
 
@@ -154,7 +154,7 @@ def is_map(field: FieldDescriptor) -> bool:
     message = field.message_type
     if message is None or message.GetOptions().map_entry:
         return message is not None
-    names = [each.name for each in message.fields]
+    names = [field.name for field in message.fields]
     return bool(field.is_repeated and message.name.endswith("Entry") and names == ["key", "value"])
 
 
