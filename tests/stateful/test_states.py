@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,7 +88,7 @@ def test_putting_a_list_again_writes_no_deletes() -> None:
     assert driver.store("EveryState-pages") == rows
 
 
-def test_initial_state_is_processed_before_records(tmp_path: object) -> None:
+def test_initial_state_is_processed_before_records() -> None:
     driver = drive(EveryState, initial_state_topic="balances", initial_state=Balance)
     sent = driver.pipe_all([("clicks", "a", Click("a", "home", 1), 5), ("balances", "x", Balance("a", 100), 9)])
     assert texts(sent)[0][1].startswith("[True, True, True] (101,)")
@@ -107,3 +109,25 @@ def test_keys_of_several_columns_and_of_other_types() -> None:
         driver = drive(Keys, group_by=columns)
         (output,) = driver.pipe("k", Click("a", "home", 2))
         assert (output.value.user, output.key) == (shown, written)
+
+
+def test_a_task_s_instance_is_closed_once_nothing_uses_it(tmp_path: Path) -> None:
+    class Closes(EveryState):
+        def __init__(self) -> None:
+            self.folder = tmp_path
+            self.is_used = False
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
+            self.is_used = True
+            return ()
+
+        def close(self) -> None:
+            if self.is_used:
+                (self.folder / "closed").touch()
+
+    driver = drive(Closes())
+    driver.pipe("any", Click("a"))
+    assert not (tmp_path / "closed").exists()
+    del driver
+    gc.collect()
+    assert (tmp_path / "closed").exists()

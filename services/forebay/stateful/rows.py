@@ -120,7 +120,8 @@ def value_maker(kind: Format[Any], where: str) -> Convert:
         make = lambda row: row.asDict(recursive=True) if isinstance(row, Row) else row  # noqa: E731
 
     def check_and_make(row: Any) -> Any:
-        if hasattr(row, "iloc"):
+        # Asked of a Row, hasattr() builds an error message: it costs more than the rest.
+        if not isinstance(row, (tuple, dict)) and hasattr(row, "iloc"):
             raise TypeError(
                 f"{where} returned a pandas DataFrame, so it was written for transformWithStateInPandas: Forebay runs "
                 "classes for transformWithState, which return Rows"

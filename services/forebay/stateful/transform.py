@@ -51,7 +51,8 @@ def transform_with_state(
         group_by: columns whose values are the grouping key; None: the stream's key.
         time_mode: "None", "ProcessingTime" or "EventTime".
         watermark_delay_ms: with event time: how far the watermark is behind the largest event time (ms or a timedelta).
-        initial_state: rows for `handleInitialState`, with the same grouping columns.
+        initial_state: rows for `handleInitialState`, with the same grouping columns. Read them with
+            `timestamp=lambda row: 1`, so that they are processed before all records.
         input_schema: names and types of the input's columns, if they are not the record's own: columns of the types
             `timestamp` and `date` become Python's `datetime` and `date`.
         name: begins the names of stores and timers; by default the name of the class.
