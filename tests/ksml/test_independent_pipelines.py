@@ -99,6 +99,104 @@ def test_avro_is_encoded_as_in_a_job(tmp_path: Path) -> None:
     assert "does not fit into int" in run.driver.errors[0].headers["error.message"]
 
 
+TABLE = """
+tables:
+  src:
+    topic: src
+    keyType: string
+    valueType: long
+    store: {name: rows, type: keyValue, keyType: string, valueType: long}
+streams:
+  a: {topic: a, keyType: string, valueType: long}
+  b: {topic: b, keyType: string, valueType: long}
+pipelines:
+  fails:
+    from: src
+    via:
+      - {type: mapValues, mapper: {expression: "value // (value - 3)", resultType: long}}
+      - {type: toStream}
+    to: a
+  works:
+    from: src
+    via:
+      - {type: mapValues, mapper: {expression: "value * 10", resultType: long}}
+      - {type: toStream}
+    to: b
+"""
+
+
+@pytest.mark.parametrize("is_named", [False, True], ids=["declared", "named"])
+def test_pipelines_of_one_table_are_independent(is_named: bool) -> None:
+    text = TABLE
+    if is_named:
+        first = "{from: src, via: [{type: filter, if: {expression: 'True'}}], as: named}"
+        text = text.replace("from: src", "from: named").replace("pipelines:\n", f"pipelines:\n  first: {first}\n")
+    run = driver(text)
+    for value in (2, 3, 4):
+        run.pipe("k", value, "src")
+    assert [(sent.topic, sent.value) for sent in run.sent] == [
+        *(("a", -2), ("b", 20)),
+        ("b", 30),
+        *(("a", 4), ("b", 40)),
+    ]
+    assert len(run.driver.errors) == 1
+    assert run.driver.store("rows")["k"].value == 4
+
+
+REKEYED = """
+streams:
+  src: {topic: src, keyType: string, valueType: long}
+  a: {topic: a, keyType: string, valueType: long}
+  b: {topic: b, keyType: string, valueType: long}
+pipelines:
+  first:
+    from: src
+    via:
+      - {type: transformKey, mapper: {expression: "key + '!'", resultType: string}}
+    as: named
+  fails:
+    from: named
+    via:
+      - {type: groupByKey}
+      - type: aggregate
+        store: {name: one, type: keyValue, keyType: string, valueType: long}
+        initializer: {expression: "0", resultType: long}
+        aggregator: {expression: "aggregatedValue + value // (value - 3)", resultType: long}
+      - {type: toStream}
+    to: a
+  works:
+    from: named
+    via:
+      - {type: groupByKey}
+      - type: aggregate
+        store: {name: two, type: keyValue, keyType: string, valueType: long}
+        initializer: {expression: "0", resultType: long}
+        aggregator: {expression: "aggregatedValue + value", resultType: long}
+      - {type: toStream}
+    to: b
+"""
+
+
+@pytest.mark.parametrize("place", ["behind each", "named", "grouped"])
+def test_pipelines_behind_one_repartition_are_independent(place: str) -> None:
+    text = REKEYED
+    if place == "named":
+        text = text.replace("    as: named", "      - {type: repartition, name: moved}\n    as: named")
+    if place == "grouped":
+        group = "      - {type: groupByKey}\n"
+        text = text.replace(group, "").replace("    as: named", f"{group}    as: named")
+    run = driver(text)
+    for value in (2, 3, 4):
+        run.pipe("k", value, "src")
+    assert [(sent.topic, sent.value) for sent in run.sent] == [
+        *(("a", -2), ("b", 2)),
+        ("b", 5),
+        *(("a", 2), ("b", 9)),
+    ]
+    assert len(run.driver.errors) == 1
+    assert len(run.driver.stages) == 2
+
+
 JOINED = """
 streams:
   src: {topic: src, keyType: string, valueType: string}

@@ -243,7 +243,16 @@ class Graph:
             # Of another name, so that nothing that is partitioned otherwise is joined with it.
             key = replace(key, name=f"{key} ({spread.words})")
         numbers = None if spread is None else spread.numbers
-        new_node = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=numbers)
+        new_node = Node(
+            Kind.REPARTITION,
+            name,
+            key,
+            parent.value,
+            (parent,),
+            is_nullable=True,
+            isolates=parent.isolates,
+            partitioner=numbers,
+        )
         self._repartitions[name] = new_node
         return self.add(new_node)
 

@@ -67,8 +67,9 @@ class Pipelines:
     def _end(self, node: Node, piece: Piece) -> None:
         if (result := node.string("as")) != "":
             self._results[result] = piece
-            if isinstance(piece, StreamPiece):
-                isolate(piece.stream.node)
+            match piece:
+                case StreamPiece(stream=part) | TablePiece(table=part) | GroupedPiece(grouped=part):
+                    isolate(part.node)
         endings = [key for key in ("to", "toTopicNameExtractor", "forEach", "print", "branch") if node.get(key)]
         if not endings:
             return

@@ -82,6 +82,7 @@ class Sources:
             build.keep(store.name, typed, whole.node)
             return GlobalPiece(key, value, whole)
         table = build.topology.table(topic, values, key=keys, store=store.name, history_retention_ms=store.history_ms)
+        isolate(table.node)
         build.keep(store.name, typed, table.node)
         return TablePiece(key, value, table)
 
