@@ -17,7 +17,7 @@ class EventType(StrEnum):
 
 
 class AlertType(StrEnum):
-    """What an alert tells."""
+    """The kind of an alert."""
 
     TEMPERATURE_ALERT = "TEMPERATURE_ALERT"
     STATUS_UPDATE = "STATUS_UPDATE"

@@ -28,7 +28,7 @@ _NEW_CUSTOMER = Customer(0, ZERO, (), ())
 class Orders(Processor[OrderEvent, ProductStep]):
     """Checks each event against its order's lifecycle and hands the accepted ones on by product.
 
-    Product, quantity, price and customer are those of the order's `created`, whatever later events say.
+    Product, quantity, price and customer are those of the order's `created`, regardless of later events.
     """
 
     orders = KeyValueStore("orders", Order)

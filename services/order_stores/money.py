@@ -13,12 +13,12 @@ _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 def amount_of(price: Decimal | float, quantity: int) -> Decimal:
     """Return what `quantity` pieces cost, with six digits behind the point.
 
-    A double stands for the shortest decimal number that reads as it, rounded to six digits (half to even).
+    A double means the shortest decimal number that reads as it, rounded to six digits (half to even).
     """
     exact = price if price.__class__ is Decimal else Decimal(repr(price)).quantize(ZERO, context=_EXACT)
     return _EXACT.multiply(exact, quantity)
 
 
 def plus(total: Decimal, amount: Decimal) -> Decimal:
-    """Return the sum, whatever its number of digits; so the order of additions does not matter."""
+    """Return the exact sum, with any number of digits, so that the order of additions does not matter."""
     return _EXACT.add(total, amount)

@@ -319,7 +319,7 @@ def _to_all(targets: Sequence[Flow]) -> Flow:
 
 
 def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
-    """Take an element that nobody follows."""
+    """Take an element of a node without successors."""
 
 
 def _latest(target: Flow) -> Flow:

@@ -102,7 +102,7 @@ class _Groups:
         return list(groups.values())
 
     def top(self, node: Node) -> Node:
-        """Return the node that stands for a node's group."""
+        """Return the node that represents a node's group."""
         while self._leader[node] is not node:
             node = self._leader[node]
         return node

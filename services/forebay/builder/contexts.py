@@ -18,7 +18,7 @@ class Chosen(NamedTuple):
 
 
 class OtherHeaders:
-    """A task's context for an element that goes on with headers of its own."""
+    """A task's context for an element that is forwarded with its own headers."""
 
     def __init__(self, ctx: Context[Any], headers: Headers) -> None:
         self._ctx = ctx
@@ -143,13 +143,13 @@ class RowContext(NodeContext):
 
 
 def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
-    """Take an element that nobody follows."""
+    """Take an element of a node without successors."""
 
 
 class Punctuation:
-    """Tells when a processor is to be called by the wall clock; the task asks every `step_ms` or less often.
+    """Schedules a processor's calls by the wall clock; the task asks every `step_ms` or less often.
 
-    Asked again for the same time, it says the same: a commit may be computed twice.
+    For the same time it always answers the same, since a commit may be computed twice.
     """
 
     def __init__(self, interval_ms: int, step_ms: int) -> None:

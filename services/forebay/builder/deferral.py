@@ -3,7 +3,7 @@
 An element that a node passes on reaches its children one after the other. If two ways lead to a join, the first side
 would be joined with the other side as it happens to be at that moment: with its own store not yet updated, or, if its
 rows are computed from a store that both sides share, already changed. The change that the join emits would then begin
-or end with a row that never existed, and whatever subtracts old values behind it would be wrong for good.
+or end with a row that never existed, and an aggregate downstream that subtracts old values would stay wrong.
 
 A node says `waits_for_sides` if it is such a join, with a table on one side or both. It says `changes_rows_again` if
 one element may change a row of its table twice: its store has the last row when the first change is passed on.

@@ -67,7 +67,7 @@ class Made:
         flows: one per parent.
         timer: name of the timer it uses, if it uses one; a processor's timers begin with it.
         on_wall_clock: called every `Node.wall_clock_ms`.
-        join_all: of a join of tables: takes all that one element did to its sides (see deferral.py).
+        join_all: of a join of tables: takes all changes that one element made to its sides (see deferral.py).
     """
 
     flows: tuple[Flow, ...]
@@ -124,7 +124,7 @@ class Node:
         asks_old: whether it needs the old values of the table before it.
         history: what it does with changes that are not the latest of their key.
         waits_for_sides, changes_rows_again: see deferral.py.
-        gives_rows: whether what it gives are rows of a table: the last one of a key stands for those before.
+        gives_rows: whether its results are rows of a table, so that the last row of a key replaces those before.
         topics: of a source or a sink; of a source with a pattern: those that match, once they are known.
         pattern: of a source: what the names of its topics match as a whole.
         choose: of a sink to several topics: gives the topic of a record.
@@ -212,7 +212,7 @@ class Graph:
             if other is not node:
                 raise TopologyError(
                     f"store {store.name}: the name is used at {other.where} already; give each store its own, or have "
-                    f"a processor work on that one: process(..., stores=[{store.name!r}])"
+                    f"a processor work on that store: process(..., stores=[{store.name!r}])"
                 )
         self._check_process(node)
         for topic in node.topics:

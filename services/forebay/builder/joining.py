@@ -37,7 +37,7 @@ class Joining(Generic[K, V]):
     Stream with global table: each record joins the row whose key `key_of` returns.
 
     Args:
-        is_rekeyed: Whether the key may differ from the one that the records are partitioned by.
+        is_rekeyed: Whether the key may differ from the key that the records are partitioned by.
     """
 
     def __init__(self, graph: Graph, node: Node, is_rekeyed: bool = False) -> None:
@@ -111,7 +111,7 @@ class Joining(Generic[K, V]):
     def left_join(self, other: Any, joiner: Any, into: Any, **how: Any) -> Any:
         """Join as `join` does, and emit each unmatched record with None in place of its match.
 
-        In a join of two streams, an unmatched record is emitted when its window closes, unless `alone` says otherwise.
+        In a join of two streams, an unmatched record is emitted when its window closes, unless `alone` sets a time.
         """
         return self._join(other, joiner, into, Join.LEFT, **how)
 
@@ -201,7 +201,7 @@ def _check_options(other: str, given: Mapping[str, Any], needed: Mapping[str, st
     """Refuse a join that lacks an option, or has one of a join with something else.
 
     Args:
-        needed: what may stand for each option that it must have.
+        needed: an example of each option that it must have.
     """
     missing = [f"{name}={example}" for name, example in needed.items() if name not in given]
     if missing:

@@ -12,9 +12,9 @@ from forebay.partitioner import Partitioner as ByHash
 def spreading(parent: Node, partitioner: Partitioner | None, name: str, partitions: int) -> Spreading | None:
     """Return what a repartition of `parent` is spread by; None: by the hash of the key over all tasks.
 
-    The topic itself has a partition per task: of the one that a record would have among `partitions`, the rest by the
-    number of tasks is its own. So records of each of them are in one task, and in order. (Kafka Streams gives the
-    sub-topology as many tasks instead.)
+    The topic itself has a partition per task: a record's partition is its number among `partitions` modulo the number
+    of tasks. So records of the same number are in one task, and in order. (Kafka Streams gives the sub-topology as many
+    tasks instead.)
 
     Args:
         partitioner: gives a number of a record's key (row text) and value.

@@ -70,7 +70,7 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
 
 
 def _putting(rows: Rows, *, is_alone: bool) -> Flow:
-    """Return the flow of a table that is only looked up: nobody asks what a row was before."""
+    """Return the flow of a table that is only looked up, so that no node needs a row's previous value."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if key is not None and rows.put(key, value, timestamp) is NOT_PUT:

@@ -14,7 +14,7 @@ Spec = type[O] | Format[O]
 
 
 def format_or_refuse(spec: type[O] | Format[O]) -> Format[O]:
-    """Return the format. Raises TopologyError where there is none."""
+    """Return the format. Raises TopologyError: the type has no format."""
     try:
         return format_of(spec)
     except TypeError as error:

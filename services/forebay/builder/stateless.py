@@ -1,4 +1,4 @@
-"""Nodes that keep nothing: records are let through, changed, given other keys, sent."""
+"""Nodes without state: they filter, change, rekey and send records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pairs = Callable[[Any, Any], Iterable[tuple[Any, Any]]]
 
 
 def filtered(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, passes: bool) -> Node:
-    """Return the node that lets through what `keeps` answers with `passes`; a null value passes."""
+    """Return the node that forwards records for which `keeps` returns `passes`; a null value passes."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -31,7 +31,7 @@ def filtered(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, pass
 
 
 def with_values(parent: Node) -> Node:
-    """Return the node that lets through what has a value."""
+    """Return the node that forwards records with a value."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:

@@ -35,7 +35,7 @@ class Stream(Joining[K, V]):
     changed the key, the next operator that keeps state by key repartitions the stream first.
 
     Args:
-        is_rekeyed: Whether the key may differ from the one that the records are partitioned by.
+        is_rekeyed: Whether the key may differ from the key that the records are partitioned by.
     """
 
     def filter(self, keeps: Callable[[K, V], bool]) -> Stream[K, V]:

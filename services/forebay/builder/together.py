@@ -36,7 +36,7 @@ class Side(NamedTuple):
         """Return the same records, or rows, behind a repartition by their key.
 
         Args:
-            is_own: whether it must be another copy of a table than the one that others meet.
+            is_own: whether it must be a separate copy of a table, which no other join uses.
         """
         if self.is_table:
             return table_along(graph, self.node, self.name, is_own=is_own)

@@ -11,7 +11,7 @@ from forebay.job import TopicFormat
 def written_formats(nodes: Iterable[Node]) -> Mapping[str, TopicFormat]:
     """Return the formats of topics and repartitions whose keys are no text or whose values are not Avro.
 
-    What the job writes has the writer's format, whatever a reader declares: the topic's other readers rely on it.
+    What the job writes has the writer's format, regardless of what a reader declares: other readers rely on it.
     """
     return _formats(nodes)[0]
 

@@ -39,7 +39,7 @@ class Topology(Shown):
 
     The event time of a record is its Kafka timestamp, unless `timestamp` names a field of the value (in ms) or is a
     function that returns it. With `event_id`, a record is dropped if a record with the same id arrived shortly before.
-    Keys are strings unless `key` says otherwise.
+    Keys are strings unless `key` names another format.
 
     Args:
         close_idle_after_ms: If the input is idle for this time, close all open windows and sessions before stream time
@@ -187,7 +187,7 @@ class Topology(Shown):
             raise TopologyError(str(error)) from error
         if any(node.pattern == pattern for node in self.graph.nodes):
             raise TopologyError(f"the pattern {pattern!r} is read already: keep what stream() gave there and use that")
-        # Its topics are looked up later: the first one only stands for them in messages.
+        # Its topics are looked up later: until then the pattern takes their place in messages.
         source = self._source((topic_part(pattern),), *how, is_nullable=is_nullable)
         return replace(source, topics=(), pattern=pattern)
 
@@ -226,7 +226,7 @@ def _of_values(check: Callable[[Any, Any], object]) -> Callable[[Any, Any], obje
 
 
 def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] | None:
-    """Return what reads a field, or the function that was given. Raises TopologyError where there is no such field."""
+    """Return what reads a field, or the function that was given. Raises TopologyError: there is no such field."""
     if named is None or callable(named):
         return named  # type: ignore[no-any-return]
     fields = fields_of(kind.type) if is_record_type(kind.type) else None

@@ -25,7 +25,7 @@ Examples:
 def check(services: tuple[Service, ...], logic: dict[str, str], topics: dict[str, str]) -> None:
     """Load SERVICES' entries, jobs, settings and contracts, and run their producers' first hundred records.
 
-    Takes about a second: no Spark, no Kafka. A mistake is told with its file and line. `forebay run` does the same
+    Takes about a second: no Spark, no Kafka. A mistake is shown with its file and line. `forebay run` does the same
     before it starts.
     """
     if logic and len(services) != 1:

@@ -20,7 +20,7 @@ Examples:
 @click.option("--delete-data", is_flag=True, help="Delete the directory too: topics, schemas, checkpoints, logs.")
 @click.option("--yes", is_flag=True, help="Don't ask before deleting.")
 def down(home: Path, delete_data: bool, yes: bool) -> None:
-    """Stop the embedded platform; `forebay up` goes on where it stopped."""
+    """Stop the embedded platform; `forebay up` resumes where it stopped."""
     platform = Platform(home)
     if not delete_data:
         was_running = any(component.pid is not None for component in platform.status().components)

@@ -36,10 +36,10 @@ def replay(
 ) -> None:
     """Send the records of SERVICE's .errors back to their input topics, unchanged: each once.
 
-    For after what they failed of is mended. Key, value, timestamp, headers and partition are the record's own; the
-    error.* headers are left out. Every thousand are one transaction, which notes what was sent in the group
-    APPLICATION-replay: a run that breaks off is given again, and goes on. A record that fails again is a new one of
-    .errors. The job may run meanwhile. A window may be closed by now: then the record goes to .late.
+    Use it after the cause of the failures is fixed. Key, value, timestamp, headers and partition are the record's own;
+    the error.* headers are left out. Every thousand are one transaction, which notes what was sent in the group
+    APPLICATION-replay: if a run breaks off, run the command again; it resumes. A record that fails again is a new
+    record of .errors. The job may run meanwhile. If a window is closed by now, the record goes to .late.
     """
     (service,) = named((service,), topics)
     kafka = connect(**connection)

@@ -13,7 +13,7 @@ _EXTRAS = {"jgo": "platform", "regex": "sql", "sqlglot": "sql"}
 
 
 def lines_of(error: BaseException) -> list[str]:
-    """Return what to tell of an error: a line for each of its `problems` if it has several, the first one first."""
+    """Return an error's lines: one for each of its `problems` if it has several, the first one first."""
     if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
         extra = _EXTRAS[error.name]
         return [f"this needs {error.name}, which is not installed: `pip install 'forebay[{extra}]'`"]

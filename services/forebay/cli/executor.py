@@ -158,20 +158,20 @@ class Supervisor:
             threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
 
     def _stay_away(self) -> None:
-        """Wait until the driver has gone; one that was replaced unseen is tried again after a minute."""
+        """Wait until the driver has gone; retry after a minute, in case it was replaced unseen."""
         click.echo(f"this executor has other code than {self._driver}: it joins the next driver", err=True)
         deadline = time.monotonic() + _AWAY_SECONDS
         while answers(self._driver) and time.monotonic() < deadline and not self._stopping.wait(_POLL_SECONDS):
             pass
 
     def _await_workers(self) -> None:
-        """Wait for workers whose loops go on while the driver is replaced: they have the pod's grace."""
+        """Wait for workers whose loops continue while the driver is replaced: they have the pod's grace."""
         deadline = time.monotonic() + _GRACE_SECONDS
         while left_behind() and time.monotonic() < deadline:
             time.sleep(0.2)
 
     def _proof(self) -> dict[str, str]:
-        """Return the secret's environment as it is now: each driver reads it anew, too."""
+        """Return the secret's current environment: each driver reads it again, too."""
         return executor_environment(self._secret) if self._secret is not None else {}
 
     def _end(self, java: subprocess.Popen[bytes]) -> None:

@@ -40,8 +40,8 @@ def run(
 ) -> None:
     """Run definitions as one job, until Ctrl-C or SIGTERM, which end it after the running commit.
 
-    Its application id is the first file's name unless --application says otherwise. Started again it goes on where it
-    stopped.
+    Its application id is the first file's name unless --application sets another. After a stop, the same command
+    resumes it.
     """
     settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
     mounted_service = mount_files(files, schemas, modules, settings, options["application"] or "").service

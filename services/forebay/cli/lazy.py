@@ -78,7 +78,7 @@ class LazyGroup(CommandGroup):
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command, or give None if there is none of that name."""
+        """Import and return the command; None: there is no command of that name."""
         entry = self._table.get(cmd_name)
         if entry is None:
             return None

@@ -45,7 +45,7 @@ class SourceType(click.ParamType[Source]):
 
 
 class MomentType(click.ParamType[int]):
-    """A moment: milliseconds since the epoch, or a date and time in ISO 8601 (UTC unless it says otherwise)."""
+    """A moment: milliseconds since the epoch, or a date and time in ISO 8601 (by default in UTC)."""
 
     name = "time"
 

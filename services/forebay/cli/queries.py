@@ -136,7 +136,7 @@ def queries(
     It follows the job's changelogs and holds the rows, each task's as of one commit. GET /stores
     lists the stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE follows one (docs/queries.md).
     With --part and --peers several servers hold a part of the tasks each, and any answers for all.
-    With --token-file whoever sends no token gets 401; /healthz, /readyz and /metrics stay open.
+    With --token-file, requests without the token get 401; /healthz, /readyz and /metrics stay open.
     """
     configure_logging(log_format)
     if (tls_certificate is None) != (tls_key is None):

@@ -39,10 +39,10 @@ Examples:
 def rescale(service: Service, home: Path, **options: Any) -> None:
     """Spread the state of SERVICE's job over another number of tasks (--tasks), then end.
 
-    Stop the job first, and give the options it is run with. It is drained of what waits, its changelogs are written
-    anew, and a checkpoint is made from them; the old one is set aside. Stream time and timers are kept: where tasks
-    are joined the latest stream time counts, and what is final by then is sent first. If the command is interrupted,
-    give it again: it goes on.
+    Stop the job first, and give the options it is run with. The command processes all pending records, rewrites the
+    changelogs, and makes a checkpoint from them; the old one is set aside. Stream time and timers are kept: if tasks
+    are joined, the latest stream time counts, and what is final by then is sent first. If the command is interrupted,
+    run it again: it resumes.
     """
     (service,) = named((service,), options["topics"])
     kafka, application = _connected(home, options), options["application"] or service.name

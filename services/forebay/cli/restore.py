@@ -27,7 +27,7 @@ Examples:
 @connection_options
 @ending_job_options
 def restore(service: Service, home: Path, **options: Any) -> None:
-    """Make a new checkpoint for SERVICE's job from its changelog topics, then end: `forebay run` goes on from there.
+    """Make a new checkpoint for SERVICE's job from its changelog topics, then end: `forebay run` resumes from there.
 
     Nothing is lost or repeated: the transaction that sent results also sent the changed rows and the input
     offsets they belong to. Stop the job first, and give the options it is run with; a checkpoint that is there is

@@ -56,7 +56,7 @@ def run(
     Of several services each job has its own checkpoint, health and end: one that fails starts again, or ends, alone.
 
     On another broker than the embedded one the topics must exist (`forebay topics create SERVICE`, with the same
-    --application and --tasks) unless --create-topics is given. Started again it goes on where it stopped.
+    --application and --tasks) unless --create-topics is given. After a stop, the same command resumes the job.
     """
     once = {service.name: service for service in services}
     find_java()

@@ -102,7 +102,7 @@ class LiveSending:
             self._live.update(Text(f"{line}   ({self._hint})"), refresh=True)
 
     def stopping(self) -> None:
-        """Show that the end is waited for."""
+        """Show that the command waits for the end."""
         self._hint = "waiting for the broker, Ctrl-C gives up"
 
 

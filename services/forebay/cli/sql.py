@@ -101,7 +101,7 @@ def sql(
 
 
 def _registry(connection: dict[str, Any]) -> SchemaRegistry:
-    """Return the registry that the options name. Raises RegistryUnavailable, told with the statement that asks."""
+    """Return the registry that the options name. Raises RegistryUnavailable, which the statement's error reports."""
     try:
         return shared_registry(connect(**connection).registry())
     except click.UsageError:

@@ -56,7 +56,7 @@ Examples:
 )
 @click.option("--count", type=click.IntRange(min=1), help="Stop after so many records.")
 @click.option("--wait-seconds", type=click.FloatRange(0), help="With --count: fail if so many have not come by then.")
-@click.option("--follow/--no-follow", default=True, help="Wait for more, or stop at what is there now.")
+@click.option("--follow/--no-follow", default=True, help="Wait for more, or stop at the current end.")
 @click.option("--key", help="Only records with this key.")
 @click.option("--headers/--no-headers", default=None, help="Show headers. Default: for .errors and .late topics.")
 @connection_options

@@ -66,7 +66,7 @@ def create(
 ) -> None:
     """Create topics that don't exist. Existing ones are compared: a difference is an error, nothing is changed.
 
-    An input that exists is whoever's who writes it: only its number of partitions is compared.
+    An input that exists belongs to its producers: only its number of partitions is compared.
     """
     declared = _declared(services, application, tasks, topics)
     admin = TopicAdmin(connect(**connection))

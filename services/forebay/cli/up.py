@@ -27,8 +27,8 @@ Examples:
 def up(home: Path, broker_port: int | None, registry_port: int | None) -> None:
     """Start the embedded Kafka broker and schema registry, and wait until they answer.
 
-    They go on in the background until `forebay down`. What runs already is left alone; what was
-    stopped goes on with its data on the same ports. The first start downloads about 140 MB, once per user.
+    They run in the background until `forebay down`. What runs already is left alone; what was stopped
+    resumes with its data on the same ports. The first start downloads about 140 MB, once per user.
     """
     console = Console()
     endpoints = Platform(home, Ports(broker_port, registry_port)).up(progress_for(console))

@@ -51,7 +51,7 @@ def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
 
 
 def _answers(admin: TopicAdmin) -> None:
-    """Ask the broker something. That it refuses to tell is an answer, too."""
+    """Send the broker a request. A refusal is an answer, too."""
     with suppress(KafkaRefused):
         admin.partitions([_NO_SUCH])
 

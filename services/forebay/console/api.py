@@ -53,7 +53,7 @@ class Api:
         self._silent: tuple[float, str] = (0.0, "")
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request whose path begins with `api`; what is wrong is told as `{"error": ...}`."""
+        """Answer a request whose path begins with `api`; an error is reported as `{"error": ...}`."""
         try:
             match request.path[1:]:
                 case ("jobs",):

@@ -18,7 +18,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Nothing but the console's own files runs, and nothing is sent elsewhere, whatever a record holds."""
+"""Only the console's own files run, and nothing is sent elsewhere, regardless of a record's content."""
 
 _HEADERS: Mapping[str, str] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""What groups committed, with the text beside each offset."""
+"""What groups committed, with the metadata of each offset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.kafka.errors import failed
 from forebay.kafka.settings import KafkaSettings
 
 SECONDS = 5.0
-"""How long the broker is waited for."""
+"""How long to wait for the broker."""
 
 
 class GroupOffsets:
@@ -46,7 +46,7 @@ class GroupOffsets:
         return [place for place in committed if place.error is None and place.offset >= 0]
 
     def leave(self, group: str) -> None:
-        """Give back a group's connection, if there is one."""
+        """Close a group's connection, if it has one."""
         with self._lock:
             consumer = self._consumers.pop(group, None)
         if consumer is not None:

@@ -1,4 +1,4 @@
-"""Query servers that the console starts itself, where none is named: once somebody asks for a job's stores."""
+"""Query servers that the console starts itself if none is named, once a page asks for a job's stores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LocalQueries:
         self._lock = threading.Lock()
 
     def address(self, job: WatchedJob) -> str:
-        """Return the URL of the job's query server; it is started where there is none, or it ended."""
+        """Return the URL of the job's query server; start it unless it runs."""
         if job.queries:
             return job.queries
         with self._lock:
@@ -41,7 +41,7 @@ class LocalQueries:
         """Return why a query server started here can't be asked yet; "" when it can. Starts what is missing."""
         address = self.address(job)
         if job.queries or address in self._answered:
-            return ""  # what it answers, or that it does not, is told by the query itself
+            return ""  # the query itself reports what it answers, or that it does not
         try:
             page(f"{address}/healthz")
         except NoAnswer:

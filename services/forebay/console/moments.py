@@ -1,4 +1,4 @@
-"""A job at one moment, from its metrics, and what two moments tell of the time between."""
+"""A job at one moment, from its metrics, and the rates between two moments."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _tasks(samples: Samples, service: str) -> dict[tuple[int, int], dict[str, fl
 
 
 class Recent:
-    """The last moments; a job that began anew begins anew here."""
+    """The last moments; they start over if the job restarted."""
 
     def __init__(self) -> None:
         self._moments: deque[Moment] = deque()

@@ -1,4 +1,4 @@
-"""What a job's tasks tell their driver, read along: the figures of each task, without a page of the job."""
+"""The statistics that a job's tasks report to their driver, read without a page of the job."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reports:
 
     Args:
         trouble: what a group waits for; "" for nothing.
-        leases: by stage and task; none of a release that did not tell them.
+        leases: by sub-topology and task; empty for a release that did not report them.
     """
 
     figures: tuple[TaskFigures, ...] = ()
@@ -39,7 +39,7 @@ class Reports:
 
     @property
     def told_at_ms(self) -> int:
-        """When the last of them was told, ms since the epoch; 0: never."""
+        """When the last of them was reported, ms since the epoch; 0: never."""
         return max((item.at for item in self.figures), default=0)
 
     @property
@@ -61,7 +61,7 @@ class ReportReader:
 
 
 def reports_of(places: list[TopicPartition]) -> Reports:
-    """Return what the offsets of a control group tell of tasks."""
+    """Return the reports of tasks in the offsets of a control group."""
     figures: list[TaskFigures] = []
     leases: dict[tuple[int, int], HeldLease] = {}
     trouble = ""
@@ -74,7 +74,7 @@ def reports_of(places: list[TopicPartition]) -> Reports:
             if "lease" in told:
                 leases[item.part, item.task] = HeldLease(told["lease"]["number"], told["lease"]["planned"])
         except (ValueError, KeyError, TypeError):
-            continue  # a report of another release: what it tells is no longer known
+            continue  # a report of another release, in another format
         figures.append(item)
         trouble = trouble or told.get("trouble", "")
     return Reports(tuple(sorted(figures, key=lambda item: (item.part, item.task))), trouble, leases)

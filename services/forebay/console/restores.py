@@ -1,4 +1,4 @@
-"""How far tasks have read their changelogs before a job goes on, as they tell a group of its own."""
+"""How far tasks have read their changelogs before a job resumes, as they commit it to a separate group."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ class Restoring:
 class RestoreReader:
     """Reads the progress of restores.
 
-    What a group says may be of an earlier restore: that one is told only whose offsets moved since it was first looked
-    at.
+    A group's offsets may be of an earlier restore: only a restore whose offsets moved since the first look is shown.
     """
 
     def __init__(self, groups: GroupOffsets, admin: AdminClient) -> None:

@@ -1,4 +1,4 @@
-"""What a job's figures were in the last hour: in the console's memory, so that a page loaded anew has them."""
+"""A job's statistics of the last hour, in the console's memory, so that a reloaded page has them."""
 
 from __future__ import annotations
 

@@ -153,6 +153,6 @@ def _shown(renderer: Renderer, record: Message) -> Any:
     try:
         return json.loads(renderer.line(record))
     except Unavailable as error:
-        # Without the registry the record is shown all the same, but for what only the registry can tell.
+        # Without the registry, the record is still shown, except for what must be decoded with a schema.
         place = {"partition": record.partition(), "offset": record.offset(), "timestamp": record.timestamp()[1]}
         return {**place, "key": None, "value": None, "note": f"can't be decoded now: {error}"}

@@ -1,4 +1,4 @@
-"""What a console is told of a job: its name, and where its pages are."""
+"""A job that a console watches: its name, and where its pages are."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Seen:
 
     Args:
         moment: its figures; None if it has none now.
-        since_ms: since when it is so, ms since the epoch, if the job tells it; 0 if not.
+        since_ms: since when it is so, ms since the epoch, if the job reports it; 0 if not.
         exit_code: of a job that ended.
     """
 
@@ -142,7 +142,7 @@ class JobWatcher:
         return self._reader.read(self.job.application, self.job.service.stages)
 
     def restores(self) -> list[Restoring]:
-        """Return what the tasks read of their changelogs before they go on; nothing while they run.
+        """Return what the tasks read of their changelogs before they resume; nothing while they run.
 
         Raises:
             Unavailable: the broker does not answer, or a right is missing.

@@ -1,4 +1,4 @@
-"""What a store holds under a key, whatever the store's kind, and how it is shown."""
+"""What a store of any format holds under a key, and how it is shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Entry:
     valid_to: int | None = None
 
     def shown(self) -> dict[str, Any]:
-        """Return it as JSON can hold it: what is None is left out, but for the value; a joined key with its parts."""
+        """Return it as JSON can hold it, without fields that are None except the value; a joined key with its parts."""
         times = {name: getattr(self, name) for name in ("start", "end", "timestamp", "valid_to")}
         parts = {"key_parts": split_key(self.key)} if "\0\1" in self.key else {}
         given = {name: time for name, time in times.items() if time is not None}

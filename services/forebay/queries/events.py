@@ -19,7 +19,7 @@ def pushed(stores: JobStores, subscription: Subscription, snapshot: bool, silent
     """Yield a subscription's events until it ends: its rows first, if those are wanted.
 
     Args:
-        silent_seconds: after which a comment is sent where there is nothing to tell.
+        silent_seconds: after which a comment is sent if nothing changed.
     """
     store = stores.known(subscription.store)
     try:

@@ -1,4 +1,4 @@
-"""Who may query: whoever sends the token, or a name and password, where one is asked for."""
+"""Who may query: clients that send the token, or a name and password, if the server requires one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Gate:
 
     Args:
         token: what is asked for.
-        logins: `name:password`, each of which will do as well. Without both everybody is let in.
+        logins: `name:password`, each of which is accepted as well. Without both, all clients are accepted.
     """
 
     def __init__(self, token: bytes | None = None, logins: Collection[bytes] = ()) -> None:

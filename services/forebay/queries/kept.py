@@ -1,4 +1,4 @@
-"""Rows of replicas in files: what lasts of a query server, so that the next one goes on where it was."""
+"""Rows of replicas in files, from which a restarted query server resumes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Mark:
     """Where a table stands.
 
     Args:
-        stores: what its rows are: another job, or other stores, can't go on with them.
+        stores: what its rows are: another job, or other stores, can't use them.
         position: of the last batch it contains, JSON.
         offsets: next ones of its changelogs.
         committed_ms: when that batch was written; read_s: when the changelogs were read the last time, since 1970.
@@ -51,7 +51,7 @@ class Mark:
 
 
 def mark_of(table: CopyTable, log: StageLog, not_before_s: float) -> Mark | None:
-    """Return where a table stands; None: it can't be gone on with.
+    """Return a table's position; None: it can't be resumed.
 
     Args:
         not_before_s: time since when the changelogs keep all deletes, in seconds since 1970.

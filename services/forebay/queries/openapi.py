@@ -11,7 +11,7 @@ _ERRORS = {
     "400": "what is wrong, and what to write instead",
     "401": "a token or login is asked for",
     "404": "there is no such store, or nothing under the key",
-    "503": "not read yet, or not as far as was asked for, or too many at once: try again",
+    "503": "not read yet, or not as far as was asked for, or too many at once: retry",
 }
 _STORE = {"name": "store", "in": "path", "required": True, "schema": {"type": "string"}}
 _KEY = {

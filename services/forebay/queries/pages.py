@@ -28,8 +28,8 @@ class QueryPages:
 
     Args:
         stores: gives them as they are now.
-        silent_seconds: after which a push that has nothing to tell sends a comment, so that both sides notice a
-            connection that is gone.
+        silent_seconds: after which a push without changes sends a comment, so that both sides notice a connection
+        that is gone.
         parts: the others' stores, where `stores` are those of one part.
     """
 
@@ -44,7 +44,7 @@ class QueryPages:
         self._parts = parts
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; what is wrong with it, or with us, is told as `{"error": ...}`."""
+        """Answer a request; an error of the request or of the server is reported as `{"error": ...}`."""
         try:
             match request.path:
                 case ("stores",):
@@ -81,7 +81,7 @@ class QueryPages:
         declared = self._stores().known(store)
         result = stores.get(store, row_text_of(declared, key), parameters.bounds_of(request.parameters), limit)
         missing = _missing(stores)
-        # Where parts are missing nobody can say that there is nothing.
+        # A missing part may hold the key, so the answer can't be 404.
         if not result.entries and not missing:
             return _json(404, {"error": f"store {store} has nothing under the key {key!r}", **_batches(result)})
         return _json(200, _shown(declared, result, missing), missing)

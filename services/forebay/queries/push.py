@@ -40,7 +40,7 @@ class Tail:
             self._consumer.assign(self._places(from_beginning))
         except (KafkaException, Unavailable) as error:
             self._consumer.close()
-            raise Unavailable(f"topic {self._topic} can't be followed: {error}: try again") from error
+            raise Unavailable(f"topic {self._topic} can't be followed: {error}: retry") from error
 
     def _places(self, from_beginning: bool) -> list[TopicPartition]:
         metadata = self._consumer.list_topics(self._topic, _SECONDS).topics[self._topic]

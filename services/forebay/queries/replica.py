@@ -56,8 +56,7 @@ class TaskReplica(FollowedTask):
         log: of the task's stage.
         codecs: of the stores' records, by store.
         table: where the rows are; in memory unless given.
-        kept_s: how long the changelogs keep deletes: a table in a file that was not brought up to date for so long is
-            begun anew.
+        kept_s: how long the changelogs keep deletes: a table in a file that was not updated for so long is rebuilt.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class TaskReplica(FollowedTask):
         self.is_current = False
         """Whether everything committed when it was last looked at is in."""
         self.ends: dict[tuple[str, int], int] = {}
-        """Input offsets that the rows stand for."""
+        """Input offsets up to which the rows include all records."""
         self._job = ""
         self._position: TaskPosition | None = None
         self._early = 0
@@ -93,7 +92,7 @@ class TaskReplica(FollowedTask):
             self._go_on(table, kept_s)
 
     def _go_on(self, table: CopyTable, kept_s: float) -> None:
-        """Stand where the table stands; a table that can't be gone on with is emptied."""
+        """Resume at the table's position; empty a table that can't be resumed."""
         now = time.time()
         # Half of it, as the age is the difference of two clocks, and a time to come proves nothing.
         mark = mark_of(table, self._log, now - kept_s / 2)
@@ -116,7 +115,7 @@ class TaskReplica(FollowedTask):
         return len(self._table)
 
     def batches_end(self, ends: Offsets) -> int:
-        """Apply every batch that has ended, and tell those who subscribed. Raises ChangelogsAnew."""
+        """Apply every commit that has ended, and send its changes to the subscriptions. Raises ChangelogsAnew."""
         position = self._newest(ends)
         if position is None:
             self._note(ends)
@@ -135,7 +134,7 @@ class TaskReplica(FollowedTask):
         return self.batch
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
-        """Take a record; a long way behind, rows go into the table before their batch is whole: nobody reads it yet."""
+        """Take a record; far behind, rows go into the table before their commit is complete: there is no reader yet."""
         super().take(topic, offset, key, value, timestamp)
         if self.is_current:
             return
@@ -171,7 +170,7 @@ class TaskReplica(FollowedTask):
     def get(
         self, store: str, key: str, bounds: Bounds, limit: int, codec: Codec[Any] | None = None
     ) -> tuple[int, list[Entry]]:
-        """Return the batch it stands at, and the entries of a key, `limit` at most; `codec`: instead of the store's."""
+        """Return the commit number, and the entries of a key, `limit` at most; `codec`: instead of the store's."""
         return self._read(store, lambda bound: islice(reads_of(bound).lookup(bound, key, bounds), limit), codec)
 
     def scan(self, store: str, bounds: Bounds, limit: int, codec: Codec[Any] | None = None) -> tuple[int, list[Entry]]:
@@ -219,7 +218,7 @@ class TaskReplica(FollowedTask):
             return self.batch, rows
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """Tell it nothing more."""
+        """Stop sending changes to a subscription."""
         with self._lock:
             self._read_until.pop(subscription, None)
             if subscription in self._subscriptions:

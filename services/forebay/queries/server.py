@@ -242,7 +242,7 @@ class QueryServer:
         return follower_of(self._kafka, queries_group(self._application), followed)
 
     def _kept_seconds(self) -> float:
-        """Return how old files may be to be gone on with, in seconds; 0: none is."""
+        """Return how old files may be to resume from them, in seconds; 0: always start empty."""
         if self._files is None or not self._goes_on:
             return 0.0
         return kept_seconds(self._kafka, {topic for item in self._logs for topic in item.rows().topics})
@@ -250,7 +250,7 @@ class QueryServer:
     def _follow(
         self, follower: Follower, every_seconds: float, stop: threading.Event, pause: Callable[[float], None]
     ) -> None:
-        """Follow until `stop`; without a broker the stores go on answering as they were."""
+        """Follow until `stop`; without a broker, the stores still answer with their last content."""
         told = self._round_is_over()
 
         def follow() -> None:

@@ -64,7 +64,7 @@ class SqlPages:
         self._catalog = queryable.program().catalog
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; what is wrong with it is told as `{"error": ...}` with its line and column."""
+        """Answer a request; an error in it is reported as `{"error": ...}` with its line and column."""
         if request.method != "POST":
             return _error(405, 'send the statement with POST, as text or as JSON: {"sql": "SELECT ..."}')
         try:

@@ -23,7 +23,7 @@ class UnknownStore(LookupError):
 
 
 class NotCurrent(Unavailable):
-    """The stores are still being read, or not as far as the caller asked for; trying again helps."""
+    """The stores are still being read, or not as far as the caller asked for; a retry helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """An offset that reads must contain: the record there, or whatever became of it, has been processed."""
+    """An offset that reads must contain: the record there has been processed, or sent to a side topic."""
 
     topic: str
     partition: int
@@ -189,10 +189,10 @@ class JobStores:
         return missing
 
     def subscribe(self, subscription: Subscription, snapshot: bool) -> Iterator[Change]:
-        """Begin to tell a subscription of its store's changes; give all rows first, if those are wanted.
+        """Begin to send a subscription its store's changes, after all rows if `snapshot` asks for those.
 
         Rows are read while they are taken, in pieces (see `TaskReplica.rows`). Nothing is missed between the rows and
-        the changes, and nothing told twice.
+        the changes, and nothing is sent twice.
         Raises UnknownStore, WrongQuery, NotCurrent.
         """
         self.check(subscription.store)
@@ -203,7 +203,7 @@ class JobStores:
         return chain.from_iterable(replica.rows(subscription) for replica in replicas) if snapshot else iter(())
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """Tell it nothing more."""
+        """Stop sending changes to a subscription."""
         self._subscriptions.discard(subscription)
         for replica in self._replicas[self._stages[subscription.store]]:
             replica.unsubscribe(subscription)
@@ -215,7 +215,7 @@ class JobStores:
             self._round.notify_all()
 
     def close(self) -> None:
-        """End all subscriptions: whoever reads on begins with what comes instead."""
+        """End all subscriptions: their readers subscribe again to the stores that replace these."""
         for subscription in list(self._subscriptions):
             subscription.close(End.RESTART)
         for tasks in self._replicas:
@@ -231,7 +231,7 @@ class JobStores:
     def _declared(self, store: str) -> Store[Any]:
         declared = self.known(store)
         if not self.is_current:
-            raise NotCurrent("the changelogs are still being read: try again in a moment")
+            raise NotCurrent("the changelogs are still being read: retry in a moment")
         return declared
 
     def _of(self, store: str) -> Sequence[TaskReplica]:

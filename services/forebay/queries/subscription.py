@@ -1,4 +1,4 @@
-"""Changes of a store on their way to somebody who follows them."""
+"""Changes of a store on their way to a client that follows them."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class TaskStores:
         self._rooms = rooms or Rooms()
         self.opened: list[Rows[Any]] = []
         self.of_store: dict[str, list[Rows[Any]]] = {}
-        """A store's own rows and those beside them."""
+        """A store's own rows and its internal ones."""
         self._table = table
         self._journal = journal
         self._cached = cached
@@ -71,7 +71,7 @@ class TaskStores:
         return self._open(store, store, codec, self._rooms.store(store))
 
     def internal(self, store: str, kind: str, codec: Codec[T]) -> Rows[T]:
-        """Open rows beside a store's own (an index, a clock): they go to the task's internal changelog."""
+        """Open internal rows of a store (an index, a clock), which go to the task's internal changelog."""
         return self._open(store, f"\x01{kind}\0{store}", codec, self._rooms.internal)
 
     def marks(self, store: str) -> Marks:
@@ -118,7 +118,7 @@ class Store(Generic[V]):
 
     row_value = RowValue.PLAIN
     kind = "store"
-    """Recorded beside the store's rows (see `forebay.stores.kinds`), with the values of the settings named next."""
+    """Recorded with the store's rows (see `forebay.stores.kinds`), with the values of the settings named next."""
     fixed: tuple[str, ...] = ()
     """Settings that can't change once there are rows."""
     limits: tuple[str, ...] = ()

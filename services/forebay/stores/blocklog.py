@@ -63,7 +63,7 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     """Append one batch's encoded changes and fold.
 
     Args:
-        directory: the directory that counts now; `table` must stand at its tag.
+        directory: the current directory; `table` must be at its tag.
     """
     put = {number: sealed(number, block) for number, block in enumerate(blocks, directory.next_block)}
     size = sum(map(len, blocks))
@@ -78,7 +78,7 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
 
 
 class Rewriting:
-    """All of a table as blocks of an empty log, put a few at a time, while the table goes on changing.
+    """Writes a whole table as blocks of an empty log, a few at a time, while the table keeps changing.
 
     What changes from its beginning on has to be appended to the log once it is done.
 
@@ -109,7 +109,7 @@ class Rewriting:
         return self._next - begun
 
     def directory(self) -> Directory:
-        """Return the log of the blocks put so far, which stands at the tag of the beginning."""
+        """Return the log of the blocks put so far, at the tag of the beginning."""
         return Directory(tuple(self._chunks), (Delta(0, self._tag, self._next, 0, 0),), next_block=self._next)
 
 

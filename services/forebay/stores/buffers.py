@@ -25,7 +25,7 @@ _BYTES = b"bytes"
 _NO_WINDOW = Window(-1, -1)
 
 RECORD_BYTES = 100
-"""What a buffered record counts beside its key and value (about what Kafka Streams counts for its context)."""
+"""What a buffered record counts besides its key and value (about what Kafka Streams counts for its context)."""
 
 
 class Buffered(NamedTuple, Generic[V]):
@@ -141,7 +141,7 @@ class SuppressBuffer(Store[V]):
 
     @property
     def marks(self) -> Marks:
-        """Numbers kept beside the buffer."""
+        """The buffer's persistent numbers."""
         return self._marks
 
     def first_time(self) -> int | None:

@@ -76,7 +76,7 @@ def copy_file(directory: str, application: str, stage: int, task: int) -> Path:
 
 
 def load_copy(file: Path, table: Table) -> bool:
-    """Fill `table` from a warm copy, with the copy's tag; False, and an empty table, where there is none to use."""
+    """Fill `table` from a warm copy, with the copy's tag; False, and an empty table, if no copy is usable."""
     if not file.exists():
         return False
     try:

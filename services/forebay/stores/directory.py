@@ -1,4 +1,4 @@
-"""What a task's block log consists of: the directory kept in state beside the blocks."""
+"""The directory of a task's block log, stored in the state with the blocks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Directory:
     """The live blocks. Chunks are in key order, the first starts at the empty key; deltas are in order of sequence.
 
     Args:
-        cursor: key at which folding goes on.
+        cursor: key at which folding resumes.
         credit: bytes that folding may write.
         next_block: number of the next block written.
     """

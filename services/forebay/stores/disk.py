@@ -25,8 +25,8 @@ class DiskTable:
     """An ordered table on local disk, of this worker alone (implements `Table`).
 
     The state's checkpoint is what lasts, so nothing here is synced, no two processes share a file, and the file has no
-    name once it is open: whatever way the process ends, its room is given back. After a failed `apply` the table stands
-    at no tag; `clear` begins with a new file, so a disk that was full leaves no damage behind.
+    name once it is open: however the process ends, the disk space is released. After a failed `apply` the table has no
+    tag; `clear` begins with a new file, so a disk that was full leaves no damage behind.
 
     Args:
         directory: where to make it; the system's temporary directory if empty.

@@ -1,7 +1,7 @@
 """Rows that hold event ids: of bounded size, and readable under another retention than the one they were written under.
 
 A row's key says until which stream time its ids came. Releases up to 0.1 wrote the number of a time bucket there, whose
-length only the retention tells, and all ids of a batch and bucket into one row.
+length follows only from the retention, and all ids of a commit and bucket into one row.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def as_of_another(row_key: bytes, number: int) -> bytes:
     """Return a row's key as one that no row of its new task has, if the rows of several come together.
 
     Args:
-        number: tells those that the rows come from apart.
+        number: distinguishes the tasks that the rows come from.
     """
     packed = row_key[len(PREFIX) :]
     if len(packed) != _ROW.size:

@@ -58,7 +58,7 @@ def split_text(data: bytes, at: int = 0) -> tuple[str, int]:
 
 
 def join_key(*parts: str) -> str:
-    """Return one store key from several fields: keys sort by their parts, whatever characters these hold."""
+    """Return one store key from several fields: keys sort by their parts, which may hold any characters."""
     return "".join([part.replace("\0", "\0\2") + "\0\1" for part in parts])
 
 

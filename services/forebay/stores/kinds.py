@@ -1,4 +1,4 @@
-"""What wrote a task's rows, recorded beside them: a store declared otherwise later would misread them."""
+"""The store formats that wrote a task's rows, recorded with the rows: another format would misread them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PREFIX = b"\x01kind\0"
 
 
 class OnChange(Enum):
-    """What to do with rows of a store that is declared otherwise now."""
+    """What to do with a store's rows if its declared format has changed."""
 
     REFUSE = "refuse"
     CONVERT = "convert"
 
 
 class KindChanged(DeclarationChanged):
-    """A store is declared otherwise than its rows were written; the message names both and the remedy."""
+    """A store declares another format than its rows were written in; the message names both and the remedy."""
 
 
 def recorded_kind(table: Table, store: str) -> str:

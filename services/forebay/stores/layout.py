@@ -1,4 +1,4 @@
-"""Where a row's key stands among its bytes: what tells which record key a row belongs to."""
+"""Where the record key that a row belongs to is among the row's bytes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Layouts:
     Args:
         service: named in remedies.
         stores: of the task.
-        has_changes: tells whether the store of a name changed in this commit.
+        has_changes: returns whether the store of a name changed in this commit.
     """
 
     def __init__(self, service: str, stores: Sequence[Store[Any]], has_changes: Callable[[str], bool]) -> None:

@@ -53,7 +53,7 @@ class ListValueStore(Store[V]):
         self._rows.put(prefix + pack_time(number), value)
 
     def get(self, key: str) -> tuple[V, ...]:
-        """Return the list of `key`; it is empty if there is none."""
+        """Return the list of `key`; empty if the store has no such key."""
         prefix = terminated(encode_key(self.name, key))
         return tuple(value for _, value in self._rows.scan(prefix, after(prefix)))
 

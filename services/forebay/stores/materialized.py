@@ -50,7 +50,7 @@ class Kept(Protocol):
 
 
 def beside(store: str, suffix: str) -> str:
-    """Return the name of a store beside another one, kept like it."""
+    """Return the name of an additional store of a store, with the same options."""
     name = f"{store}-{suffix}"
     if not isinstance(store, Materialized):
         return name
@@ -63,7 +63,7 @@ def unlogged(stores: Iterable[Kept]) -> frozenset[bytes]:
 
 
 def store_of(row: bytes) -> bytes:
-    """Return the name of the store that a table's row belongs to, its own or one beside it; b"" for the task's."""
+    """Return the name of the store that a table's row belongs to, as its own or an internal row; b"": the task."""
     if not row.startswith(_INTERNAL):
         return row.partition(b"\0")[0]
     kind, _, rest = row.partition(b"\0")

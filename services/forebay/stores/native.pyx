@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=False
-"""Rows in memory, each a block of its own: 50 bytes beside a key and its value, where a dict of bytes takes 140.
+"""Rows in memory, each a block of its own: 50 bytes besides a key and its value; a dict of bytes takes 140.
 
 A hash table of numbers finds a row. The order of the keys is made when a scan first asks for it, and kept from then on,
-in chunks of numbers: a store that is never scanned has none. What is given out are copies, so that a row may change, or
-go, while somebody scans.
+in chunks of numbers: a store that is never scanned has none. Reads return copies, so that a row may change, or be
+removed, during a scan.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -202,7 +202,7 @@ cdef class OrderedRows:
         return 0
 
     cdef uint32_t _numbered(self, Row *row) noexcept:
-        """Give a row a number: one that was given back, else a new one."""
+        """Give a row a number: a released one, else a new one."""
         cdef uint32_t number = self._free
         if number:
             number -= 1
@@ -249,7 +249,7 @@ cdef class OrderedRows:
         self._slots[slot] = 0
 
     cdef int _make_room(self) except -1:
-        """See to it that one more row has a number, a slot and, where there is an order, a place among the new ones."""
+        """Make room for one more row: a number, a slot and, if the keys are ordered, a place among the new ones."""
         cdef uint32_t room, at, number
         cdef uint32_t *slots
         if not self._free and self._top == self._room:
@@ -408,7 +408,7 @@ cdef class OrderedRows:
 
 
 cdef class Scan:
-    """Entries as they are when each is reached, whatever is put or removed between two steps."""
+    """Entries as they are when the scan reaches them: rows may be put or removed between two steps."""
 
     cdef OrderedRows _of
     cdef bytes _start, _end
@@ -436,7 +436,7 @@ cdef class Scan:
         if row == NULL:
             raise StopIteration
         key = PyBytes_FromStringAndSize(key_of(row), row.key_size)
-        # Where the scan goes on should the order change.
+        # Where the scan resumes if the order of the keys is rebuilt.
         if self._is_reverse:
             self._end = key
         else:

@@ -19,7 +19,7 @@ class OrderedRows(Entries, Protocol):
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes beside its key and its value, roughly."""
+        """What a row takes besides its key and its value, roughly."""
         ...
 
     def apply(self, changes: Iterable[Change], held_by: HeldBy) -> None:
@@ -37,7 +37,7 @@ def ordered_rows() -> OrderedRows:
 
 
 class PythonRows:
-    """A dict for look-ups beside a sorted list of keys for scans (implements `OrderedRows`)."""
+    """A dict for look-ups and a sorted list of keys for scans (implements `OrderedRows`)."""
 
     row_bytes = 140
     """Measured: two objects' headers, their places in the dict and in the sorted list, and what these keep to grow."""

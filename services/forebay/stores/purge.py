@@ -26,7 +26,7 @@ class Purge:
     Args:
         index: rows that begin with a packed time; its empty row holds where the walk stands.
         step_ms: how far the bound moves before the next walk.
-        remove: deletes what an index row stands for, and the row.
+        remove: deletes the row that an index row refers to, and the index row.
     """
 
     def __init__(self, index: Rows[bytes], marks: Marks, step_ms: int, remove: Callable[[bytes], None]) -> None:
@@ -50,7 +50,7 @@ class Purge:
         self._marks.set(_DUE, due)
 
     def restart(self) -> None:
-        """Walk at the next run, and go on from the bound it has: a bound that moved back lets older rows in again."""
+        """Walk at the next run, from the current bound: a bound that moved back admits older rows again."""
         self._marks.set(_DUE, _BEGINNING)
 
 

@@ -46,7 +46,7 @@ class StoreEncodeError(Exception):
 
 
 class StateUnreadable(Unavailable):
-    """A row of the state can't be decoded: no record's fault, so the batch stops and is tried again."""
+    """A row of the state can't be decoded. No record is at fault, so the commit fails and is retried."""
 
 
 class Rows(Generic[V]):
@@ -90,7 +90,7 @@ class Rows(Generic[V]):
     def put(self, key: bytes, value: V | None) -> None:
         """Set the row, or delete it with None; a row that comes and goes within a batch leaves no trace.
 
-        What is kept is what would be read back from the row's bytes. Raises EncodeError where there is no such thing.
+        The cached value is what would be read back from the row's bytes. Raises EncodeError: it can't be encoded.
         """
         self.puts += 1
         if self._canonical is not None and value is not None:
@@ -141,7 +141,7 @@ class Rows(Generic[V]):
             self._note(key)
 
     def confirmed_keys(self) -> Iterator[bytes]:
-        """Return the keys of the rows in the table, whatever this batch changed."""
+        """Return the keys of the rows in the table, without this commit's changes."""
         cut = len(self.prefix)
         return (key[cut:] for key, _ in self._table.scan(self.prefix, prefix_end(self.prefix)))
 

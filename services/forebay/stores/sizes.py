@@ -42,7 +42,7 @@ class StoreSizes:
         self._of.clear()
 
     def of_stores(self) -> dict[str, tuple[int, int]]:
-        """Return rows and bytes by store; what stores keep beside their rows is left out."""
+        """Return rows and bytes by store, without the internal rows of stores."""
         return {
             name.decode(): (rows, size)
             for name, (rows, size) in self._of.items()

@@ -49,11 +49,11 @@ class _Place(NamedTuple):
 
 
 class Spreader:
-    """Tells of each row where it goes.
+    """Selects the tasks that each row goes to.
 
     A task's own rows (marks of its stores, event ids, timers without a record key) go to every task that gets some
-    of its keys; where several meet, event ids are joined, and of times and counters the one that is safe for both
-    sides counts.
+    of its keys. If a task gets several of them, event ids are joined, and of times and counters the value that is safe
+    for all of them counts.
 
     Args:
         stores: declarations by store name.

@@ -1,4 +1,4 @@
-"""The confirmed base of a task's stores: an ordered table of bytes, marked with the tag it stands at."""
+"""The confirmed base of a task's stores: an ordered table of bytes, marked with the tag of its last commit."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Table(Entries, Protocol):
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes that the table takes, of memory or of disk: its content, and what each row costs beside it."""
+        """Bytes that the table takes, of memory or of disk: its content, and the overhead of each row."""
         ...
 
     def store_sizes(self) -> dict[str, tuple[int, int]]:
@@ -52,7 +52,7 @@ class Table(Entries, Protocol):
         ...
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
-        """Apply `changes` in order and stand at `tag`, both or neither."""
+        """Apply `changes` in order and move to `tag`, both or neither."""
         ...
 
     def clear(self) -> None:
@@ -60,7 +60,7 @@ class Table(Entries, Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what the table holds (files, memory)."""
+        """Release the table's files and memory."""
         ...
 
 

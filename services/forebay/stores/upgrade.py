@@ -67,7 +67,7 @@ def described(store: Store[Any]) -> str:
 
 
 def way_to(store: Store[Any], recorded: str) -> Way:
-    """Tell how rows written under the description `recorded` can be made to fit `store`."""
+    """Return how rows written under the description `recorded` can be made to fit `store`."""
     kind, settings = _parsed(recorded)
     if kind in _REWRITTEN and store.kind in _REWRITTEN:
         return Way.REWRITE
@@ -114,7 +114,7 @@ def is_of_kind(store: Store[Any], recorded: str) -> bool:
 
 
 def row_value_of(recorded: str) -> RowValue:
-    """Tell what the values of rows written under the description `recorded` consist of."""
+    """Return what the values of rows written under the description `recorded` consist of."""
     return _row_values().get(_parsed(recorded)[0], RowValue.PLAIN)
 
 

@@ -48,7 +48,7 @@ class StampedCodec(Generic[V]):
 
 
 class HeldCodec(Generic[V]):
-    """The value's own bytes, unchanged; no bytes at all stand for null.
+    """The value's own bytes, unchanged; no bytes at all mean null.
 
     Values that begin with 0xFF, or are empty, get a 0xFF before them (framed Avro begins with zero).
     """

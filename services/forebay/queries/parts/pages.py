@@ -34,11 +34,11 @@ class PartPages:
         self._stores = stores
 
     def told(self) -> Answer:
-        """Tell who this is: open to all, as health is."""
+        """Return this server's identity: open to all, as health is."""
         return json_answer(200, {**asdict(self._identity), "tasks": self._stores().tasks})
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request of another part; of one that looks for somebody else: 421."""
+        """Answer a request of another part; 421 if it was meant for another server."""
         if request.forwarded != self._identity.sent:
             return json_answer(
                 421, {"error": f"this is {self._identity}: ask /stores, or forward to {request.forwarded!r}"}

@@ -22,7 +22,7 @@ AT_ONCE = 16
 _WAITS_AT_ONCE = 8
 """And as many that wait for an offset: they keep a thread of it for long."""
 _REST_SECONDS = 1.0
-"""For which a part that did not answer in time is not asked again: else all our threads would wait for it."""
+"""How long no request is sent to a part that did not answer in time: else all our threads would wait for it."""
 _OK = 200
 
 
@@ -90,7 +90,7 @@ class Peer:
             raise PeerFailed("no answer in time") from None
 
     def look(self) -> str:
-        """Return what is wrong with who answers there; "" nothing. Raises PeerFailed: nobody answers."""
+        """Return why the server that answers there is not the part; "": it is. Raises PeerFailed: no answer."""
         connection = self._connection(self._seconds)
         try:
             connection.request("GET", "/part")

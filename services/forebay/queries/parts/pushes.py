@@ -53,14 +53,14 @@ class _Source(threading.Thread):
                     return
                 if event[0] == "now":
                     held = self._changes
-        except Exception as error:  # whatever it was, who follows must not take it for silence
+        except Exception as error:  # any failure must reach the follower, which would take it for silence
             if not self._is_over.is_set():
                 log.warning("part %d is lost to a push: %s", self.part, error)
         self._put(held, (_LOST, b""))
         self.begun.set()
 
     def rows(self, ended: Callable[[int, Event], None]) -> Iterator[tuple[int, bytes]]:
-        """Yield the rows with their task; `ended`: told of what came before all of them had."""
+        """Yield the rows with their task; `ended`: called with an event that came before all rows had."""
         while True:
             _, event = self._rows.get()
             match event[0]:
@@ -90,7 +90,7 @@ class MergedPush:
         local: this part's own; none: it has nothing to give.
         missing: parts that are known not to answer.
         snapshot: whether rows come first.
-        takes_partial: whether it goes on without parts that are lost.
+        takes_partial: whether it continues without parts that are lost.
         end: lets the own one end.
     """
 

@@ -1,4 +1,4 @@
-"""One part of a job's stores in its query server: what it tells, holds, and asks of the others."""
+"""One part of a job's stores in its query server: what it serves, holds, and asks of the other parts."""
 
 from __future__ import annotations
 

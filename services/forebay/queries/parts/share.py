@@ -34,7 +34,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a query server is, as it tells at /part."""
+    """A query server's identity, as it shows at /part."""
 
     service: str
     application: str

@@ -1,4 +1,4 @@
-"""All stores of a job for one request, whatever part holds them."""
+"""All stores of a job for one request, regardless of the part that holds them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PartsMissing(Unavailable):
 
     def __init__(self, missing: Mapping[int, str]) -> None:
         named = "; ".join(f"part {part}: {why}" for part, why in sorted(missing.items()))
-        super().__init__(f"{named}. Try again, or take what the other parts have with partial=true")
+        super().__init__(f"{named}. Retry, or take what the other parts have with partial=true")
         self.missing = tuple(sorted(missing))
 
 

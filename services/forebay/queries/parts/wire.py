@@ -1,4 +1,4 @@
-"""What parts tell each other: rows as they are stored, so that who asks reads them as if they were its own."""
+"""What parts send each other: rows as they are stored, so that the receiver reads them like its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTENT = "application/msgpack"
 
 
 class Ask(msgspec.Struct, frozen=True, array_like=True):
-    """A read of the rows that one part has.
+    """A read of one part's rows.
 
     Args:
         key: None: of all keys.
@@ -55,7 +55,7 @@ class Rows(msgspec.Struct, frozen=True, array_like=True):
 
     Args:
         rows: of one key: by task; of all keys: in the store's order.
-        tasks: of the job, held by whatever part.
+        tasks: of the job, in all parts.
         commit_age_ms, checked_age_ms: see `JobStores.ages`.
     """
 
@@ -81,4 +81,4 @@ def rows_of(stores: JobStores, ask: Ask) -> Rows:
 def check_begun(stores: JobStores) -> None:
     """Raise NotCurrent before it is known which tasks there are: no rows would look like an empty store."""
     if not stores.tasks:
-        raise NotCurrent("the changelogs are still being read: try again in a moment")
+        raise NotCurrent("the changelogs are still being read: retry in a moment")
