@@ -13,6 +13,7 @@ from forebay.cli.job_options import job_options
 from forebay.cli.names import ServiceType
 from forebay.cli.spark_options import spark_options
 from forebay.platform.java import find_java
+from forebay.runtime.log_files import keep_log
 from forebay.runtime.session import launch
 
 
@@ -60,6 +61,7 @@ def run(
     """
     once = {service.name: service for service in services}
     find_java()
+    keep_log(home, [options["application"] or name for name in once] if len(once) == 1 else list(once))
     launch(spark_options(options, len(once)))
     from forebay.cli.application import run_services  # noqa: PLC0415 (half a second of imports, while Java starts)
 

@@ -81,11 +81,12 @@ def _of_topic(name: str, service: Service, kafka: KafkaSettings) -> Contents | N
     if kind.key is TEXT and (kind.value is None or kind.value.is_contract):
         return None
     read_key = _decoding(kind.key, service, kafka)
-    read_value = _decoding(kind.value or avro(_record(service, name)), service, kafka)
+    read_value = _decoding(kind.value or avro(record_class(service, name)), service, kafka)
     return lambda record: {"key": read_key(record.key()), "value": read_value(record.value())}
 
 
-def _record(service: Service, name: str) -> type[Any]:
+def record_class(service: Service, name: str) -> type[Any]:
+    """Return the record class of a topic's values."""
     job = load_job(service.job)
     records = [job.outputs, *(part.inputs for part in job.topology), *(part.repartitions for part in job.topology)]
     return next(table[name] for table in records if name in table)

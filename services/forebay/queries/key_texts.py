@@ -66,14 +66,14 @@ def row_text_of(store: Store[Any], text: str) -> str:
     if quoted is not None:
         return quoted
     try:
-        key = _parse(kind, text)
+        key = parse_key(kind, text)
         encoded = kind.codec(no_contracts).encode(key)
         if isinstance(key, float):
             key = kind.codec(no_contracts).decode(encoded)
         return str(text_of(store.name, kind, MARK, key))
     except (ValueError, DecodeError, EncodeError, TypeError) as error:
         raise WrongQuery(
-            f"store {store.name}: {text!r} is no key of the format {kind}: write {_example(kind)}, "
+            f"store {store.name}: {text!r} is no key of the format {kind}: write {example_of(kind)}, "
             'or a text in double quotes, such as "a"'
         ) from error
 
@@ -100,7 +100,7 @@ def _prefix(store: Store[Any], kind: Format[Any], text: str) -> str:
         return MARK + text
     raise WrongQuery(
         f"store {store.name}: keys of the format {kind} have no prefix: ask for a range of keys, "
-        f"such as from={_example(kind)}, or for texts with a prefix in double quotes"
+        f"such as from={example_of(kind)}, or for texts with a prefix in double quotes"
     )
 
 
@@ -115,7 +115,8 @@ def _quoted(text: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _parse(kind: Format[Any], text: str) -> Any:
+def parse_key(kind: Format[Any], text: str) -> Any:
+    """Return the key of a format that is written as a text. Raises ValueError, DecodeError, TypeError."""
     parse = _PARSERS.get(kind.type)
     if parse is not None:
         return parse(text)
@@ -153,5 +154,6 @@ _EXAMPLES: dict[type[Any], str] = {
 }
 
 
-def _example(kind: Format[Any]) -> str:
+def example_of(kind: Format[Any]) -> str:
+    """Return what to write for a key of a format."""
     return _EXAMPLES.get(kind.type, "a JSON object with its fields")

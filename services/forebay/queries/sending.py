@@ -1,9 +1,9 @@
-"""Sends the records of INSERT INTO ... VALUES to their topics."""
+"""Sends records that users write, such as those of INSERT INTO ... VALUES, to their topics."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
@@ -13,13 +13,24 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.ends import partition_ends
 from forebay.kafka.settings import KafkaSettings
 
-if TYPE_CHECKING:
-    from forebay.sql.inserting import Inserted
+
+class Outgoing(Protocol):
+    """A record as bytes; without a timestamp (ms) it has the time at which it is sent."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def timestamp(self) -> int | None: ...
+
 
 _SECONDS = 20.0
 
 
-def send_records(kafka: KafkaSettings, records: Sequence[Inserted]) -> None:
+def send_records(kafka: KafkaSettings, records: Sequence[Outgoing]) -> None:
     """Send records, in their order, and wait for the broker. Raises Unavailable if it does not take all of them."""
     refused: list[KafkaError] = []
 

@@ -7,6 +7,8 @@ import logging
 import sys
 import time
 
+from forebay.runtime.log_files import log_file_handler
+
 FORMATS = ("text", "json")
 
 
@@ -36,5 +38,9 @@ def configure_logging(log_format: str, level: int = logging.INFO) -> None:
     text = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
     handler.setFormatter(JsonFormatter() if log_format == "json" else text)
     root.addHandler(handler)
+    file_handler = log_file_handler()
+    if file_handler is not None:
+        file_handler.setFormatter(handler.formatter)
+        root.addHandler(file_handler)
     root.setLevel(level)
     root.propagate = False

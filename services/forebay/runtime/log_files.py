@@ -1,0 +1,56 @@
+"""The file that a job's driver and workers write their log to, in addition to stderr."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from logging.handlers import RotatingFileHandler, WatchedFileHandler
+from pathlib import Path
+
+from forebay.private import make_private_directory
+
+_VARIABLE = "FOREBAY_LOG_FILE"
+"""`<pid of the driver>:<path>`; workers inherit it."""
+_ROTATE_BYTES = 20_000_000
+
+
+def log_path(home: Path, application: str) -> Path:
+    """Return where `forebay run` keeps the log of a job; the previous one is next to it (.1)."""
+    return home / "logs" / f"run-{application}.log"
+
+
+def keep_log(home: Path, applications: Sequence[str]) -> None:
+    """Have this process and its workers write their log to a file: of several jobs in a process it is the same one.
+
+    In a pod stderr is enough, and if the directory can't be written, too.
+    """
+    if in_kubernetes():
+        return
+    paths = [log_path(home, name) for name in applications]
+    with suppress(OSError):
+        make_private_directory(home)
+        make_private_directory(home / "logs")
+        for path in paths:
+            if path.exists() or path.is_symlink():
+                path.replace(path.with_suffix(".log.1"))
+        paths[0].touch(0o600)
+        for path in paths[1:]:
+            path.symlink_to(paths[0].name)
+        os.environ[_VARIABLE] = f"{os.getpid()}:{paths[0]}"
+
+
+def log_file_handler() -> logging.Handler | None:
+    """Return what writes to the file of this process's job. Without such a file, return None."""
+    pid, _, path = os.environ.get(_VARIABLE, "").partition(":")
+    if not path or not os.access(path, os.W_OK):
+        return None
+    if pid == str(os.getpid()):
+        return RotatingFileHandler(path, maxBytes=_ROTATE_BYTES, backupCount=1, encoding="utf-8")
+    return WatchedFileHandler(path, encoding="utf-8")
+
+
+def in_kubernetes() -> bool:
+    """Return whether this process runs in a pod."""
+    return "KUBERNETES_SERVICE_HOST" in os.environ
