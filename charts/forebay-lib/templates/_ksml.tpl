@@ -22,14 +22,12 @@ data:
 {{- end }}
 {{- end -}}
 
-{{/* Has the table of services hold what the files define, beside what env names. */}}
+{{/* Where the definitions are, for the table of services. */}}
 {{- define "forebay.ksml.env" -}}
 {{- if and (include "forebay.ksml.given" .) .Values.service }}
 - name: FOREBAY_KSML
   value: {{ include "forebay.ksml.folder" . }}
 - name: FOREBAY_KSML_NAME
   value: {{ .Values.service }}
-- name: FOREBAY_SERVICES
-  value: {{ prepend (compact (list (get .Values.env "FOREBAY_SERVICES"))) "forebay.ksml.mounted" | join "," }}
 {{- end }}
 {{- end -}}

@@ -44,8 +44,14 @@ env:
       fieldRef:
         fieldPath: status.podIP
   {{- $ksml := include "forebay.ksml.env" . | trim }}
+  {{- $sql := include "forebay.sql.env" . | trim }}
+  {{- $services := compact (list (ternary "forebay.ksml.mounted" "" (ne $ksml "")) (ternary "forebay.sql.service" "" (ne $sql ""))) }}
+  {{- with $services }}
+  - name: FOREBAY_SERVICES
+    value: {{ concat . (compact (list (get $.Values.env "FOREBAY_SERVICES"))) | join "," }}
+  {{- end }}
   {{- range $name, $value := .Values.env }}
-  {{- if not (and $ksml (eq $name "FOREBAY_SERVICES")) }}
+  {{- if not (and $services (eq $name "FOREBAY_SERVICES")) }}
   - name: {{ $name }}
     {{- if kindIs "map" $value }}
     {{- toYaml $value | nindent 4 }}
@@ -54,7 +60,7 @@ env:
     {{- end }}
   {{- end }}
   {{- end }}
-  {{- with $ksml }}
+  {{- range compact (list $ksml $sql) }}
   {{- . | nindent 2 }}
   {{- end }}
 {{- end -}}
@@ -91,6 +97,11 @@ volumeMounts:
     mountPath: {{ include "forebay.ksml.folder" . }}
     readOnly: true
   {{- end }}
+  {{- if include "forebay.sql.given" . }}
+  - name: sql
+    mountPath: {{ include "forebay.sql.folder" . }}
+    readOnly: true
+  {{- end }}
   {{- with .Values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -110,6 +121,11 @@ volumes:
   - name: ksml
     configMap:
       name: {{ include "forebay.ksml.name" . }}
+  {{- end }}
+  {{- if include "forebay.sql.given" . }}
+  - name: sql
+    configMap:
+      name: {{ include "forebay.sql.name" . }}
   {{- end }}
   {{- with .Values.extraVolumes }}
   {{- toYaml . | nindent 2 }}
@@ -136,6 +152,9 @@ annotations:
   checksum/config: {{ include "forebay.config.data" . | sha256sum }}
   {{- if include "forebay.ksml.given" . }}
   checksum/ksml: {{ toJson .Values.ksml.definitions | sha256sum }}
+  {{- end }}
+  {{- if include "forebay.sql.given" . }}
+  checksum/sql: {{ toJson .Values.sql.files | sha256sum }}
   {{- end }}
   {{- with .Values.podAnnotations }}
   {{- toYaml . | nindent 2 }}
