@@ -315,6 +315,12 @@ def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browse
     console.close()
 
 
+HIDDEN_CHIPS = """
+return [...document.querySelectorAll(".chip")].filter((chip) => {
+  const inner = chip.getBoundingClientRect(), outer = chip.parentElement.getBoundingClientRect();
+  return inner.bottom > outer.bottom + 1 || inner.right > outer.right + 1 || inner.height < 24;
+}).map((chip) => chip.textContent);
+"""
 PAGES = ("#/", "#/job/user-sessions", "#/stores/user-sessions", "#/sql/user-sessions", "#/errors/user-sessions")
 
 
@@ -330,6 +336,8 @@ def test_every_page_fits_a_phone_and_goes_by_keyboard(consoles: ExitStack, brows
             browser.open(page)
             browser.until(lambda: browser.all("main h1") and not browser.all(".loading"), f"{page} is shown")
             assert browser.driver.execute_script("return document.documentElement.scrollWidth") <= NARROW[0], page
+            hidden = browser.driver.execute_script(HIDDEN_CHIPS)
+            assert not hidden, f"{page}: these can't be chosen: {hidden}"
         browser.open("#/")
         browser.until(lambda: browser.all("td.name a"), "a job is listed")
         reached = []

@@ -125,9 +125,16 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
         watcher.look(NOW + seconds, float(seconds))
     shown = watcher.overview(NOW)
     assert (shown["state"], shown["in"], shown["lag"]) == ("running", 50.0, None)
+    for seconds, lag in ((3, {"user_activity": [1, 40, 5, 2]}), (4, {})):
+        figures = TaskFigures(
+            0, 1, opened=1, at=NOW_MS + seconds * 1000, commits=900, records_in={"user_activity": 900}, lag=lag
+        )
+        reader.reports = reports_of([told(figures, "user-sessions-0-task")])
+        watcher.look(NOW + seconds, float(seconds))
+        assert watcher.overview(NOW)["lag"] == sum(lag.get("user_activity", ())[1::2])
     watcher.look(NOW + 60, 60.0)
     assert watcher.overview(NOW)["state"] == "down"
-    assert "reported nothing for 58 s" in watcher.overview(NOW)["reason"]
+    assert "reported nothing for 56 s" in watcher.overview(NOW)["reason"]
     reader.reports = Unavailable("the group can't be read")
     watcher.look(NOW + 62, 62.0)
     assert "does the broker run?" in watcher.overview(NOW)["reason"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import TopicPartition
@@ -87,10 +87,32 @@ class ReportedMetrics:
         self._service = service
         self._metrics: JobMetrics | None = None
         self._opened = 0
+        self._topics: set[str] = set()
 
     def page(self, reports: Reports) -> str:
         """Take in reports; return the /metrics page, whose counters begin where the job was first seen."""
         if self._metrics is None or reports.opened_ms > self._opened:
             self._metrics, self._opened = JobMetrics(self._service), reports.opened_ms
         self._metrics.observe(reports.figures)
+        lag = _lag_by_topic(reports.figures)
+        if lag is not None:
+            # Reports leave out partitions without lag, so a topic is one series here.
+            self._topics |= lag.keys()
+            self._metrics.observe_lag({(topic, 0): lag.get(topic, 0) for topic in self._topics})
         return generate_latest(self._metrics.registry).decode()
+
+
+def _lag_by_topic(figures: Sequence[TaskFigures]) -> dict[str, int] | None:
+    """Return the lag of the inputs that tasks reported, also of those without lag; None if a task does not know it."""
+    lag: dict[tuple[str, int], int] = {}
+    for item in figures:
+        if item.lag is None:
+            return None
+        for topic, pairs in item.lag.items():
+            for partition, records in zip(pairs[::2], pairs[1::2], strict=True):
+                # Every task reads all partitions of a global table.
+                lag[topic, partition] = max(records, lag.get((topic, partition), 0))
+    totals = dict.fromkeys((topic for item in figures if item.part == 0 for topic in item.records_in), 0)
+    for (topic, _), records in lag.items():
+        totals[topic] = totals.get(topic, 0) + records
+    return totals

@@ -73,7 +73,7 @@ function head(job, state, tiles) {
     tiles,
     tile("Read", rate(job.in), "from its inputs"),
     tile("Written", rate(job.out), "results"),
-    tile("Lag", short(job.lag, "rec"), job.lag === null ? "told by its /metrics only" : "records waiting"),
+    tile("Lag", short(job.lag, "rec"), job.lag === null ? "not reported" : "records waiting"),
     tile("Latency p50", ms(job.p50), `p99 ${ms(job.p99)}, last minute`),
     side("Errors", job.errors_total),
     side("Late", job.late_total),

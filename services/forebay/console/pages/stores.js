@@ -141,7 +141,8 @@ function browse(at, store, card, signal) {
     const { keys, given } = asked();
     put(results, note("loading", "Reading."));
     try {
-      const found = await get(`${jobPath(at.job, "q", "stores", store.store, ...keys)}?${given}`, signal);
+      // A query server that has just been started lists its stores before it has read their rows.
+      const found = await patient(`${jobPath(at.job, "q", "stores", store.store, ...keys)}?${given}`, results, signal);
       shown(found, keys, given);
     } catch (error) {
       if (signal.aborted) return;
