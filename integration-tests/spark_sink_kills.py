@@ -1,6 +1,7 @@
 """Kills of a driver of the sink at random points: after all of them the topic has each row once.
 
     python integration-tests/spark_sink_kills.py --kills 100 --first 1
+    python integration-tests/spark_sink_kills.py --kills 1000 --tasks   (the sink's tasks without Spark)
 
 Each seed is one life of the driver: it starts, writes micro-batches, and is killed (SIGKILL, with its JVM) after a
 random time. The next life resumes from the checkpoint. Workers of a killed driver may live a little longer: they are
@@ -25,13 +26,15 @@ from pathlib import Path
 from own_topics import new_topic, settings_of
 from spark_sink import ids, options_of, write_files
 
+from forebay.kafka.errors import KafkaUnavailable
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Platform
 from forebay.spark.sink_markers import Markers
 
 ROWS = 200
-_SCRIPT = Path(__file__).with_name("spark_sink.py")
+SPARK, TASKS = (Path(__file__).with_name(name) for name in ("spark_sink.py", "spark_sink_tasks.py"))
 _START_SECONDS = 120.0
+_DECIDED_SECONDS = 3.0
 
 
 @dataclass
@@ -39,12 +42,14 @@ class Kills:
     """A query, killed again and again.
 
     Args:
+        script: what is run as the driver.
         points: what the kills hit: how many partitions of an unfinished micro-batch were committed.
     """
 
     settings: KafkaSettings
     folder: Path
     topic: str
+    script: Path = SPARK
     partitions: int = 3
     rows: int = 0
     points: Counter[str] = field(default_factory=Counter)
@@ -53,7 +58,7 @@ class Kills:
         """Run a driver until it is killed at a point that the seed decides; None: until it has written all files."""
         with (self.folder / "driver.log").open("ab") as log:
             driver = subprocess.Popen(
-                [sys.executable, str(_SCRIPT), json.dumps(self._arguments())],
+                [sys.executable, str(self.script), json.dumps(self._arguments())],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
@@ -105,7 +110,7 @@ class Kills:
         """Let the driver finish some micro-batches, and kill it at a random moment of a later one."""
         commits = self.folder / "checkpoint" / "commits"
         target = len(_batches(commits)) + chance.randint(0, 2)
-        delay = chance.uniform(0.0, 1.5)
+        delay = chance.uniform(0.0, 1.0 if self.script == TASKS else 2.0)
         deadline = time.monotonic() + _START_SECONDS
         while driver.poll() is None and len(_batches(commits)) < target:
             assert time.monotonic() < deadline, (self.folder / "driver.log").read_text()[-4000:]
@@ -122,18 +127,28 @@ class Kills:
             self.points["between micro-batches"] += 1
             return
         query = json.loads((checkpoint / "metadata").read_text())["id"]
-        markers = Markers(self.settings, self.topic, f"forebay-sink-{query}").read_all()
-        committed = sum(marker.batch == max(unfinished) for marker in markers.values())
-        self.points[f"{committed} of {self.partitions} partitions committed"] += 1
+        markers = Markers(self.settings, self.topic, f"forebay-sink-{query}")
+        committed = open_ends = 0
+        for partition in range(self.partitions):
+            consumer = markers.consumer(partition)
+            try:
+                marker = markers.read(consumer, _DECIDED_SECONDS)
+                committed += marker is not None and marker.batch == max(unfinished)
+            except KafkaUnavailable:
+                open_ends += 1
+            finally:
+                consumer.close()
+        point = f"{committed} of {self.partitions} partitions committed"
+        self.points[f"{point}, {open_ends} undecided" if open_ends else point] += 1
 
 
 def _batches(log: Path) -> set[int]:
     return {int(file.name) for file in log.iterdir() if file.name.isdigit()} if log.exists() else set()
 
 
-def run(settings: KafkaSettings, folder: Path, seeds: range) -> Kills:
+def run(settings: KafkaSettings, folder: Path, seeds: range, script: Path = SPARK) -> Kills:
     """Kill a driver once for each seed, and check the topic after each kill and at the end."""
-    kills = Kills(settings, folder, new_topic(settings, "sink-kills", 2))
+    kills = Kills(settings, folder, new_topic(settings, "sink-kills", 2), script)
     for seed in seeds:
         if kills.unread_files() < 10:
             kills.add_files(20)
@@ -149,8 +164,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--tasks", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch, Platform(Path(scratch) / "platform") as platform:
         seeds = range(given.first, given.first + given.kills)
-        result = run(settings_of(platform.up()), Path(scratch), seeds)
+        result = run(settings_of(platform.up()), Path(scratch), seeds, TASKS if given.tasks else SPARK)
         print(f"{given.kills} kills, {result.rows} rows: lost 0, doubled 0; kills hit {dict(result.points)}")

@@ -67,7 +67,8 @@ def test_a_batch_that_spark_repeats_is_not_written_twice(
     for _ in range(2):
         last = forget_last_commit(checkpoint)
         query = run(read_files(spark, folder), options, checkpoint)
-        assert [progress["batchId"] for progress in query.recentProgress] == [last]
+        markers = Markers(settings, topic, f"forebay-sink-{query.id}").read_all()
+        assert {(marker.batch, marker.run) for marker in markers.values()} == {(last, str(query.runId))}
         assert ids(settings, topic) == once(200)
     write_files(folder, 1, 100, 200)
     run(read_files(spark, folder), options, checkpoint)
@@ -198,6 +199,21 @@ def test_a_killed_attempt_s_open_transaction_is_aborted_by_the_next_one(settings
     assert writer(markers, "run").write(records(2)).rows == 2
     assert values(settings, topic) == [b"0", b"1"]
     assert b"never committed" in values(settings, topic, **{"isolation.level": "read_uncommitted"})
+
+
+def test_a_killed_task_of_another_partition_blocks_no_batch(settings: KafkaSettings) -> None:
+    """Its transaction has a marker that is neither committed nor aborted, and lasts ten minutes more."""
+    topic = new_topic(settings, "sink")
+    markers = Markers(settings, topic, new_name("query"))
+    PartitionWriter(markers=markers, partition=2, batch=0, run="first").write(records(1))
+    killed = Producer(settings.producer(**{"transactional.id": markers.name(2), "transaction.timeout.ms": 600_000}))
+    killed.init_transactions(20)
+    killed.begin_transaction()
+    consumer = markers.consumer(2)
+    killed.send_offsets_to_transaction([_marker(topic)], consumer.consumer_group_metadata(), 20)
+    consumer.close()
+    assert writer(markers, "second", batch=1).write(records(2, 5)).rows == 2
+    assert values(settings, topic) == [b"0", b"5", b"6"]
 
 
 def _marker(topic: str) -> Any:

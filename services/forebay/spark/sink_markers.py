@@ -8,17 +8,21 @@ say which run of the query committed it, and what the batch contained.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.errors import from_kafka
+from forebay.kafka.errors import KafkaUnavailable, from_kafka
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.sink_records import Digest
 
 _SECONDS = 30.0
+_RETRY_SECONDS = 0.2
+_UNDECIDED_SECONDS = 15.0
+"""How long a live task may need between sending its marker and the end of its transaction."""
 _SETTLE_SECONDS = 90.0
 """Longest time for which a marker may be undecided: the coordinator's, until it has completed a commit."""
 
@@ -69,19 +73,34 @@ class Markers:
         """Return a client of a marker's group, which never subscribes."""
         return Consumer(self.settings.consumer(**{"group.id": self.name(partition)}))
 
-    def read(self, consumer: Consumer) -> Marker | None:
+    def read(self, consumer: Consumer, seconds: float = _SETTLE_SECONDS) -> Marker | None:
         """Return a partition's marker once it is decided; None: there is none. Raises what from_kafka makes."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                return self._read(consumer, deadline - time.monotonic())
+            except KafkaUnavailable:
+                # Such as a coordinator that is still loading, which the client does not wait for.
+                if time.monotonic() + _RETRY_SECONDS > deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+
+    def _read(self, consumer: Consumer, seconds: float) -> Marker | None:
         try:
             # The client asks for stable offsets because it reads committed records only.
-            (position,) = consumer.committed([TopicPartition(self.topic, 0)], _SETTLE_SECONDS)
+            (position,) = consumer.committed([TopicPartition(self.topic, 0)], seconds)
         except KafkaException as error:
             raise from_kafka(error, f"can't read which batch {self.identity} has committed") from error
         if position.error is not None:
             raise from_kafka(KafkaException(position.error), f"can't read the marker of {self.identity}")
         return _marker(position)
 
-    def read_all(self) -> Mapping[int, Marker]:
-        """Return the markers of all partitions that ever committed one. Raises what from_kafka makes."""
+    def read_all(self, settle: Callable[[int], object] | None = None) -> Mapping[int, Marker]:
+        """Return the markers of all partitions that ever committed one. Raises what from_kafka makes.
+
+        Args:
+            settle: ends the transaction of a partition whose marker stays undecided, as a killed task leaves it.
+        """
         admin = AdminClient(self.settings.admin())
         try:
             listing = admin.list_consumer_groups(request_timeout=_SECONDS).result()
@@ -94,12 +113,23 @@ class Markers:
         for number in numbers:
             consumer = self.consumer(number)
             try:
-                marker = self.read(consumer)
+                marker = self._read_or_settle(consumer, number, settle)
             finally:
                 consumer.close()
             if marker is not None:
                 markers[number] = marker
         return markers
+
+    def _read_or_settle(
+        self, consumer: Consumer, partition: int, settle: Callable[[int], object] | None
+    ) -> Marker | None:
+        if settle is None:
+            return self.read(consumer)
+        try:
+            return self.read(consumer, _UNDECIDED_SECONDS)
+        except KafkaUnavailable:
+            settle(partition)
+            return self.read(consumer)
 
 
 def _marker(position: TopicPartition) -> Marker | None:

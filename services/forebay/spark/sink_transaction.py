@@ -99,7 +99,7 @@ class PartitionWriter:
         return Outcome(self.partition, 0)
 
     def _write(self, consumer: Consumer, records: Iterator[SinkRecord]) -> Outcome:
-        producer = self._open()
+        producer = self._open(self.partition)
         marker = self.markers.read(consumer)
         self._refuse_later(marker, self.partition)
         if marker is not None and marker.batch == self.batch:
@@ -118,19 +118,23 @@ class PartitionWriter:
         self._commit(producer, consumer, digest, records)
         return Outcome(self.partition, digest.rows, was_first)
 
-    def _open(self) -> Producer:
-        """Return a producer that has fenced all earlier ones of this partition."""
+    def _open(self, partition: int) -> Producer:
+        """Return a producer that has fenced all earlier ones of a partition, and ended their transactions."""
         options = {
-            "transactional.id": self.markers.name(self.partition),
+            "transactional.id": self.markers.name(partition),
             "transaction.timeout.ms": int(self.transaction_seconds * 1_000),
         }
         producer = Producer(self.markers.settings.producer(**options))
-        try:
-            learn_leaders(producer, [self.markers.topic], _SECONDS)
-            producer.init_transactions(_SECONDS)
-        except KafkaException as error:
-            raise self._failure(error, "can't begin transactions") from error
-        return producer
+        deadline = time.monotonic() + _SECONDS
+        while True:
+            try:
+                learn_leaders(producer, [self.markers.topic], _SECONDS)
+                producer.init_transactions(_SECONDS)
+                return producer
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() > deadline:
+                    raise self._failure(error, "can't begin transactions") from error
+                time.sleep(_POLL_SECONDS)
 
     def _commit(self, producer: Producer, consumer: Consumer, digest: Digest, records: Iterator[SinkRecord]) -> None:
         topic = self.markers.topic
@@ -199,7 +203,8 @@ class PartitionWriter:
         before: list[int] | None = None
         moved_at = time.monotonic()
         while True:
-            markers = self.markers.read_all()
+            # A killed task of an earlier run may have left a marker undecided for as long as its transaction may last.
+            markers = self.markers.read_all(self._open)
             for partition, marker in markers.items():
                 self._refuse_later(marker, partition)
             if not markers and self.batch and not self.writes_unmarked:
