@@ -96,7 +96,7 @@ class JobProcess:
         return results
 
     def wait(self) -> float:
-        """Wait for its end; give the seconds from the first records told of to the last."""
+        """Wait for its end; return the seconds from the first reported records to the last."""
         self.process.wait()
         self._done.set()
         self._sampler.join()

@@ -154,7 +154,7 @@ def scale_out(release: Release, watch: OutputWatch, executors: int) -> None:
 
     pause = silence(watch, out)
     show(f"kubectl scale from 1 to {executors}: the driver uses all", joined[:1])
-    show(f"kubectl scale from 1 to {executors}: every output partition goes on after it", joined[1:])
+    show(f"kubectl scale from 1 to {executors}: every output partition continues after it", joined[1:])
     show(f"kubectl scale from 1 to {executors}: longest time without an output", [pause])
 
 

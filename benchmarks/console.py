@@ -1,4 +1,4 @@
-"""What the console costs: its pages' weight and first picture, its process beside a page that is open.
+"""What the console costs: its pages' size and first rendering, and its process while a page is open.
 
 python -m benchmarks.console: 64 tasks of synthetic metrics, and a store of a million keys behind a query server.
 Needs Chromium with its driver, and a platform that runs (`forebay up`).
@@ -45,7 +45,7 @@ def stores() -> HttpServer:
 
 
 def work(job: Job, stop: threading.Event) -> None:
-    """Let 64 tasks tell of a thousand records a second each."""
+    """Let 64 tasks report a thousand records a second each."""
     at = 1
     while not stop.wait(1.0):
         at += 1

@@ -1,4 +1,4 @@
-"""What a service in the DSL costs per event beside the same logic by hand: price-join both ways, engine only.
+"""What a service in the DSL costs per event compared with the same logic by hand: price-join, engine only.
 
 `python -m benchmarks.dsl [EVENTS]` prints microseconds of CPU per event of each, the best of several rounds, and
 the median of what the DSL adds in a pair of rounds.

@@ -2,7 +2,7 @@
 
     python -m benchmarks.growth [--scale 1.0] [--only TEXT]
 
-Each line tells the CPU per event (encoding and showing it included) at the beginning and at the end of a long history
+Each line has the CPU per event (encoding and showing it included) at the beginning and at the end of a long history
 (the ratio is the answer), and what its state takes.
 """
 

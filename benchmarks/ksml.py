@@ -1,4 +1,4 @@
-"""CPU per event of the tutorial's user-session definition, beside the service written by hand, each as a whole job.
+"""CPU per event of the tutorial's user-session definition and of the service written by hand, as whole jobs.
 
     python -m benchmarks.ksml [--events 300000] [--keys 1000]
 

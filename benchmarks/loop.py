@@ -2,9 +2,9 @@
 
     python -m benchmarks.loop [SERVICE] [--events 200000] [--keys 1000] [--profile] [--no-sending]
 
-Tells CPU microseconds per event of the loop's thread by part, and of the threads of the producer. The mock broker is
+Prints CPU microseconds per event of the loop's thread by part, and of the threads of the producer. The mock broker is
 another process and is not counted; neither is the consumer's share (`backlog` measures it). `--no-sending` runs
-without a producer: under `valgrind --tool=callgrind` this tells instructions.
+without a producer, to count instructions under `valgrind --tool=callgrind`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PIECE_ROWS = 50_000
 
 
 class Feed:
-    """Stands for a consumer that has fetched everything, and hands out a share of each partition in turn."""
+    """Acts as a consumer that has fetched everything, and returns a share of each partition in turn."""
 
     def __init__(self, messages: list[Message]) -> None:
         self._left: dict[tuple[str | None, int | None], list[Message]] = {}
@@ -93,7 +93,7 @@ class FedReader(GroupReader):
 
 
 class MarkingNobody(Producer):
-    """A producer that tells no marker group: the mock broker takes no offsets."""
+    """A producer that commits nothing to the marker group: the mock broker takes no offsets."""
 
     def send_offsets_to_transaction(self, *_: Any) -> None:
         return

@@ -2,8 +2,8 @@
 
     python3 benchmarks/python_speed.py
 
-Prints microseconds. A build with profile-guided optimization takes two thirds of one without; configurations don't tell
-which a Python is. Ends with 1 where Forebay can't be installed with it. Needs nothing but the standard library.
+Prints microseconds. A build with profile-guided optimization takes two thirds of one without; a Python's configuration
+does not show which it is. Ends with 1 if Forebay can't be installed with it. Needs only the standard library.
 """
 
 import importlib.util

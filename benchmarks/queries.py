@@ -1,4 +1,4 @@
-"""A query server beside a job: what its rows take, how long a pull takes, how old a pushed change is.
+"""A query server of a running job: what its rows take, how long a pull takes, how old a pushed change is.
 
     python -m benchmarks.queries [--rows 100000] [--rate 1000] [--seconds 30]
 
@@ -105,7 +105,7 @@ def timed(ask: Callable[[str], bytes], paths: list[str]) -> tuple[float, float]:
 
 
 def pushes(home: Path, kafka: KafkaSettings, port: int, rate: int, seconds: int) -> None:
-    """Print how old changes are when a push tells them, while the job runs."""
+    """Print how old changes are when a push delivers them, while the job runs."""
     warm_up = 20
     job = JobProcess(home, SERVICE)
     job.wait_until_it_runs()

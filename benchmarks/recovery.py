@@ -1,4 +1,4 @@
-"""How long a job with a large state takes to go on: from its checkpoint, from warm copies, from its changelogs.
+"""How long a job with a large state takes to resume: from its checkpoint, from warm copies, from its changelogs.
 
     python -m benchmarks.recovery [--events 2900000] [--keys 2900000]
 
@@ -107,7 +107,7 @@ def follow(home: Path, copies: str, rows: float) -> None:
         if stand is not None and int(stand[1]) >= 0.9 * rows:
             break
     seconds = time.perf_counter() - begun
-    print(f"  a standby held everything after {seconds:.1f} s, of which it waits ten; the job ran beside it")
+    print(f"  a standby held everything after {seconds:.1f} s, of which it waits ten; the job ran at the same time")
     job.stop()
     standby.terminate()
     standby.wait()

@@ -1,4 +1,4 @@
-"""CPU time to encode and decode one record, beside plain fastavro in the same run.
+"""CPU time to encode and decode one record, compared with plain fastavro in the same run.
 
     python -m benchmarks.serde
 

@@ -1,11 +1,11 @@
-"""Operations per second of each kind of store, on both backends, beside a plain dict or SQLite in the same run.
+"""Operations per second of each kind of store, on both backends, compared with a plain dict or SQLite.
 
     python -m benchmarks.stores [--keys 1000 --keys 100000] [--large] [--kind window]
 
 Operations on random keys, in batches of 1,000 as a task has them: the time includes decoding, encoding and, for puts,
 writing the batch's rows to the table. A range gives 100 rows; as of looks one of a key's four versions up. The
-reference does the same to one row per key, with the same codec: a dict with a sorted list of its keys beside
-in_memory, a SQLite table beside persistent. Figures are of this process's CPU time, the best of some rounds.
+reference does the same to one row per key, with the same codec: a dict with a sorted list of its keys for in_memory,
+a SQLite table for persistent. Figures are of this process's CPU time, the best of some rounds.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def cores(job: JobProcess, work: Callable[[], object]) -> tuple[float, float]:
 
 
 def taken(job: JobProcess) -> tuple[float, float, int]:
-    """Return MB of all processes and of the workers, and the most threads that one worker has."""
+    """Return MB of all processes and of the workers, and the highest number of threads of a worker."""
     root = psutil.Process(job.process.pid)
     memory, workers, threads = 0.0, 0.0, 0
     for process in (root, *root.children(recursive=True)):

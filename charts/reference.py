@@ -26,7 +26,7 @@ class Value:
         path: its keys, outermost first.
         default: what values.yaml gives it.
         text: its description.
-        schema: JSON schema besides what the default tells.
+        schema: JSON schema, besides what follows from the default.
     """
 
     path: tuple[str, ...]
@@ -168,7 +168,7 @@ def generated() -> Iterator[tuple[Path, str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or with --check tell which are out of date."""
+    """Write the files, or with --check report which are out of date."""
     stale = False
     for file, content in generated():
         if file.is_file() and file.read_text(encoding="utf-8") == content:

@@ -32,13 +32,13 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one alias in the umbrella stands for.
+    """The chart behind one alias in the umbrella.
 
     Args:
         name: the alias, and with it the values' name.
         chart: the chart's name.
         summary: a line.
-        values: what the chart is told, besides its defaults.
+        values: the chart's values, besides its defaults.
     """
 
     name: str

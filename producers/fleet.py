@@ -118,7 +118,7 @@ class Fleet:
 
 
 def _has_room(ends: list[int], most: int, ts: int) -> bool:
-    """Forget the ends that are over at `ts` and tell whether fewer than `most` are left."""
+    """Forget the ends that are over at `ts`; return whether fewer than `most` are left."""
     while ends and ends[0] <= ts:
         heapq.heappop(ends)
     return len(ends) < most

@@ -13,7 +13,7 @@ _IN_PARTS = 0.05
 
 
 class PaymentsGenerator:
-    """A payment is for the order of its time, if that one is paid at all; else for the one before, again.
+    """A payment is for the order of its time, if that order is paid at all; else for the one before, again.
 
     Some pay in part. With the rate and seed of `placed_orders` an order and its payment have the same time; give the
     orders an earlier start for payments that come later.

@@ -14,7 +14,7 @@ _UNPAID = 0.08
 
 @dataclass(frozen=True, slots=True)
 class ShopOrder:
-    """An order: whether it is ever paid is known to nobody but the shop."""
+    """An order; only the shop knows whether it is ever paid."""
 
     order_id: str
     customer: str

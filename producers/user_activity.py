@@ -50,7 +50,7 @@ class UserActivityGenerator:
     """Some users are on the site at a time; each event is the next step of one of them.
 
     When a session is over another user begins one. Half of the beginnings go round all users, half to frequent ones.
-    One in twenty goes on with the user's last session id, as a tab left open does.
+    One in twenty continues the user's last session id, as a tab left open does.
     """
 
     def __init__(self, options: Options) -> None:

@@ -109,9 +109,9 @@ class _Visitor:
 
 
 class UserClicksGenerator:
-    """Who is due clicks; when nobody is, someone who has been away long enough comes, else the next one hurries.
+    """Users click when they are due; if none is, a user who was away long enough comes, else the next one hurries.
 
-    So visits last as long in event time whatever the rate, and pauses in them stay under GAP_MS. A visitor is away
+    So visits last as long in event time at any rate, and pauses in them stay under GAP_MS. A visitor is away
     for longer than that, as far as there are others to click meanwhile: a handful of users at a high rate never rest.
     """
 

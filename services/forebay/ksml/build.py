@@ -177,7 +177,7 @@ class Build:
         return proxy_of(own, spec.key, spec.value, writer_of_rows(key), reader_of_rows(key), is_stamped=is_stamped)
 
     def name(self, wanted: str) -> str:
-        """Return a name that nothing else has, made of what can stand in a topic's name."""
+        """Return an unused name, made of characters that are allowed in a topic's name."""
         plain = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in wanted) or "step"
         candidate, number = plain, 1
         while candidate in self._names:
@@ -212,7 +212,7 @@ def of_record(
 
 
 def _nothing(*_: Any) -> None:
-    """Stand in for a function where a step calls none."""
+    """Take the place of the function of a step that calls none."""
 
 
 def located(build: Build, node: Node, work: Callable[[], Any]) -> Any:

@@ -16,7 +16,7 @@ from forebay.ksml.types import Type, UnknownType, parse_type
 
 
 class Parameter(NamedTuple):
-    """A parameter beside those of the function's kind; its default is Python code."""
+    """A parameter in addition to those of the function's kind; its default is Python code."""
 
     name: str
     default: str

@@ -100,7 +100,7 @@ _ALIKE = {
     "valueTransformer": ("keyValueMapper",),
     "reducer": ("valueJoiner", "merger"),
 }
-"""Kinds that are called alike: KSML lets one stand for the other."""
+"""Kinds that are called alike: KSML accepts one for the other."""
 
 
 def read_definition(file: Path, shown: str = "") -> Definition:

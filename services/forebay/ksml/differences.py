@@ -66,9 +66,9 @@ def _of_types(definition: Definition) -> Iterator[tuple[Node, str]]:
 
 
 _TYPES = {
-    ("keyType", "avro"): "Avro keys are written under the schema's id in the registry, and read under that one alone: "
+    ("keyType", "avro"): "Avro keys are written under the schema's id in the registry, and read under that id alone: "
     "under another, equal keys would lie in other partitions",
-    ("", "xml"): "an .xsd is not read: what stands in an element is text",
+    ("", "xml"): "an .xsd is not read: the content of an element is text",
     ("", "jsonschema"): "plain JSON is read as well as JSON with the id of a schema before it",
 }
 
@@ -97,7 +97,7 @@ def _of_topic(node: Node) -> Iterator[tuple[Node, str]]:
         yield (
             node.value["offsetResetPolicy"],
             "offsetResetPolicy is not read per topic: a first start reads from --starting-offsets (earliest); later "
-            "ones go on where the job stood",
+            "starts resume where the job stopped",
         )
     if node.get("partitioner") is not None:
         yield (

@@ -83,7 +83,7 @@ class Formats:
         """Return the id of a schema in the registry, registered for all topics of the type. Raises UnknownType.
 
         Args:
-            name: stands for the subject where no topic has the type.
+            name: the subject if no topic has the type.
         """
         subjects = self._subjects.get(kind) or (name,)
         return [self.schemas.registry.id_of(subject, text, language) for subject in subjects][-1]

@@ -1,4 +1,4 @@
-"""The kinds of functions: what each is called with, and what it gives unless it says otherwise."""
+"""The kinds of functions: what each is called with, and its result type unless the function names another."""
 
 from __future__ import annotations
 

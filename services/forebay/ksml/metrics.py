@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Figure(NamedTuple):
-    """One of a definition's metrics: how often it was told something, and the sum of that (timers: seconds)."""
+    """One of a definition's metrics: how often it was updated, and the sum of the updates (timers: seconds)."""
 
     kind: str
     name: str
@@ -84,14 +84,14 @@ class Metrics:
         return Timer(self._of("timer", name, tags))
 
     def figures(self) -> Iterator[Figure]:
-        """Yield what was told so far, by kind, name and tags."""
+        """Yield the metrics so far, by kind, name and tags."""
         with self._lock:
             told = sorted(self._told.items())
         for (kind, name, tags), metric in told:
             yield Figure(kind, name, tags, metric.count, metric.total)
 
     def sums(self) -> dict[str, float]:
-        """Return what was told by one name each: name{tag=value}; timers have a second one, of seconds."""
+        """Return the metrics by name{tag=value}; timers have a second name, for the seconds."""
         sums: dict[str, float] = {}
         for figure in self.figures():
             tags = ",".join(f"{tag}={value}" for tag, value in figure.tags)

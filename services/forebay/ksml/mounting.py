@@ -45,7 +45,7 @@ class Mounted(NamedTuple):
 def files_of(paths: Sequence[Path]) -> list[Path]:
     """Return the definition files that paths name: of a folder those in it, by name. Raises KsmlError.
 
-    The configuration of KSML's runner, which often lies beside them, is none of them.
+    The configuration of KSML's runner, which is often in the same folder, is none of them.
     """
     files: list[Path] = []
     for path in paths:

@@ -12,7 +12,7 @@ def store_of(build: Build, node: Node, key: str, wanted: str, value: Type = ANY)
     """Return the store of an operation; one that has no name gets one of its own.
 
     Args:
-        wanted: what the name is made of if there is none.
+        wanted: what the name is made of if the node has no name.
     """
     child = node.get(key)
     if child is None:

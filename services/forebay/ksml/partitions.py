@@ -14,13 +14,13 @@ from forebay.ksml.values import WrongType
 from forebay.processor.api import Context
 
 Partition = Callable[[Any, Any], int | None]
-"""What the builder asks for the partition of a key and a value; None: the hash of the key tells it."""
+"""What the builder asks for the partition of a key and a value; None: the hash of the key determines it."""
 
 
 def chosen_partitions(
     build: Build, held: Node, piece: StreamPiece, target_of: Callable[[], str], partitions: int = 0
 ) -> tuple[Stream[Any, Any], Partition]:
-    """Return the stream with a record for each partition that a partitioner gives it, and what tells the builder which.
+    """Return the stream with a record for each partition that a partitioner gives it, and the builder's partitioner.
 
     Args:
         held: names or holds the function.

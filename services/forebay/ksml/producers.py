@@ -98,7 +98,7 @@ class Producer:
 
     @property
     def has_partitioner(self) -> bool:
-        """Whether a function tells the partitions of its records."""
+        """Whether a function determines the partitions of its records."""
         return self._place is not None
 
     def partitions(self, record: Generated, count: int) -> list[int | None]:

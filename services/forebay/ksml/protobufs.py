@@ -18,7 +18,7 @@ from forebay.serde.proto_text import WrongProto
 class _ProtobufCodec:
     """Structs as messages: fields by the names of the `.proto`, enums by the names of their values.
 
-    A field that is not set is not in the struct where the schema tells that, else it has its default.
+    A field that is not set is left out of the struct if the schema tracks presence, else it has its default.
     """
 
     def __init__(self, message: Any, schema_id: int) -> None:

@@ -63,11 +63,11 @@ class Proxy:
         return str(self._store.name)
 
     def persistent(self) -> bool:
-        """Tell that rows survive."""
+        """Return True: rows survive restarts."""
         return True
 
     def isOpen(self) -> bool:
-        """Tell that it can be used."""
+        """Return True: the store can be used."""
         return True
 
     def flush(self) -> None:

@@ -41,7 +41,7 @@ NEEDED = Registered()
 
 
 class _Asked(NoRegistry):
-    """The registry of the environment for who starts nothing: it is asked for schemas, and told none."""
+    """The registry of the environment, for commands that start no job: it is read, but nothing is registered."""
 
     def latest(self, subject: str) -> str:
         return NEEDED.latest(subject)

@@ -1,4 +1,4 @@
-"""Schemas that types name: read from files beside the definition, or asked of a schema registry."""
+"""Schemas that types name: read from files next to the definition, or from a schema registry."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Registry(Protocol):
 
 
 class NoRegistry:
-    """Stands in for a registry where nothing is sent: schemas have ids made of their texts, and none is known."""
+    """Replaces a registry if nothing is sent: schemas have ids made of their texts, and none is known."""
 
     def latest(self, subject: str) -> str:
         raise UnknownType(

@@ -11,7 +11,7 @@ _ALLOWED = (ast.Compare, ast.BoolOp, ast.Constant, ast.expr_context, ast.cmpop, 
 def only_looks(expression: ast.expr, parameters: Collection[str]) -> bool:
     """Return whether an expression only compares, and takes fields of, its parameters.
 
-    Such an expression needs no copies of them and no time limit. Whatever else it is, it is taken for one that does.
+    Such an expression needs no copies of them and no time limit. Any other expression is assumed to need both.
     """
     if isinstance(expression, ast.Name):
         return expression.id in parameters

@@ -21,7 +21,7 @@ from forebay.processor.api import Context
 
 
 def filtered(build: Build, node: Node, piece: StreamPiece, *, passes: bool) -> StreamPiece:
-    """Let through records that the predicate says yes (or no) to."""
+    """Forward the records for which the predicate returns true (or false)."""
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:

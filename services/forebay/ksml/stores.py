@@ -119,7 +119,7 @@ def _declared(spec: StoreSpec, value: Format[Any]) -> Store[Any]:
 
 
 def store_node(spec: StoreSpec, formats: Formats) -> Node:
-    """Return the node that holds a store which functions use: whoever uses it looks it up, and so runs beside it."""
+    """Return the node that holds a store which functions use; they look it up, so they run in the same task."""
     return Node(
         Kind.STEP,
         f"store {spec.name}",

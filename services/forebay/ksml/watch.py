@@ -46,7 +46,7 @@ class Watch:
             _WATCHER.watch(self)
 
     def end(self) -> bool:
-        """Note that it ended, by itself or not; tell whether its time was over. Nothing is raised from then on."""
+        """Note that the call ended, by itself or not; return whether its time was over. Later nothing is raised."""
         while True:
             try:
                 with self._lock:
@@ -58,7 +58,7 @@ class Watch:
                 continue
 
     def look(self, now: float) -> None:
-        """End the call if its time is over; one that goes on all the same is ended again."""
+        """End the call if its time is over; a call that continues all the same is ended again."""
         begun = self._begun
         if not begun or now - begun < self.limit_ms / 1_000:
             return
@@ -103,5 +103,5 @@ class _Watcher:
 
 _WATCHER = _Watcher()
 _process: list[object] = [object()]
-"""Stands for the process: a fork has no watcher's thread, so its watches say again that they are there."""
+"""Identifies the process: a fork has no watcher thread, so its watches register again."""
 os.register_at_fork(after_in_child=lambda: _process.__setitem__(0, object()))

@@ -57,6 +57,6 @@ class Aliases:
 
 
 def _split(name: str) -> tuple[str, int]:
-    """Return a name without the number at its end, and that number; 0 where there is none."""
+    """Return a name without the number at its end, and that number; 0: the name has no number."""
     match = _NUMBERED.fullmatch(name)
     return (name, 0) if match is None else (match["name"], int(match["number"] or 0))

@@ -146,7 +146,7 @@ def _of_text(other: SqlType) -> Caster:
 
 
 def boolean_of(text: str) -> bool | None:
-    """Return what a text stands for: the beginning of true, yes, false or no (ksqlDB's SqlBooleans); else None."""
+    """Return the boolean that a text begins: true, yes, false or no (ksqlDB's SqlBooleans); else None."""
     begin = text.strip().lower()
     if not begin:
         return None

@@ -151,7 +151,7 @@ class Compiler:
         )
 
     def _history(self, target: Source, found: Table[Any, Any]) -> str:
-        """Keep a table's former rows beside it, if that is wanted; give the name of their store."""
+        """Keep a table's former rows in another store, if the target asks for it; return the store's name."""
         if not target.history_ms:
             return ""
         store = self.name(f"{target.name} history")

@@ -19,6 +19,6 @@ def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], t
 
 
 def condition_of(condition: Code, *, windowed: bool) -> Callable[[Any, Any], bool]:
-    """Return what tells whether a condition is true; unknown is not."""
+    """Return the function that checks whether a condition is true; unknown is not."""
     made = row_of([condition], windowed=windowed)
     return lambda key, row: made(key, row)[0] is True

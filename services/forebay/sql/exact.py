@@ -1,4 +1,4 @@
-"""Sums of doubles that are exact whatever the order, infinite and NaN values among them.
+"""Sums of doubles that are exact in any order, infinite and NaN values included.
 
 A sum is kept as the few doubles that make it up, so an average of millions is as good as one of two (Shewchuk,
 "Adaptive Precision Floating-Point Arithmetic", 1997; `math.fsum` gives the nearest double of such a sum).

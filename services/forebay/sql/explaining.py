@@ -16,7 +16,7 @@ from forebay.sql.syntax import Command
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What EXPLAIN tells.
+    """The output of EXPLAIN.
 
     Args:
         lines: of the plan.

@@ -144,7 +144,7 @@ class Generator:
 
     @property
     def in_lambda(self) -> bool:
-        """Whether the expression stands in the body of a lambda, which one record may call any number of times."""
+        """Whether the expression is in the body of a lambda, which one record may call any number of times."""
         return bool(self._parameters)
 
     def limit(self) -> None:
@@ -152,7 +152,7 @@ class Generator:
         self.constant(limits.begin)
 
     def _counted(self, value: Typed) -> Typed:
-        """Return a value whose size is counted, if it stands in a lambda or among many others."""
+        """Return a value whose size is counted, if it is in a lambda or among many others."""
         if not isinstance(value.type, ArrayType | MapType) and value.type not in (STRING, BYTES):
             return value
         self._sized += 1
@@ -183,7 +183,7 @@ class Generator:
         return name, f"({name} := {source})"
 
     def attempted(self, source: str) -> str:
-        """Return the source of a value that is null where it fails, though others beside it are not."""
+        """Return the source of a value that is null if it fails, without affecting the other values of the row."""
         return source if SIMPLE.fullmatch(source) else f"{self.constant(attempted)}(lambda: {source})"
 
     def cast(self, value: Typed, kind: SqlType, where: Expression) -> Typed:

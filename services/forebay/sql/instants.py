@@ -1,4 +1,4 @@
-"""Dates, times and timestamps as whole numbers, and the texts that stand for them."""
+"""Dates, times and timestamps as whole numbers, and as texts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SHAPE = re.compile(
 
 
 def timestamp_of(text: str) -> int:
-    """Return the ms since 1970 that a text such as 2020-01-01T10:00:00.5 (UTC unless it says otherwise) stands for.
+    """Return the ms since 1970 of a text such as 2020-01-01T10:00:00.5 (in UTC unless it has an offset).
 
     Raises:
-        ValueError: it stands for none.
+        ValueError: it is no timestamp.
     """
     result = datetime.fromisoformat(_completed(text))
     if result.tzinfo is None:

@@ -1,4 +1,4 @@
-"""Joins of a query: which side is keyed anew, what the key of the result is."""
+"""Joins of a query: which side is rekeyed, what the key of the result is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forebay.sql.walk import columns
 
 
 def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
-    """Return whether no column stands for the key of the last join."""
+    """Return whether no column has the key of the last join."""
     if not joins:
         return False
     if joins[-1].kind == "FULL":
@@ -25,10 +25,10 @@ def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
 
 
 def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, made: str, key_format: str) -> Relation:
-    """Return the rows of both sides beside each other. Raises SqlError.
+    """Return the joined rows of both sides. Raises SqlError.
 
     Args:
-        made: name of a key that no column stands for.
+        made: name of a key that no column has.
         key_format: of keys where neither side has a format.
     """
     mine, theirs = _sides(left, right, on)
@@ -91,7 +91,7 @@ def _format(left: Relation, right: Relation, otherwise: str) -> str:
 
 
 def made_name(found: Iterable[Source]) -> str:
-    """Return what the key of a join is called that no column stands for."""
+    """Return the name of a join's key that no column has."""
     taken = {column.name for source in found for column in source.columns}
     number, name = 0, "ROWKEY"
     while name in taken:

@@ -22,7 +22,7 @@ DAY_MS = 86_400_000
 
 
 def joined(compiler: Compiler, step: Joined, name: str) -> Any:
-    """Return the rows of both sides beside each other."""
+    """Return the joined rows of both sides."""
     left, right = compiler.step(step.left, name), compiler.step(step.right, name)
     if step.window_ms and isinstance(right, Stream):
         right = Stream(
@@ -64,7 +64,7 @@ def _joiner(left: int, right: int) -> Callable[[Any, Any], Any]:
 
 
 def _beside(left: Any, right: Any) -> Any:
-    """Return the format of the rows of two formats beside each other."""
+    """Return the format of joined rows, made of the formats of both sides."""
 
     def codec(contracts: Any) -> Any:
         one, other = left.codec(contracts), right.codec(contracts)

@@ -52,7 +52,7 @@ def begin() -> None:
 
 
 def remaining_seconds() -> float:
-    """Return how much CPU time the record has left. Raises LimitReached if there is none."""
+    """Return how much CPU time the record has left. Raises LimitReached: none."""
     left = EXPRESSION_MS / 1000 - (time.thread_time_ns() - _spent.began_ns) / 1e9
     if left <= 0:
         raise out_of_time()

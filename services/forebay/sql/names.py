@@ -1,4 +1,4 @@
-"""What the columns of a query are called, and what its stars stand for."""
+"""The names of a query's columns, and the columns that its stars expand to."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class Sources:
         return SqlError(column.place, f"there is no column {column.name}: write one of {names or 'its sources'}")
 
     def items(self, select: Sequence[Selected], free: frozenset[str], extra: Sequence[Item]) -> list[Item]:
-        """Return the columns that a SELECT list stands for; those without a name get one.
+        """Return the columns that a SELECT list expands to; those without a name get one.
 
         Args:
-            extra: what a star gives beside the columns of its sources.
+            extra: what a star gives in addition to the columns of its sources.
         """
         items: list[Item] = []
         for selected in select:
@@ -104,7 +104,7 @@ class Sources:
             yield from extra
         for alias, source in self.by_alias.items():
             if star.source in ("", alias):
-                # Behind PARTITION BY the former key is a value, and stands behind the others.
+                # After PARTITION BY the former key is a value, and comes after the other values.
                 moved = bool(self._query.partition_by)
                 named = (*source.values, *source.keys) if moved else source.columns
                 plains = [*(member.name for member in named), *(header.column for header in source.headers)]

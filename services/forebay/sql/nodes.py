@@ -1,4 +1,4 @@
-"""Nodes of the DSL's graph that SQL needs beside the DSL's own: rows made of key, value, time and record."""
+"""Nodes that SQL needs in addition to the DSL's: rows made of key, value, time and record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators: arithmetic, comparison, logic of three values; the source that stands for each."""
+"""Operators: arithmetic, comparison, logic of three values; the Python source of each."""
 
 from __future__ import annotations
 

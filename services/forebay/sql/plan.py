@@ -99,7 +99,7 @@ class Exploded:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Rows of both sides beside each other.
+    """The joined rows of both sides.
 
     Args:
         kind: INNER, LEFT, FULL.

@@ -221,8 +221,8 @@ class Program:
     def check(self) -> None:
         """Refuse to leave out a source that queries use. Raises SqlError.
 
-        A declaration may be dropped to declare another source of the name: queries before it go on to read the topic
-        of the former one.
+        A declaration may be dropped to declare another source of the name: earlier queries still read the topic of the
+        former declaration.
         """
         for refused in self._dropped.values():
             raise refused

@@ -29,7 +29,7 @@ class Queryable:
     """A job as SQL sees it.
 
     Args:
-        program: gives its program, made anew: EXPLAIN adds to it.
+        program: returns a new copy of its program, since EXPLAIN adds to it.
         tables: how those that can be pulled are read, by name.
         codecs: of a topic.
         lower: whether names that are not quoted are in lower case, as in PostgreSQL, and not in upper case.

@@ -25,7 +25,7 @@ from forebay.sql.values import as_held
 from forebay.sql.walk import parts
 
 MOST_KEYS = 1_000
-"""Keys that one query may name."""
+"""How many keys one query may name."""
 LOWEST, HIGHEST = -(1 << 62), (1 << 62) - 1
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

@@ -23,7 +23,7 @@ class KeyColumn:
 
     Args:
         equals: expressions that have its value; the first one selected in this order is the key of a result.
-        is_made: whether no column stands for it, so that it is called ROWKEY or by a number.
+        is_made: whether no column has its value, so that it is called ROWKEY or by a number.
     """
 
     named: Named

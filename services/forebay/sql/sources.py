@@ -62,7 +62,7 @@ class Sources:
 
     Args:
         scans: of all queries. They say which topics are declared more than once, and which columns of a record's
-            headers and of its position are used of a table: its store keeps those beside the values.
+            headers and of its position are used of a table: its store keeps those with the values.
     """
 
     def __init__(self, topology: Topology, scans: Iterable[Scan]) -> None:

@@ -1,7 +1,7 @@
 """What Python holds for each SQL type, and rows of it as bytes in stores and repartitions.
 
 A row is a tuple of columns. Whole numbers are ints, decimals Decimals, dates and times whole numbers, structs tuples
-of their fields, arrays tuples, maps dicts that nobody changes.
+of their fields, arrays tuples, maps dicts that must not be changed.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _number(arguments: Sequence[Argument], name: str) -> SqlType:
 
 @aggregate("SUM")
 def total(arguments: Sequence[Argument]) -> Aggregate:
-    """Return SUM: exact, also of doubles, in whatever order they come."""
+    """Return SUM: exact, also of doubles, in any order."""
     kind = _number(arguments, "SUM")
     if kind == DOUBLE:
         return _exact(rounded)
@@ -222,7 +222,7 @@ def variance(arguments: Sequence[Argument]) -> Aggregate:
 
 @aggregate("CORRELATION")
 def correlation(arguments: Sequence[Argument]) -> Aggregate:
-    """Return CORRELATION: Pearson's, of pairs without a null; NaN where there is none."""
+    """Return CORRELATION: Pearson's, of pairs without a null; NaN: it is not defined."""
     if len(arguments) != 2 or not all(is_number(argument.type) for argument in arguments):
         raise TypeError("write CORRELATION(a number, a number)")
 

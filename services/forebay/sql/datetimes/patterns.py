@@ -48,14 +48,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What stands for itself."""
+    """Literal text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What may be missing from a text: what stands in brackets."""
+    """Parts in brackets, which a text may omit."""
 
     parts: tuple[Part, ...]
 

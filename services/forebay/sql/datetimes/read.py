@@ -69,7 +69,7 @@ class Reader:
 
 
 def parsed(text: str, pattern: str, zone: str = "UTC") -> int:
-    """Return the timestamp (ms) that a text stands for; what it leaves out is as of 1970. Raises ValueError."""
+    """Return the timestamp (ms) of a text; fields that it omits are as of 1970. Raises ValueError."""
     result = resolved(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
     return within_bits(result, 64)
 
@@ -83,7 +83,7 @@ def parsed_day(text: str, pattern: str) -> int:
 
 
 def parsed_date(text: str, pattern: str) -> int:
-    """Return the days since 1970 that a text stands for. Raises ValueError.
+    """Return the days since 1970 of a text. Raises ValueError.
 
     As with Java's `SimpleDateFormat`, numbers need no zeros in front, names may be short or in full, and other text
     may follow.
@@ -95,7 +95,7 @@ def parsed_date(text: str, pattern: str) -> int:
 
 
 def parsed_time(text: str, pattern: str) -> int:
-    """Return the time of day in ms that a text stands for. Raises ValueError: it has a date, or no hour."""
+    """Return the time of day (ms) of a text. Raises ValueError: it has a date, or no hour."""
     if letters_of(parts_of(pattern)) & DATE_LETTERS:
         raise ValueError(f"the pattern {pattern!r} has a date")
     fields = reader_of(pattern).fields_of(text)

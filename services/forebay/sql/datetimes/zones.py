@@ -56,7 +56,7 @@ class Zone:
         return _seconds(_moment(seconds).replace(tzinfo=self.rules))
 
     def short_name_at(self, ms: int) -> str:
-        """Return the abbreviation in use at a time in ms, such as PST; the name itself if there is none."""
+        """Return the abbreviation in use at a time in ms, such as PST; without one, the name itself."""
         if self.rules is None:
             return self.name
         short_name = _moment(ms // 1000).replace(tzinfo=UTC).astimezone(self.rules).tzname() or self.name
@@ -136,7 +136,7 @@ def shown_offset(offset: int, colon: str = ":", *, minutes: bool = True, seconds
     Args:
         minutes: whether minutes that are 0 are written.
         seconds: whether seconds other than 0 are written.
-        zero: what stands for no offset; "": as any other.
+        zero: how an offset of 0 is written; "": as any other.
     """
     if not offset and zero:
         return zero

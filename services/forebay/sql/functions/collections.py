@@ -27,7 +27,7 @@ from forebay.sql.types import (
 
 
 def identity(value: Any) -> Any:
-    """Return what tells values apart, also those that can't be hashed."""
+    """Return a hashable identity of a value, also of one that can't be hashed."""
     if isinstance(value, dict):
         return frozenset((key, identity(item)) for key, item in value.items())
     return tuple(map(identity, value)) if isinstance(value, tuple) else value

@@ -29,7 +29,7 @@ def encode(text: str, source: str, target: str) -> str:
 
 
 def to_bytes(text: str, encoding: str) -> bytes:
-    """Return the bytes that a text of hex, utf8, ascii, base64 stands for. Raises ValueError."""
+    """Return the bytes that a text of hex, utf8, ascii or base64 encodes. Raises ValueError."""
     name = _known(encoding)
     if name == "hex":
         if re.search(r"\s", text):
@@ -85,7 +85,7 @@ def character(code: int) -> str | None:
 
 
 def character_of_escape(text: str) -> str | None:
-    r"""Return the text that Java's escapes such as \u004b stand for; None: it is none. Raises ValueError."""
+    r"""Return the text that Java's escapes such as \u004b encode; None: it is no escape. Raises ValueError."""
     if len(text) < 6 or not text.startswith("\\u"):
         return None
     units = _ESCAPE.sub(_unescaped, text)

@@ -149,7 +149,7 @@ class Registry:
     """The functions declared, applied to calls."""
 
     def apply(self, make: Generator, call: Call) -> Typed:
-        """Return the source of a call. Raises SqlError naming what there is instead."""
+        """Return the source of a call. Raises SqlError naming the signatures or functions that exist."""
         result = SPECIAL.get(call.name)
         if result is not None:
             return result(make, call)

@@ -77,7 +77,7 @@ def encode_parameter(text: str) -> str:
 
 
 def decode_parameter(text: str) -> str:
-    """Return the text that a form's parameter stands for. Raises ValueError for escapes that are none."""
+    """Return the text that a form's parameter encodes. Raises ValueError for invalid escapes."""
     if re.search(r"%(?![0-9A-Fa-f]{2})", text):
         raise ValueError(f"{text[:80]!r} has a % without two digits")
     return unquote_plus(text)

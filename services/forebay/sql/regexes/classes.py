@@ -66,7 +66,7 @@ def property_set(name: str, *, any_case: bool) -> str:
     r"""Return the set of a property such as Alpha, L, IsGreek or script=Greek. Raises ValueError: there is none.
 
     Args:
-        any_case: whether classes of one case stand for both.
+        any_case: whether classes of one case match both.
     """
     if any_case and name in _ANY_CASE:
         return _ANY_CASE[name]

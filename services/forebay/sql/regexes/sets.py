@@ -38,7 +38,7 @@ class CharacterSet:
         """Return the set in the library's syntax.
 
         Args:
-            any_case: whether ASCII letters stand for both of their cases.
+            any_case: whether ASCII letters match both of their cases.
         """
         if self.also:
             one = CharacterSet(self.parts)
@@ -63,7 +63,7 @@ def _shown(part: tuple[int, int] | str | CharacterSet, any_case: bool) -> str:
 
 
 def escaped(letter: str) -> str:
-    """Return a letter so that it stands for itself anywhere in a pattern."""
+    """Return a letter escaped so that it matches itself anywhere in a pattern."""
     if letter.isascii() and letter.isalnum():
         return letter
     return f"\\U{ord(letter):08x}"
@@ -84,7 +84,7 @@ def set_of(source: PatternSource) -> CharacterSet:
                 )
             operands.append(CharacterSet(tuple(parts)))
             parts = []
-        elif (parts or operands) and source.take("]"):  # one that comes first stands for itself
+        elif (parts or operands) and source.take("]"):  # a bracket that comes first is literal
             break
         else:
             parts.append(_part(source))
@@ -120,7 +120,7 @@ def _part(source: PatternSource) -> tuple[int, int] | str | CharacterSet:
 
 
 def escape(source: PatternSource) -> CharacterSet:
-    """Return what the letters behind a backslash stand for. Raises PatternError."""
+    """Return the characters that the letters after a backslash match. Raises PatternError."""
     letter = source.next_plain()
     if letter in _CONTROLS:
         return _one(_CONTROLS[letter])

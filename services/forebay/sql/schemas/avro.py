@@ -173,7 +173,7 @@ def writer_of(schema: Any, kind: SqlType, names: Mapping[str, Any]) -> Write:
         case StructType(fields):
             types = {column["name"]: column["type"] for column in result["fields"]}
             parts = [(name, writer_of(types[name], part, names)) for name, part in fields]
-            # A null that a field's type does not allow is left out: the field's default stands for it, if it has one.
+            # A null that a field's type does not allow is left out: the field's default replaces it, if it has one.
             plain = {name for name, item in types.items() if item != "null" and not isinstance(item, list)}
             return lambda value: {
                 name: write(part)

@@ -1,7 +1,7 @@
 """Rows in Confluent framing: Avro, Protocol Buffers, JSON by a JSON Schema.
 
-Each record names the schema it was written under. Reading takes that one, looked up by its id; columns are found in it
-by their names. Writing takes the one that the topic's subject has an id for.
+Each record names the schema it was written under. Reading looks up that schema by its id and finds columns in it by
+their names. Writing uses the schema that the topic's subject has an id for.
 """
 
 from __future__ import annotations

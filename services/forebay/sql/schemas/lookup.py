@@ -1,4 +1,4 @@
-"""Schemas that statements need from the registry: asked for once, then kept in a file beside the statements.
+"""Schemas that statements need from the registry: read once, then kept in a file next to the statements.
 
 Every process of a job must read the same columns, today and after the topic's schema has changed. So what the registry
 said is written down, as a package manager writes a lock file.

@@ -145,7 +145,7 @@ def type_of(message: Descriptor, within: tuple[str, ...] = ()) -> SqlType | None
 
 
 def is_wrapper(message: Descriptor) -> bool:
-    """Return whether a message stands for a scalar that may be null."""
+    """Return whether a message wraps a scalar that may be null."""
     return str(message.file.name) == "google/protobuf/wrappers.proto"
 
 

@@ -66,7 +66,7 @@ def _value(columns: tuple[Named, ...], encoding: Encoding, form: Form, topic: st
 def framed(
     kind: str, columns: tuple[Named, ...], form: Form, subject: str, name: str, *, wraps: bool
 ) -> Codec[tuple[object, ...]]:
-    """Return the codec of rows under a schema: the one that was given, else one made of the columns."""
+    """Return the codec of rows under a schema: the given schema, else one made of the columns."""
     used = form.columns or columns
     if kind == "AVRO":
         text = form.text or avro.schema_of(used, form.name or name, wraps=wraps)
