@@ -75,14 +75,14 @@ class BrokerView:
         return self._offsets(lambda places: partition_begins(self._admin, places, "the inputs'", self._timeout))
 
     def from_time(self, timestamp_ms: int) -> Ends:
-        """Return the first offset at or after a time in every partition; its end where there is none."""
+        """Return the first offset at or after a time in every partition; without one, its end."""
         latest = self.latest()
         wanted = {(topic, p): timestamp_ms for topic, ends in latest.items() for p in range(len(ends))}
         found = self.offsets_for(wanted)
         return {topic: tuple(found[topic, p] for p in range(len(ends))) for topic, ends in latest.items()}
 
     def offsets_for(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Return the first offset at or after each time (ms); the end where there is none."""
+        """Return the first offset at or after each time (ms); without one, the end."""
         asked = [TopicPartition(topic, partition, at) for (topic, partition), at in times.items()]
         try:
             answers = self._consumer.offsets_for_times(asked, self._timeout)

@@ -29,7 +29,7 @@ class ChangelogRouter:
         formats: what the rows of a store consist of; plain values unless given.
         internal: topic of the task's own rows.
         partition: the task's number.
-        unlogged: stores that keep no changelog, so that no row beside theirs is kept either.
+        unlogged: stores without a changelog, whose internal rows are not logged either.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ def is_begun(path: str) -> bool:
 
 
 def set_aside(path: str) -> str:
-    """Rename a local checkpoint that holds batches; give its new name, "" where there is none.
+    """Rename a local checkpoint that holds batches; return its new name, "": there is no such checkpoint.
 
     Raises:
         StopJob: it is on another file system: it has to be moved by other means.

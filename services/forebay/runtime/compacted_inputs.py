@@ -41,7 +41,7 @@ def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_
 
 
 def compacted_too_soon(topics: Iterable[TopicDescription], max_downtime_ms: int) -> str:
-    """Tell which topics are compacted sooner than that, and what to do; "" where none is."""
+    """Return which topics are compacted sooner than that, and what to do; "": none is."""
     lags = {
         topic.name: topic.config.get(COMPACTION_LAG, "0")
         for topic in topics

@@ -1,4 +1,4 @@
-"""Failures of a running job: those that end it and those that are tried again."""
+"""Failures of a running job: those that end it and those that are retried."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ STOP_MARK = "forebay.stop"
 
 
 class StopJob(Exception):
-    """The job must stop until somebody acts; the message says what to do.
+    """The job must stop until an operator acts; the message says what to do.
 
     The mark in its text survives the ways an exception takes through Spark.
     """
@@ -30,7 +30,7 @@ class TopicChanged(StopJob):
 
 
 class StoreChanged(StopJob):
-    """A store is declared otherwise than its rows were written; the message names both and the remedy."""
+    """A store declares another format than its rows were written in; the message names both and the remedy."""
 
 
 class TaskTooLarge(StopJob):

@@ -46,7 +46,7 @@ Offsets = Mapping[str, int]
 
 
 class ChangelogsAnew(Unavailable):
-    """The changelogs were made anew, or belong to another checkpoint now: begin with them from the beginning."""
+    """The changelogs were recreated, or belong to another checkpoint now: read them from the beginning."""
 
 
 class FollowedTask(abc.ABC):
@@ -65,7 +65,7 @@ class FollowedTask(abc.ABC):
         self.committed_ms = -1
         """When the newest batch that was applied was written, in ms; -1: none was."""
         self.begins: Mapping[str, int] = {}
-        """Offsets to go on from, by topic; none: from the beginning."""
+        """Offsets to resume from, by topic; none: from the beginning."""
         self._until: Offsets = {}
 
     def expect(self, ends: Offsets) -> None:
@@ -86,7 +86,7 @@ class FollowedTask(abc.ABC):
         """Learn that whole batches end at `ends`, up to which everything was taken.
 
         Returns:
-            The number of the batch the rows stand at now; -1 if they did not change.
+            The rows' commit number now; -1 if they did not change.
         """
 
     @property
@@ -125,7 +125,7 @@ class Follower:
     Args:
         consumer: read_committed, with partition end events; assigned here.
         tasks: by number, of every stage; each goes on from its `begins`.
-        watch: tells when it was cut off for too long to go on where it was.
+        watch: detects that the follower was cut off for too long to resume.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ class End:
 
 
 class Health:
-    """Alive while the tasks' loops go on; ready once they have begun.
+    """Alive while the tasks' loops run; ready once they have begun.
 
     Args:
         stuck_seconds: time without progress after which the job counts as dead.

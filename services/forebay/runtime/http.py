@@ -43,7 +43,7 @@ class Request:
         method: GET or POST.
         body: of a POST.
         accept: the header of that name, "" without one.
-        forwarded: the header Forebay-Forwarded, by which a server says that it asks for somebody else.
+        forwarded: the header Forebay-Forwarded, by which a server says that it asks on behalf of a client.
     """
 
     path: tuple[str, ...]
@@ -253,7 +253,7 @@ class HttpServer:
     """Serves on threads of its own.
 
     Args:
-        port: 0 takes a free one; `port` tells which.
+        port: 0 takes a free one, which `port` returns.
         tls: None: without encryption.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A job's figures for Prometheus, filled from what its tasks tell."""
+"""A job's metrics for Prometheus, filled from the reports of its tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ N = TypeVar("N", int, float)
 class JobMetrics:
     """Metrics of one job; all names begin with `forebay_`, times are in seconds, sizes in bytes.
 
-    Tasks tell sums since their worker opened them; here they are sums since this process began.
+    Tasks report sums since their worker opened them; here they are sums since this process began.
 
     Args:
         service: label of every metric.
@@ -78,7 +78,7 @@ class JobMetrics:
             self._out.labels(service, kind)
 
     def observe(self, figures: Sequence[TaskFigures]) -> list[TaskFigures]:
-        """Take in what tasks tell; return what passed for those that told something new."""
+        """Add the reports of tasks; return the increase for those that reported something new."""
         told = []
         self.reported_lag.observe(figures)
         for now in figures:

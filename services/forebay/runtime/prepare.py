@@ -34,7 +34,7 @@ def count_tasks(
     """Return the job's number of tasks: as asked for, or the partitions of its changelogs, which one task each has.
 
     Args:
-        global_tables: inputs that every task reads whole, whatever their partitions.
+        global_tables: inputs that every task reads whole, with any number of partitions.
 
     Raises:
         TopicsUnfit: an input is missing, or its partitions are no multiple of the tasks.

@@ -43,7 +43,7 @@ class ReportedLag:
     def of(self, topic: str, partition: int, tasks: int) -> int | None:
         """Return the lag of a partition: None unless all tasks with its number, of `tasks`, reported it just now.
 
-        A partition of a global table is read by all tasks; the one that is furthest behind counts.
+        A partition of a global table is read by all tasks; the task that is furthest behind counts.
         """
         now, number = self._monotonic(), partition % tasks
         reports = [report for (_, task), report in self._reports.items() if task == number]

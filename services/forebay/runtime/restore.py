@@ -1,4 +1,4 @@
-"""Before a job takes its state from its changelogs: nobody may write them any more."""
+"""Fences all producers of a job's changelogs before the job restores its state from them."""
 
 from __future__ import annotations
 

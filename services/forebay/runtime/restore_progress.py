@@ -39,7 +39,7 @@ class RestoreWatch:
         self._bounds: dict[tuple[str, int], tuple[int, int]] = {}
 
     def begin(self) -> None:
-        """Take the bounds of the changelogs, and forget what was told before. Raises KafkaException."""
+        """Read the bounds of the changelogs, and forget earlier progress. Raises KafkaException."""
         for place in self._places:
             self._bounds[place] = self._consumer.get_watermark_offsets(TopicPartition(*place), _SECONDS)
         offsets = [TopicPartition(*place, low, "0") for place, (low, _) in self._bounds.items()]

@@ -31,7 +31,7 @@ def driver_settings(file: Path) -> dict[str, str]:
 
 
 def executor_environment(file: Path) -> dict[str, str]:
-    """Return what an executor's process is told by its environment. Raises NoSecret."""
+    """Return the environment variables for an executor's process. Raises NoSecret."""
     return {ENVIRONMENT: read_secret(file)}
 
 

@@ -52,7 +52,7 @@ class JobSpec:
         max_state_bytes: of a task's state; 0: what the worker's memory allows.
         tables: where tables are kept; `table_directory` for persistent ones.
         standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
-        on_change: what to do with a store's rows when it is declared otherwise than they were written.
+        on_change: what to do if a store's rows were written in another format than it declares.
         restore: whether a job without a checkpoint takes its state from the changelogs.
         restore_only: whether it ends once the states are restored.
         align: whether a job that ends by itself first moves all closing times of a stage on to the latest of them.
@@ -106,7 +106,7 @@ class JobSpec:
 
     @property
     def marker_group(self) -> str:
-        """Consumer group that is told where the tasks stand: for lag tools, and to see whose they are."""
+        """Consumer group that the tasks' positions are committed to, for lag tools and a cheap ownership check."""
         return identities.marker_group(self.application)
 
     @property
@@ -121,7 +121,7 @@ class JobSpec:
 
     @property
     def restore_group(self) -> str:
-        """Consumer group that tells how far a restore has read; written only."""
+        """Consumer group whose offsets show how far a restore has read; written only."""
         return identities.restore_group(self.application)
 
     def transactional_id(self, group: int) -> str:

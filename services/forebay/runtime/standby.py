@@ -68,7 +68,7 @@ def standby_of(
 
 
 def open_copy(file: Path) -> CopyTable:
-    """Return an empty copy in `file`, whatever was there."""
+    """Return an empty copy in `file`, which replaces any existing file."""
     for leftover in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
         leftover.unlink(missing_ok=True)
     return CopyTable(file)

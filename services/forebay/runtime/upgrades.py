@@ -89,7 +89,7 @@ _Row = tuple[bytes, int]
 
 
 def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> list[Forecast]:
-    """Tell what converting each store of each task would do. Reads committed records; changes nothing."""
+    """Return what converting each store of each task would do. Reads committed records; changes nothing."""
     found: list[Forecast] = []
     for stage, log in enumerate(stage_logs(service, application, logic)):
         internal = _read(kafka, log.internal)
@@ -137,7 +137,7 @@ def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
 def forecast_task(
     name: str, stores: Iterable[Store[Any]], internal: Mapping[bytes, _Row], own: Mapping[str, Mapping[bytes, _Row]]
 ) -> Iterator[Forecast]:
-    """Tell what converting a task's stores would do.
+    """Yield what converting a task's stores would do.
 
     Args:
         name: of the task.

@@ -1,4 +1,4 @@
-"""Watches a job from beside it: lag of its input partitions, rights it lacks."""
+"""Watches a running job: lag of its input partitions, rights it lacks."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class TaskCommit:
     """What one task adds to a transaction.
 
     Args:
-        sender: names the task to those behind it.
+        sender: names the task to downstream tasks.
         times: names of the repartitions in which every partition is told the task's time, with that time.
         sent: number of records sent, by repartition topic and partition; filled while they are sent.
     """

@@ -26,11 +26,11 @@ _OWN_BYTES = 1_000
 """Of a report, for what the logic counts itself."""
 _NUMBER_BYTES = 24
 _MOST_BYTES = 3_300
-"""A broker takes 4,096 bytes beside an offset (offset.metadata.max.bytes); of many steps or stores nothing is told."""
+"""A broker takes 4,096 bytes of metadata with an offset (offset.metadata.max.bytes): longer reports are shortened."""
 
 
 OTHERS = "(others)"
-"""Stands for names that a report has no room for."""
+"""Replaces names that do not fit into a report."""
 
 _MOST_NAMES = 3
 
@@ -169,7 +169,7 @@ class TaskFigures:
         self.stores = {name: [*sizes.get(name, (0, 0)), *counts] for name, counts in calls.items()}
 
     def sign(self, at: int) -> None:
-        """Note who tells these figures, and when (ms) the loop last went round."""
+        """Set the process that reports these figures, and the time (ms) of the loop's last cycle."""
         self.worker, self.at = os.getpid(), at
 
     def to_json(self) -> str:
@@ -194,7 +194,7 @@ class TaskFigures:
 
     @classmethod
     def from_json(cls, text: str) -> TaskFigures:
-        """Read a report; what a newer release tells beside it is left out."""
+        """Read a report; ignore fields that a newer release added."""
         found: dict[str, Any] = json.loads(text)
         return cls(**{name: value for name, value in found.items() if name in _KNOWN})
 

@@ -74,7 +74,7 @@ class Gathering:
                 pacing.gathered()
                 if not self._looks:
                     return pacing.most
-                # What is there now belongs to this commit, so that streams are merged in order.
+                # All records buffered by now belong to this commit, so that streams are merged in order.
                 self._look()
                 looked = True
                 if self._has_enough():

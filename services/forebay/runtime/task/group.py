@@ -110,7 +110,7 @@ class TaskGroup:
         """Make the group ours: see whose it is, fence off everybody else, complete the tables, begin to read.
 
         Raises:
-            StateConflict: it belongs to another checkpoint, and nobody was fenced. Unavailable.
+            StateConflict: it belongs to another checkpoint, and no producer was fenced. Unavailable.
         """
         beginning = TaskPosition(lease.checkpoint, 0)
         inputs = {task.place: self._surroundings.inputs(task.place, lease, beginning) for task in self.tasks}
@@ -129,19 +129,19 @@ class TaskGroup:
         self._committed_at = self._monotonic()
 
     def cycle(self, lease: Lease, seconds: float) -> bool:
-        """Read, process what is there, commit; tell whether anything was committed.
+        """Read, process the buffered records, commit; return whether anything was committed.
 
         Args:
             seconds: to wait for records at most.
 
         Raises:
             Unavailable: nothing of it counts unless the changelogs say so: `abandon`, then `open`.
-            StopJob: the job must not go on.
+            StopJob: the job must not continue.
         """
         try:
             most = self._gathering.gather(seconds, goes_on=self._turns.goes_on)
         except OffsetsLost:
-            # Whoever took the group over has used these records, and had them purged: then this commit fails.
+            # The new owner of the group has processed these records and purged them: then this commit fails.
             self._tell_markers([task.position for task in self.tasks if task.position.n])
             raise
         self._senders.measure(lease)
@@ -157,7 +157,7 @@ class TaskGroup:
         return True
 
     def _check_topics(self, lease: Lease) -> None:
-        """Look, once a second and before a commit, whether inputs were made again: their records are others."""
+        """Check, once a second and before a commit, whether inputs were recreated: their records would be others."""
         if self._monotonic() - self._checked_at >= _CHECK_SECONDS:
             self._surroundings.check_topics(lease)
             self._checked_at = self._monotonic()
@@ -167,7 +167,7 @@ class TaskGroup:
         return task.next_due_ms(self._idleness.of(task, may_idle=self.settings.idle), self._monotonic() * 1_000)
 
     def confirm(self, seconds: float) -> None:
-        """See, where nothing was committed for so long, whether the group is still ours: only a commit tells.
+        """Commit if nothing was committed for so long: only a commit proves that the group is still ours.
 
         Raises:
             GroupFenced, Unavailable.
@@ -193,11 +193,11 @@ class TaskGroup:
             task.figures.lag = None if ends is None else measure_lag(task.input, ends)
 
     def abandon(self) -> None:
-        """Give up what is not committed: the tables stand at the last commit, `open` finds out whether more counts."""
+        """Discard uncommitted changes; `open` finds out whether the commit in flight succeeded."""
         self._producer.discard()
 
     def close(self) -> None:
-        """Give back everything: connections, and the tables' memory or files."""
+        """Release all connections, and the tables' memory or files."""
         self.abandon()
         self._reader.close()
         for task in self.tasks:
@@ -361,12 +361,12 @@ class TaskGroup:
             task.figures.seconds["commit"] = task.figures.seconds.get("commit", 0.0) + seconds / len(commits)
 
     def _mark_the_rest(self) -> None:
-        """Tell the marker group what the last commits did not: the lag of a job that has read everything is 0."""
+        """Commit the remaining positions to the marker group, so that the lag of a caught-up job is 0."""
         if self.is_open and not self._is_marked:
             self._tell_markers([task.position for task in self.tasks if task.position.n])
 
     def mark(self) -> None:
-        """Tell the marker group where the tasks stand, where the last commits did not, and have what is used purged."""
+        """Commit the remaining positions to the marker group, and have processed repartition records purged."""
         self._mark_the_rest()
         self._surroundings.purge(
             {

@@ -11,7 +11,7 @@ _OPEN_LOOK_SECONDS = 1.0
 
 
 class Idleness:
-    """Tells each task's idle time. What waits behind a foreign transaction that is open is not idleness."""
+    """Sets each task's idle time. A task that waits for another producer's open transaction is not idle."""
 
     def __init__(self, tasks: Iterable[StateTask], reader: Reader, monotonic: Callable[[], float]) -> None:
         self._reader = reader

@@ -172,7 +172,7 @@ class TaskInput:
 
     @property
     def idle_ms(self) -> int:
-        """How long the tasks before this one have had nothing, as they said; for ever where there is none."""
+        """How long the upstream tasks have been idle, as they announced it; EVER without upstream tasks."""
         return min([item.idle_ms for item in self.repartitions]) if self.repartitions else EVER
 
     @property
@@ -182,5 +182,5 @@ class TaskInput:
 
     @property
     def senders(self) -> tuple[SenderTime, ...]:
-        """What a reader that goes on must know of the senders."""
+        """The senders' times, which a reader needs to resume."""
         return tuple(stream.position(item.resume) for item in self.repartitions for stream in item.senders.values())

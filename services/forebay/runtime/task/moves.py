@@ -85,7 +85,7 @@ class Move:
 def plan_moves(wanted: Sequence[Wanted], written: Sequence[Written]) -> dict[int, Move]:
     """Return what has to be committed, by place, so that each task finds what it needs; nothing if nothing moved.
 
-    Offsets that nobody reads any more stay where they are, so that a statement that is put back continues from them.
+    Offsets that no task reads any more stay where they are, so that a statement that is put back continues from them.
 
     Args:
         wanted: by place in the topology.

@@ -94,7 +94,7 @@ class Pacing:
         return max(0.0, self._due - self._clock())
 
     def is_due(self, count: int) -> bool:
-        """Return whether what is there should be processed now; `count` records came last."""
+        """Return whether the buffered records should be processed now; `count` records came last."""
         if self._first_at is None:
             return False
         now = self._clock()
@@ -148,7 +148,7 @@ class Pacing:
         takes its time gets a rest.
 
         Args:
-            is_empty: whether the commit only announced times: that it succeeded tells nothing of the size of commits.
+            is_empty: whether the commit only announced times: its success says nothing about the size of commits.
         """
         interval = self._limits.commit_interval_ms / 1_000
         self._patience = BACKLOG_SECONDS

@@ -10,7 +10,7 @@ from forebay.runtime.task.end_log import EndLog
 EVER = 1 << 62
 UNKNOWN = -1
 GLOBAL = -1
-"""Rank of a partition of a global table: its records come before all others, whatever their time."""
+"""Rank of a partition of a global table: its records come before all others, regardless of their time."""
 
 
 class Stream:

@@ -56,10 +56,10 @@ class Committer(Protocol):
 
 
 class Surroundings(Protocol):
-    """What a group needs of the broker beside its reader and producer."""
+    """What a group needs of the broker in addition to its reader and producer."""
 
     def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """Return the metadata last committed to the marker group, whatever transaction is open. Raises Unavailable."""
+        """Return the metadata last committed to the marker group, even during a transaction. Raises Unavailable."""
         ...
 
     def read_tails(self, tails: list[Tail]) -> None:

@@ -32,19 +32,19 @@ from forebay.stores.table import Table
 
 _KEY = itemgetter(0)
 _TOLD_UNNOTED = 10_000
-"""Records that tell time, after which a task notes that it has read them: else they are read again at each start."""
+"""Time announcements after which a task commits that it has read them: else each start would read them again."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
-    """Limits of one task, and where it stands in the topology.
+    """Limits of one task, and its place in the topology.
 
     Args:
         name: `<application>-<sub-topology>-<task>`, used in errors.
         part: number of the task's sub-topology.
         number: of the task.
         sends: names of the repartitions it forwards to.
-        code_version: of library, logic and settings; only told.
+        code_version: of library, logic and settings; only reported.
         groups: number of the job's groups.
         max_state_bytes: bytes of the task's state above which the job stops.
         max_error_rate: share of the latest records that may fail; 0: none; 1: any.
@@ -68,7 +68,7 @@ class StateTask:
     Args:
         table: as of the last commit; changed only here.
         changelogs: turns changed rows into records, and `changelog_rows` records into rows.
-        announcer: decides when those behind are told this task's time.
+        announcer: decides when the time of this task is announced to downstream tasks.
         figures: where to count; None: in new ones.
     """
 
@@ -124,7 +124,7 @@ class StateTask:
         """Start over from the table, which holds what was committed up to `position`.
 
         Raises:
-            StoreChanged: a store is declared otherwise than its rows were written.
+            StoreChanged: a store's rows were written in another format than it declares.
         """
         if self._unlogged:
             purge(self.table, self._unlogged)

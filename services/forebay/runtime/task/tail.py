@@ -27,7 +27,7 @@ class Tail:
         table: brought up to date.
         offsets: by topic, where reading begins and then where it ended; from the beginning where a topic is missing.
         keys: of the rows found.
-        position: the last one found; None where there is none.
+        position: the last position read so far; None: none yet.
     """
 
     name: str

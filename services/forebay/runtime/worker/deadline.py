@@ -1,4 +1,4 @@
-"""Calls that must not outlast a deadline, whatever the library underneath does."""
+"""Calls that must not exceed a deadline, even if the library underneath blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def within(seconds: float, call: Callable[[], object]) -> None:
     """Run `call` on a thread of its own and wait for it, at most `seconds`.
 
     Raises:
-        DeadlineExceeded: it is still running. Whatever `call` raises itself.
+        DeadlineExceeded: it is still running. Also any exception of `call`.
     """
     failures: list[BaseException] = []
 
@@ -47,7 +47,7 @@ class Client(Protocol):
 
 
 def leave(client: Client, seconds: float = _CLOSING_SECONDS) -> None:
-    """Close a client, and go on without it where it waits longer for its broker than `seconds`.
+    """Close a client; if it waits longer for its broker than `seconds`, continue without it.
 
     librdkafka bounds no close: what comes next would wait with it. A client that is left ends with its process.
     """

@@ -147,7 +147,7 @@ class GroupReader:
         """Ask where all partitions end. Raises Unavailable.
 
         A partition that the consumer has said nothing of, no record and no end, is not taken for one that is read,
-        whatever the admin client says: its records would come behind those of others that they belong before.
+        regardless of the admin client's answer: its records would come after records that they belong before.
         """
         ends = last_stable(self._admin, self._parts)
         self._unheard = {

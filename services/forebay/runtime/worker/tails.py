@@ -34,7 +34,7 @@ def read_tails(
     Args:
         name: of the group, for the log.
         new_consumer: makes a read_committed consumer with partition end events; closed after use.
-        telling: whether the consumer's group is told how far reading came (see `restore_progress`).
+        telling: whether progress is committed to the consumer's group (see `restore_progress`).
 
     Raises:
         StateConflict: a changelog lacks what is asked for. Unavailable.

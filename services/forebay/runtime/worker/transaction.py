@@ -23,8 +23,8 @@ from forebay.runtime.worker.send_queue import SendQueue
 log = logging.getLogger(__name__)
 
 _OFFSETS_SECONDS = 10.0
-"""librdkafka 2.16 may never come back from sending offsets when the broker goes away meanwhile, whatever timeout it is
-given (its issues 5456 and 5511)."""
+"""librdkafka 2.16 may never return from sending offsets if the broker goes away meanwhile, regardless of its timeout
+(its issues 5456 and 5511)."""
 
 _stuck: list[Producer] = []
 """Producers a thread still works on: destroying one would wait for that thread. Their worker ends soon."""
@@ -49,7 +49,7 @@ class GroupProducer:
     checkpoint id.
 
     Args:
-        marker_consumer: its group is told the input offsets; only ever asked, never subscribed.
+        marker_consumer: of the group that the input offsets are committed to; it never subscribes.
         new_producer: makes a producer with the group's transactional id.
         timeout: seconds for each call to the broker.
         transaction_seconds: the transaction's timeout.
@@ -102,12 +102,12 @@ class GroupProducer:
         marked: Sequence[TaskPosition] = (),
         marks: Sequence[SnapshotMark] = (),
     ) -> None:
-        """Send everything in one transaction. Raises Unavailable: whether it was committed, the changelogs tell.
+        """Send everything in one transaction. Raises Unavailable: the changelogs show whether it was committed.
 
         After a commit that the client may have repeated the group is not open any more.
 
         Args:
-            marked: positions that the marker group is told.
+            marked: positions to commit to the marker group.
             marks: of the snapshot that is about to be written.
         """
         producer = self._producer
@@ -154,7 +154,7 @@ class GroupProducer:
             raise Unavailable(f"the transaction was not committed: {error}") from error
 
     def _mark(self, producer: Producer, positions: Sequence[TaskPosition]) -> None:
-        # Of a partition that several tasks read (a global table's) one of them tells.
+        # Of a partition that several tasks read (a global table's), only one of them commits the offset.
         told = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
         offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in told.items()]
         group = self._consumer.consumer_group_metadata()
