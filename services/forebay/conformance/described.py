@@ -87,7 +87,7 @@ def _outcomes(case: Json, tasks: int) -> list[Outcome]:
         sent = driver.pipe(record["key"], record["value"], record["topic"], record["ts"])
         if driver.errors and record["key"] is not None:
             raise RuntimeError(driver.errors[0].headers["error.message"])
-        of_topic = {topic: [_shown(record) for record in sent if record.topic == topic] for topic in (_OUT, _RAW)}
+        of_topic = {topic: [_show(record) for record in sent if record.topic == topic] for topic in (_OUT, _RAW)}
         outcomes.append(
             Outcome({"sent": of_topic[_OUT], "raw": of_topic[_RAW] if "until_time_limit_ms" in spec else None})
         )
@@ -95,7 +95,7 @@ def _outcomes(case: Json, tasks: int) -> list[Outcome]:
     return [*outcomes, Outcome(facts)]
 
 
-def _shown(sent: Any) -> Json:
+def _show(sent: Any) -> Json:
     bounds = {"start": sent.key.window.start, "end": sent.key.window.end} if isinstance(sent.key, Windowed) else {}
     key = sent.key.key if isinstance(sent.key, Windowed) else sent.key
     return json.loads(json.dumps({"key": key, **bounds, "value": sent.value, "ts": sent.timestamp}))
@@ -162,7 +162,7 @@ def _table_aggregate(t: Topology, spec: Json) -> None:
     _grouped(t, spec["source"], spec["source_table"], spec["group_by"], spec["aggregate"]).to_stream().to(_OUT)
 
 
-def _suppressed(t: Topology, spec: Json) -> None:
+def _suppress(t: Topology, spec: Json) -> None:
     counts = _grouped(t, spec["source"], "latest_by_offset", "value", "count")
     counts.to_stream().to(_RAW)
     held = counts.suppress(
@@ -208,7 +208,7 @@ _DESCRIBED: dict[str, Callable[[Topology, Json], None]] = {
     "stream_stream_join": _stream_stream,
     "stream_table_join": _stream_table,
     "table_aggregate": _table_aggregate,
-    "table_count_by_value_then_suppress": _suppressed,
+    "table_count_by_value_then_suppress": _suppress,
     "table_table_join": _table_table,
     "table_table_multi_join": _table_table,
     "windowed_aggregate": _windowed,

@@ -110,7 +110,7 @@ def _result(node: Node, kind: str) -> Type:
 @cache
 def _module(text: str, file: str, line: int) -> CodeType:
     tree = _parsed(text, file, line, "globalCode")
-    return _compiled(tree, file, line)
+    return _compile(tree, file, line)
 
 
 @cache
@@ -135,7 +135,7 @@ def _function(
     if expression[1]:
         body.append(_returned(*expression, file))
     function.body = body
-    return _compiled(frame, file, line)
+    return _compile(frame, file, line)
 
 
 def _placed(code: tuple[str, int], file: str) -> tuple[str, str, int]:
@@ -165,7 +165,7 @@ def _no_python(error: Exception, file: str, line: int, what: str) -> KsmlError:
     return refusal(file, line + at - 1, f"{what} is not valid Python: {reason} (its line {at}): correct it{shown}")
 
 
-def _compiled(tree: ast.Module, file: str, line: int) -> CodeType:
+def _compile(tree: ast.Module, file: str, line: int) -> CodeType:
     try:
         return compile(ast.fix_missing_locations(tree), file, "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

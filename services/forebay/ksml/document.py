@@ -156,7 +156,7 @@ class _Reader:
         merged: dict[str, Node] = {}
         for key, value in node.value:
             if key.tag == _MERGE:
-                for mapping in self._merged(value):
+                for mapping in self._merge(value):
                     merged = {**mapping, **merged}
                 continue
             if not isinstance(key, yaml.ScalarNode):
@@ -172,7 +172,7 @@ class _Reader:
             children[key.value] = child
         return {**merged, **children}
 
-    def _merged(self, node: yaml.Node) -> list[dict[str, Node]]:
+    def _merge(self, node: yaml.Node) -> list[dict[str, Node]]:
         wanted = node.value if isinstance(node, yaml.SequenceNode) else [node]
         if not all(isinstance(mapping, yaml.MappingNode) for mapping in wanted):
             raise refusal(self._file, node.start_mark.line + 1, "<<: takes an alias of an object: write <<: *name")

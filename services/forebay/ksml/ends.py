@@ -87,7 +87,7 @@ def printed(build: Build, node: Node, piece: StreamPiece) -> None:
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            shown = call(key, value) if source is not None else f"{key}, {_shown(value)}"
+            shown = call(key, value) if source is not None else f"{key}, {_show(value)}"
             if shown is not None:
                 write(f"[{label}]: {shown}" if label else shown, file)
 
@@ -106,7 +106,7 @@ def write(line: str, file: str) -> None:
         opened.write(f"{line}\n")
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "null" if value is None else value if isinstance(value, str) else text_of(value)
 
 

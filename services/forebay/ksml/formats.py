@@ -34,12 +34,12 @@ _KAFKA: dict[str, Format[Any]] = {
 }
 
 
-def _packed(name: str, layout: str) -> Format[int]:
+def _pack(name: str, layout: str) -> Format[int]:
     pack = struct.Struct(layout)
     return simple(name, int, pack.pack, lambda data: int(pack.unpack(data)[0]))
 
 
-_KAFKA["short"], _KAFKA["byte"] = _packed("short", ">h"), _packed("byte", ">b")
+_KAFKA["short"], _KAFKA["byte"] = _pack("short", ">h"), _pack("byte", ">b")
 
 JSON: Format[Any] = replace(
     simple("JSON", object, json_bytes, msgspec.json.decode),
@@ -132,13 +132,13 @@ def _json_schema(every: Formats, kind: Type) -> Format[Any]:
 
 def _xml(_every: Formats, kind: Type) -> Format[Any]:
     root = kind.name.rpartition(".")[2]
-    format_ = simple(f"XML {root}".strip(), object, _encoded(lambda value: to_xml(value, root)), _decoded(of_xml))
+    format_ = simple(f"XML {root}".strip(), object, _encoder(lambda value: to_xml(value, root)), _decoder(of_xml))
     return replace(format_, wire=formats.MARKUP_WIRE)
 
 
 def _csv(every: Formats, kind: Type) -> Format[Any]:
     columns = every.schemas.columns(kind.name) if kind.name else ()
-    encode, decode = _encoded(lambda value: to_csv(value, columns)), _decoded(lambda text: of_csv(text, columns))
+    encode, decode = _encoder(lambda value: to_csv(value, columns)), _decoder(lambda text: of_csv(text, columns))
     return replace(simple(f"CSV {kind.name}".strip(), object, encode, decode), wire=formats.MARKUP_WIRE)
 
 
@@ -147,11 +147,11 @@ def _protobuf(every: Formats, kind: Type) -> Format[Any]:
     return protobuf_format(kind.name.rpartition(".")[2], text, every.id_of(kind, text, "PROTOBUF", kind.name))
 
 
-def _encoded(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
+def _encoder(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
     return lambda value: write(value).encode()
 
 
-def _decoded(read: Callable[[str], Any]) -> Callable[[bytes], Any]:
+def _decoder(read: Callable[[str], Any]) -> Callable[[bytes], Any]:
     return lambda data: read(data.decode())
 
 

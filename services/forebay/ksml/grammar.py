@@ -37,7 +37,7 @@ class _Checker:
     def check(self, node: Node, what: str, keys: Keys, path: str) -> None:
         """Check an object's keys."""
         if not node.is_object:
-            self._add(node, f"{what} is written with keys, such as {_first(keys)}: ..., but this is {_shown(node)}")
+            self._add(node, f"{what} is written with keys, such as {_first(keys)}: ..., but this is {_show(node)}")
             return
         known = {key.lstrip("!"): spec for key, spec in keys.items()}
         for key, child in node.items():
@@ -149,7 +149,7 @@ class _Checker:
         if kind == "type":
             self._type(node)
         elif node.is_object or node.is_list:
-            self._add(node, f"{key} is one value, but this is {_shown(node)}: write it behind {key}:")
+            self._add(node, f"{key} is one value, but this is {_show(node)}: write it behind {key}:")
         elif kind == "bool" and not isinstance(node.value, bool):
             self._add(node, f"{key} is {node.text!r}: write true or false")
         elif kind == "int" and not str(node.value).isdigit():
@@ -185,7 +185,7 @@ def _first(keys: Mapping[str, str]) -> str:
     return next((key[1:] for key in keys if key.startswith("!")), next(iter(keys)))
 
 
-def _shown(node: Node) -> str:
+def _show(node: Node) -> str:
     if node.is_object:
         return "an object"
     return "a list" if node.is_list else repr(node.text)

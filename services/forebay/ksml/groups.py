@@ -87,7 +87,7 @@ def reduced(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
     source = build.function(node.value["reducer"], "reducer")
     store = store_of(build, node, "store", "reduce", piece.value)
     fold = reducing(build.valued_call(source, piece.value, piece.value))
-    return _folded(build, node, piece, store, fold, piece.value)
+    return _fold(build, node, piece, store, fold, piece.value)
 
 
 def aggregated(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
@@ -108,10 +108,10 @@ def aggregated(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
         raise node.refuse("sessions that meet are merged: add merger: with a function of key, value1 and value2")
     merge = None if merger is None else build.keyed_call(build.function(merger, "merger"), piece.key, result, result)
     store = store_of(build, node, "store", "aggregate", result)
-    return _folded(build, node, piece, store, Fold(build.call(initial), add, None, merge), result)
+    return _fold(build, node, piece, store, Fold(build.call(initial), add, None, merge), result)
 
 
-def _folded(
+def _fold(
     build: Build, node: Node, piece: GroupedPiece, store: StoreSpec, fold: Fold[Any, Any], result: Type
 ) -> TablePiece:
     kind = build.format(result, node)

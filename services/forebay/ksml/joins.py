@@ -56,7 +56,7 @@ def _with_stream(build: Build, node: Node, piece: StreamPiece, other: StreamPiec
     joined_stream = verb(
         other.stream, Pair, _pairs(build, node, piece, other), windows=within(difference, grace), store=store.name
     )
-    return _called(build, node, piece, other, joined_stream)
+    return _call_of(build, node, piece, other, joined_stream)
 
 
 def _with_table(build: Build, node: Node, piece: StreamPiece, other: TablePiece) -> Piece:
@@ -65,7 +65,7 @@ def _with_table(build: Build, node: Node, piece: StreamPiece, other: TablePiece)
     grace = duration(node, "grace", 0) or 0
     more: dict[str, Any] = {"grace_ms": grace, "waiting": build.name(f"waiting-{node.key_line}")} if grace else {}
     verb = getattr(piece.stream, _VERBS[node.string("type")])
-    return _called(build, node, piece, other, verb(other.table, Pair, _pairs(build, node, piece, other), **more))
+    return _call_of(build, node, piece, other, verb(other.table, Pair, _pairs(build, node, piece, other), **more))
 
 
 def _with_global(build: Build, node: Node, piece: StreamPiece, other: GlobalPiece) -> Piece:
@@ -77,14 +77,16 @@ def _with_global(build: Build, node: Node, piece: StreamPiece, other: GlobalPiec
     change = converter(source.result, other.key, build.formats)
     key_of = call if change is None else lambda key, value: _unless_null(change, call(key, value))
     verb = getattr(piece.stream, _VERBS[node.string("type")])
-    return _called(build, node, piece, other, verb(other.table, Pair, _pairs(build, node, piece, other), key_of=key_of))
+    return _call_of(
+        build, node, piece, other, verb(other.table, Pair, _pairs(build, node, piece, other), key_of=key_of)
+    )
 
 
 def _unless_null(change: Callable[[Any], Any], key: Any) -> Any:
     return None if key is None else change(key)
 
 
-def _called(build: Build, node: Node, piece: Piece, other: Piece, pairs: Stream[Any, Any]) -> StreamPiece:
+def _call_of(build: Build, node: Node, piece: Piece, other: Piece, pairs: Stream[Any, Any]) -> StreamPiece:
     """Call the joiner with each pair: here its key is known."""
     source = build.function(node.value["valueJoiner"], "valueJoiner")
     give = _pair_giver(piece.value, other.value)

@@ -130,14 +130,14 @@ def environment(
 ) -> dict[str, str]:
     """Return the variables that have other processes read the same files."""
     return {
-        FILES: _joined(paths),
+        FILES: _join(paths),
         NAME: name,
-        SCHEMAS: _joined(schemas),
-        MODULES: _joined(modules),
+        SCHEMAS: _join(schemas),
+        MODULES: _join(modules),
     }
 
 
-def _joined(paths: Sequence[Path]) -> str:
+def _join(paths: Sequence[Path]) -> str:
     return ",".join(str(path.resolve()) for path in paths)
 
 
@@ -147,7 +147,7 @@ def mounted(variables: Mapping[str, str] | None = None, registry: Registry | Non
     files, name, schemas, modules = asked = [given.get(variable, "") for variable in (FILES, NAME, SCHEMAS, MODULES)]
     text = "\n".join(asked)
     if text not in _MOUNTED:
-        _MOUNTED[text] = _mounted(files, name, schemas, modules, registry)
+        _MOUNTED[text] = _mount(files, name, schemas, modules, registry)
     return _MOUNTED[text]
 
 
@@ -155,7 +155,7 @@ _MOUNTED: dict[str, Mounted] = {}
 """What was read already, by what was asked for."""
 
 
-def _mounted(files: str, name: str, schemas: str, modules: str, registry: Registry | None) -> Mounted:
+def _mount(files: str, name: str, schemas: str, modules: str, registry: Registry | None) -> Mounted:
     paths = _paths(files)
     if not paths:
         raise refusal(FILES, 1, f"{FILES} names no file: set it to the definition files, or use `forebay ksml run`")

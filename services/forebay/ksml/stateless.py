@@ -36,10 +36,10 @@ def filtered(build: Build, node: Node, piece: StreamPiece, *, passes: bool) -> S
 def peeked(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
     """Show each record to a function."""
     source = build.function(node.value["forEach"], "forEach")
-    return _same(build, node, piece, "peek", source, _shown)
+    return _same(build, node, piece, "peek", source, _show)
 
 
-def _shown(call: Callable[..., Any], out: Flow) -> Flow:
+def _show(call: Callable[..., Any], out: Flow) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         call(key, value)
         out(key, value, timestamp, ctx)
@@ -49,7 +49,7 @@ def _shown(call: Callable[..., Any], out: Flow) -> Flow:
 
 def for_each(build: Build, node: Node, piece: StreamPiece) -> None:
     """Show each record to a function; nothing follows."""
-    _same(build, node, piece, "for each", build.function(node, "forEach"), _shown)
+    _same(build, node, piece, "for each", build.function(node, "forEach"), _show)
 
 
 def value_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
@@ -91,17 +91,17 @@ def rekeyed(build: Build, node: Node, piece: StreamPiece, source: Source, name: 
 def both_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
     """Make one record of each; of None none."""
     source = _function(build, node, "mapper", "keyValueTransformer")
-    return _paired(build, node, piece, source, source.result, lambda found: () if found is None else (found,))
+    return _pair(build, node, piece, source, source.result, lambda found: () if found is None else (found,))
 
 
 def flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
     """Make any number of records of each."""
     source = _function(build, node, "mapper", "keyValueToKeyValueListTransformer")
     kind = source.result.parts[0] if source.result.kind == "list" else ANY
-    return _paired(build, node, piece, source, kind, lambda found: found or ())
+    return _pair(build, node, piece, source, kind, lambda found: found or ())
 
 
-def _paired(
+def _pair(
     build: Build, node: Node, piece: StreamPiece, source: Source, pair: Type, many: Callable[[Any], Iterable[Any]]
 ) -> StreamPiece:
     kinds = pair.parts if pair.kind == "tuple" and len(pair.parts) == 2 else (JSON, JSON)

@@ -77,7 +77,7 @@ def aggregated(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece
     result = result_of(adder, initial)
     add = build.keyed_call(adder, piece.key, piece.value, result)
     subtract = build.keyed_call(subtractor, piece.key, piece.value, result)
-    return _folded(build, node, piece, Fold(build.call(initial), _of_pair(add), _of_pair(subtract)), result)
+    return _fold(build, node, piece, Fold(build.call(initial), _of_pair(add), _of_pair(subtract)), result)
 
 
 def reduced(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
@@ -91,7 +91,7 @@ def reduced(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
         return row.other if total is None else add(total, row.other)
 
     fold: Fold[Any, Any] = Fold(lambda: None, added, lambda _key, row, total: subtract(total, row.other))
-    return _folded(build, node, piece, fold, piece.value)
+    return _fold(build, node, piece, fold, piece.value)
 
 
 def counted(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
@@ -100,7 +100,7 @@ def counted(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     return TablePiece(piece.key, LONG, piece.grouped.count(store=store.name))
 
 
-def _folded(build: Build, node: Node, piece: GroupedTablePiece, fold: Fold[Any, Any], result: Type) -> TablePiece:
+def _fold(build: Build, node: Node, piece: GroupedTablePiece, fold: Fold[Any, Any], result: Type) -> TablePiece:
     store = store_of(build, node, "store", node.string("type"), result)
     table = piece.grouped.aggregate(fold, build.format(result, node), store=store.name)
     return TablePiece(piece.key, result, table)

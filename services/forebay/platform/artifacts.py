@@ -180,7 +180,7 @@ def _found_or_fetched(
         return existing
     try:
         with _alone(progress):
-            return find() or _fetched(label, progress, fetch)
+            return find() or _fetch(label, progress, fetch)
     except OSError as error:
         raise PlatformError(
             f"{label} can't be stored under {local_repository()} or {cache_directory()} ({error.strerror}): "
@@ -188,7 +188,7 @@ def _found_or_fetched(
         ) from error
 
 
-def _fetched(label: str, progress: Progress, fetch: Callable[[Download], T]) -> T:
+def _fetch(label: str, progress: Progress, fetch: Callable[[Download], T]) -> T:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             with progress.download(label) as download:

@@ -100,12 +100,12 @@ def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, in
     """
     streams, ended, blames_memory = given.iterators, given.ended, given.blames_memory
     if len(streams) == 1:
-        yield from _decoded(streams[0], plan, times, counts, blames_memory)
+        yield from _decode(streams[0], plan, times, counts, blames_memory)
         return
     heap: list[tuple[int, bool, int, Arrival, Iterator[Arrival]]] = []
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
-        records = _decoded(stream, plan, times, counts, blames_memory)
+        records = _decode(stream, plan, times, counts, blames_memory)
         first = next(records, None)
         if first is None:
             ended.add(index)
@@ -125,7 +125,7 @@ def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, in
             heapq.heapreplace(heap, (at, rank, index, following, records))
 
 
-def _decoded(
+def _decode(
     stream: Iterable[Message], plan: Plan, times: EventTimes, counts: dict[str, int], blames_memory: bool
 ) -> Iterator[Arrival]:
     first, last = times.first, times.last

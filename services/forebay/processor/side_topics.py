@@ -24,7 +24,7 @@ def error_record(
     """
     facts = {
         "class": type(error).__name__,
-        "message": _said(error),
+        "message": _say(error),
         "stage": stage,
         "topic": message.topic(),
         "partition": str(message.partition()),
@@ -53,10 +53,10 @@ def _record(message: Message, kind: str, facts: Mapping[str, str], clock: int, r
     if room is None or _size(record) <= room.most:
         return record
     facts |= {"topic": message.topic(), "partition": str(message.partition()), "offset": str(message.offset())}
-    return _shortened(record, headers or [], kind, facts, room)
+    return _shorten(record, headers or [], kind, facts, room)
 
 
-def _shortened(record: SideRecord, headers: Headers, kind: str, facts: Mapping[str, str], room: Room) -> SideRecord:
+def _shorten(record: SideRecord, headers: Headers, kind: str, facts: Mapping[str, str], room: Room) -> SideRecord:
     """Return the record without the largest of its value, key and headers; if need be, without the next one too."""
     size = _size(record)
     parts = {"value": len(record.value or b""), "key": len(record.key or b""), "headers": _headers_size(headers)}
@@ -98,7 +98,7 @@ def _original_headers(message: Message) -> Headers | None:
         return None
 
 
-def _said(error: BaseException) -> str:
+def _say(error: BaseException) -> str:
     """Return an error's text, not too long a one; an error whose text can't be made is no reason to stop."""
     try:
         text = str(error)

@@ -104,7 +104,7 @@ class _Writer:
             if type(value) is self._python_class(branch):
                 self._parts.append(integer_bytes(index))
                 return self.write(value, branch, path)
-        raise EncodeError(f"{path}: {_shown(value)} is none of {describe(Union(branches))}")
+        raise EncodeError(f"{path}: {_show(value)} is none of {describe(Union(branches))}")
 
     def _python_class(self, avro: AvroType) -> type:
         match avro:
@@ -158,8 +158,8 @@ def _floating(value: float, name: str, path: str) -> bytes:
 def _require(value: Any, expected: type | tuple[type, ...], path: str) -> None:
     if type(value) is not expected and not (isinstance(expected, tuple) and type(value) in expected):
         first = expected[0] if isinstance(expected, tuple) else expected
-        raise EncodeError(f"{path} must be {first.__name__}, is {_shown(value)}")
+        raise EncodeError(f"{path} must be {first.__name__}, is {_show(value)}")
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "null" if value is None else f"{type(value).__name__} {repr(value)[:100]}"

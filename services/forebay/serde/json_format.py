@@ -34,7 +34,7 @@ class _JsonCodec:
 
     def decode(self, data: bytes) -> Any:
         try:
-            return _frozen(json.loads(data.decode(), parse_constant=_refuse))
+            return _freeze(json.loads(data.decode(), parse_constant=_refuse))
         except (ValueError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
 
@@ -136,10 +136,10 @@ def _scalar(value: Any) -> Any:
     return str.__str__(value) if isinstance(value, str) else int.__int__(value)
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     if isinstance(value, dict):
-        return FrozenMap({name: _frozen(item) for name, item in value.items()})
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+        return FrozenMap({name: _freeze(item) for name, item in value.items()})
+    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
 
 
 def _refuse(constant: str) -> Any:

@@ -67,7 +67,7 @@ def composite(record: type[T]) -> Format[T]:
         TypeError: a field has another type, or may be null.
     """
     fields = _fields(record)
-    return _keyed(f"composite {record.__name__}", record, _CompositeCodec(record, fields), fields)
+    return _key(f"composite {record.__name__}", record, _CompositeCodec(record, fields), fields)
 
 
 def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
@@ -81,10 +81,10 @@ def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
         TypeError: a field is no text, bytes, number, boolean or uuid. ContractMismatch: record and schema differ.
     """
     codec = AvroCodec(record, RegisteredSchema(schema_id, Schema(schema)), OneSchema(schema_id))
-    return _keyed(f"Avro key {record.__name__} ({schema_id})", record, codec, _fields(record))
+    return _key(f"Avro key {record.__name__} ({schema_id})", record, codec, _fields(record))
 
 
-def _keyed(name: str, record: type[T], codec: Codec[T], fields: tuple[tuple[str, Format[Any]], ...]) -> Format[T]:
+def _key(name: str, record: type[T], codec: Codec[T], fields: tuple[tuple[str, Format[Any]], ...]) -> Format[T]:
     rows: list[tuple[str, Any, Any]] = [(field, kind.row, kind.of_row) for field, kind in fields]
 
     def row(key: T) -> str:

@@ -139,7 +139,7 @@ class _Parser:
         field.label = getattr(FieldDescriptorProto, f"LABEL_{(label or 'optional').upper()}")
         if label == "optional" and self._is_proto3:
             field.proto3_optional = True
-        _typed(field, kind)
+        _add_type(field, kind)
         self._expect("=")
         field.number = self._number()
         self._options()
@@ -165,7 +165,7 @@ class _Parser:
         entry = made.nested_type.add(name="".join(part.capitalize() for part in name.split("_")) + "Entry")
         entry.options.map_entry = True
         for number, (field, kind) in enumerate((("key", key), ("value", value)), 1):
-            _typed(entry.field.add(name=field, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL), kind)
+            _add_type(entry.field.add(name=field, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL), kind)
         field_made = made.field.add(name=name, label=FieldDescriptorProto.LABEL_REPEATED, type_name=entry.name)
         self._expect("=")
         field_made.number = self._number()
@@ -191,7 +191,7 @@ class _Parser:
         self._expect(";")
 
 
-def _typed(field: FieldDescriptorProto, kind: str) -> None:
+def _add_type(field: FieldDescriptorProto, kind: str) -> None:
     if kind in _SCALARS and kind not in ("message", "enum", "group"):
         field.type = _SCALARS[kind]
     else:

@@ -46,8 +46,8 @@ class Analysis:
         result = frozenset({self.made_name}) if query.joins else frozenset[str]()
         self.free = free | result
         self.ons = [self.sources.qualified(join.on) for join in query.joins]
-        self.where = self._qualified(query.where)
-        self.having = self._qualified(query.having)
+        self.where = self._qualify(query.where)
+        self.having = self._qualify(query.having)
         self.group_by = [self._grouping(expression) for expression in query.group_by]
         self.partition_by = [self.sources.qualified(expression) for expression in query.partition_by]
         self.is_aggregate = bool(query.group_by) or any(
@@ -62,7 +62,7 @@ class Analysis:
         if query.having is not None and not query.group_by:
             raise SqlError(query.place, "HAVING needs GROUP BY: write WHERE for conditions on single rows")
 
-    def _qualified(self, expression: Expression | None) -> Expression | None:
+    def _qualify(self, expression: Expression | None) -> Expression | None:
         return None if expression is None else self.sources.qualified(expression, self.free)
 
     def _grouping(self, expression: Expression) -> Expression:
@@ -84,7 +84,7 @@ class Analysis:
             relation = replace(relation, step=Filtered(relation.step, relation.condition(self.where)))
         relation = exploded(relation, items)
         if self.partition_by:
-            relation = self._partitioned(relation, items)
+            relation = self._partition_by(relation, items)
         if self.is_aggregate:
             return aggregation.aggregated(self, relation, items)
         keys, values = self.split(items, relation.keys)
@@ -134,7 +134,7 @@ class Analysis:
             standard=self.query.standard,
         )
 
-    def _partitioned(self, relation: Relation, items: Sequence[Item]) -> Relation:
+    def _partition_by(self, relation: Relation, items: Sequence[Item]) -> Relation:
         if relation.is_table:
             raise SqlError(self.query.place, "a table can't be PARTITION BY: its key says which row it is; GROUP BY it")
         if any(isinstance(expression, Literal) and expression.value is None for expression in self.partition_by):

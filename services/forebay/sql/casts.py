@@ -174,13 +174,13 @@ def texter(kind: SqlType) -> Caster:
         raise TypeError("BYTES can't be cast to STRING: write FROM_BYTES(value, 'utf8')")
     match kind:
         case ArrayType(item):
-            show = _shown(item)
+            show = _show(item)
             return lambda values: f"[{', '.join(show(value) for value in values)}]"
         case MapType(key, value):
-            left, right = _shown(key), _shown(value)
+            left, right = _show(key), _show(value)
             return lambda found: "{" + ", ".join(f"{left(k)}={right(v)}" for k, v in found.items()) + "}"
         case StructType(fields):
-            parts = [(name, _shown(part)) for name, part in fields]
+            parts = [(name, _show(part)) for name, part in fields]
             return lambda found: (
                 "Struct{"
                 + ",".join(f"{n}={w(v)}" for (n, w), v in zip(parts, found, strict=True) if v is not None)
@@ -189,6 +189,6 @@ def texter(kind: SqlType) -> Caster:
     return str
 
 
-def _shown(kind: SqlType) -> Caster:
+def _show(kind: SqlType) -> Caster:
     write = texter(kind)
     return lambda value: "null" if value is None else write(value)

@@ -89,7 +89,7 @@ class Compiler:
         if source not in self._rows:
             if source.is_derived:
                 results = [self._query(query) for query in self._program.queries if query.target == source]
-                self._rows[source] = _merged(results)
+                self._rows[source] = _merge(results)
             else:
                 self._rows[source] = self._reader.read(source, self.name(f"{source.name} table"))
         return self._rows[source]
@@ -98,14 +98,14 @@ class Compiler:
         """Return the rows of a query, compiled once."""
         if id(query) not in self._made:
             try:
-                self._made[id(query)] = self._compiled(query)
+                self._made[id(query)] = self._compile(query)
             except (TopologyError, TypeError) as error:
                 raise SqlError(query.place, f"{query.name}: {error}") from error
             except (RecursionError, MemoryError, SyntaxError) as error:  # Python's own limits of what it compiles
                 raise SqlError(query.place, f"{query.name} {TOO_DEEP}") from error
         return self._made[id(query)]
 
-    def _compiled(self, query: QueryPlan) -> Rows:
+    def _compile(self, query: QueryPlan) -> Rows:
         target = query.target
         # Without the query's number: a statement more in the file must not rename what others keep.
         rows = self.step(query.step, f"insert {target.name}" if query.is_insert else target.name)
@@ -176,13 +176,13 @@ class Compiler:
                     return Stream(rows.graph, rows.graph.add(rows_where(rows.node, keeps)), rows.is_rekeyed)
                 return rows.filter(keeps)
             case Rekeyed():
-                return self._rekeyed(step, name)
+                return self._rekey(step, name)
             case Settled():
-                return self._settled(step, name)
+                return self._settle(step, name)
             case Exploded(parent, arrays):
                 rows = self.step(parent, name)
                 assert isinstance(rows, Stream)
-                return _exploded(rows, parent, arrays)
+                return _explode(rows, parent, arrays)
             case Joined():
                 return cast(Rows, joins_compiled.joined(self, step, name))
             case Aggregated():
@@ -204,7 +204,7 @@ class Compiler:
         names = [slot.name for slot in step.slots]
         return mapped(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make, names)
 
-    def _rekeyed(self, step: Rekeyed, name: str) -> Rows:
+    def _rekey(self, step: Rekeyed, name: str) -> Rows:
         rows = self.step(step.parent, name)
         if isinstance(rows, Table):
             return self._table_rekeyed(rows, step, name)
@@ -223,22 +223,22 @@ class Compiler:
     def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
         """Return a table whose keys are written in another format, at the tasks they belong to by it."""
         stream = rows.to_stream()
-        return self._moved(stream, key_format(step.into, step.format), name)
+        return self._move(stream, key_format(step.into, step.format), name)
 
-    def _settled(self, step: Settled, name: str) -> Rows:
+    def _settle(self, step: Settled, name: str) -> Rows:
         rows = self.step(step.parent, name)
         key = sources.windowed(key_format(step.into, step.format), step.windowing)
         if isinstance(rows, Table):
-            return self._moved(rows.to_stream(), key, name)
+            return self._move(rows.to_stream(), key, name)
         return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
 
-    def _moved(self, stream: Stream[Any, Any], key: Any, name: str) -> Table[Any, Any]:
+    def _move(self, stream: Stream[Any, Any], key: Any, name: str) -> Table[Any, Any]:
         node = stream.graph.add(under_format(stream.node, key))
         moved = Stream[Any, Any](stream.graph, node, True).repartition(self.name(f"{name} by key"))
         return moved.to_table(store=self.name(f"{name} by key table"))
 
 
-def _merged(made: Sequence[Rows]) -> Rows:
+def _merge(made: Sequence[Rows]) -> Rows:
     """Return the rows of all queries that write a source."""
     first, *others = made
     streams = [stream for stream in others if isinstance(stream, Stream)]
@@ -274,7 +274,7 @@ def _under_key(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
 
 
-def _exploded(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> Rows:
+def _explode(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> Rows:
     make = row_of(arrays, windowed=is_windowed(rows))
     slots = rows.node.value
     del parent

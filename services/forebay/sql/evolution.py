@@ -49,7 +49,7 @@ def check_replacement(old: Source, new: Source) -> None:
         ("topic", old.topic, new.topic),
         ("formats", _formats(old), _formats(new)),
         ("event time", _event_time(old), _event_time(new)),
-        ("key columns", _listed(old.keys), _listed(new.keys)),
+        ("key columns", _list_of(old.keys), _list_of(new.keys)),
         ("header columns", ", ".join(map(str, old.headers)), ", ".join(map(str, new.headers))),
     ):
         if before != after:
@@ -64,7 +64,7 @@ def check_replacement(old: Source, new: Source) -> None:
                 new.place,
                 f"{new.name} can't be replaced: the column {column} would be "
                 f"{'changed or moved' if at < len(new.values) else 'missing'}: keep the columns "
-                f"{_listed(old.values)} in this order, and add new ones at the end",
+                f"{_list_of(old.values)} in this order, and add new ones at the end",
             )
 
 
@@ -75,7 +75,7 @@ def check_inserts(new: Source, old: Source, queries: Iterable[QueryPlan]) -> Non
         if added and query.target == old and query.is_insert:
             raise SqlError(
                 new.place,
-                f"{new.name} can't be replaced: {query.name} writes it without {_listed(added)}: "
+                f"{new.name} can't be replaced: {query.name} writes it without {_list_of(added)}: "
                 "move the INSERT INTO behind this statement, and select all columns",
             )
 
@@ -178,5 +178,5 @@ def _event_time(source: Source) -> str:
     return " ".join(source.timestamp or ())
 
 
-def _listed(columns: Iterable[Named]) -> str:
+def _list_of(columns: Iterable[Named]) -> str:
     return ", ".join(map(str, columns))

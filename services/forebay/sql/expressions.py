@@ -105,7 +105,7 @@ def _comparison(read: Reader) -> Expression:
             call = _is(read, call, place)
         elif read.take("IN"):
             read.expect("(")
-            call = Call("IN", (call, *_listed(read)), place=place)
+            call = Call("IN", (call, *_list_of(read)), place=place)
         elif read.take("LIKE"):
             pattern = _sum(read)
             escape = (_sum(read),) if read.take("ESCAPE") else ()
@@ -143,24 +143,24 @@ def _sum(read: Reader) -> Expression:
 
 
 def _product(read: Reader) -> Expression:
-    place, call = read.place, _signed(read)
+    place, call = read.place, _sign(read)
     while read.token.kind == "symbol" and read.token.text in ("*", "/", "%"):
         sign = read.step().text
-        call = Call(sign, (call, _signed(read)), place=place)
+        call = Call(sign, (call, _sign(read)), place=place)
     return call
 
 
-def _signed(read: Reader) -> Expression:
+def _sign(read: Reader) -> Expression:
     place = read.place
     if read.take("-"):
-        result = _signed(read)
+        result = _sign(read)
         if isinstance(result, Literal) and isinstance(result.value, int | float | Decimal):
             return Literal(-result.value, place=place)
         return Call("-x", (result,), place=place)
-    return _signed(read) if read.take("+") else _accessed(read)
+    return _sign(read) if read.take("+") else _access(read)
 
 
-def _accessed(read: Reader) -> Expression:
+def _access(read: Reader) -> Expression:
     place, field = read.place, _primary(read)
     while True:
         if read.take("->"):
@@ -185,7 +185,7 @@ def _primary(read: Reader) -> Expression:
         read.step()
         return Literal(token.text, place=place)
     if token.kind == "symbol":
-        return _bracketed(read)
+        return _bracket(read)
     if token.kind == "word":
         result = _keyword(read)
         if result is not None:
@@ -200,7 +200,7 @@ def _primary(read: Reader) -> Expression:
         return Lambda((parameter,), expression(read), place=place)
     name = read.name()
     if token.kind == "word" and read.take("("):
-        arguments = _listed(read)
+        arguments = _list_of(read)
         if token.text in _OF_UNIT and arguments and isinstance(arguments[0], Column):
             arguments[0] = Literal(arguments[0].name.upper(), place=arguments[0].place)
         return Call(token.text, tuple(arguments), place=place)
@@ -239,7 +239,7 @@ def _keyword(read: Reader) -> Expression | None:
     return None
 
 
-def _bracketed(read: Reader) -> Expression:
+def _bracket(read: Reader) -> Expression:
     place = read.place
     if read.take("*"):
         return Star(place=place)
@@ -260,7 +260,7 @@ def _bracketed(read: Reader) -> Expression:
     return result
 
 
-def _listed(read: Reader) -> list[Expression]:
+def _list_of(read: Reader) -> list[Expression]:
     expressions: list[Expression] = []
     while not read.take(")"):
         if expressions:

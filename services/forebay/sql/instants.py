@@ -20,13 +20,13 @@ def timestamp_of(text: str) -> int:
     Raises:
         ValueError: it is no timestamp.
     """
-    result = datetime.fromisoformat(_completed(text))
+    result = datetime.fromisoformat(_complete(text))
     if result.tzinfo is None:
         result = result.replace(tzinfo=UTC)
     return (result - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _completed(text: str) -> str:
+def _complete(text: str) -> str:
     """Return the text with what it leaves out: a month, a day, minutes."""
     if not _SHAPE.fullmatch(text.strip()):
         raise ValueError(f"{text!r} is no time")
@@ -52,7 +52,7 @@ def text_of_timestamp(value: int) -> str:
 
 def date_of(text: str) -> int:
     """Return the days since 1970 of a text such as 2020-01-31. Raises ValueError."""
-    return (date.fromisoformat(_completed(text.partition("T")[0])) - _FIRST_DAY).days
+    return (date.fromisoformat(_complete(text.partition("T")[0])) - _FIRST_DAY).days
 
 
 def text_of_date(value: int) -> str:

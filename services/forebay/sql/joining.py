@@ -40,7 +40,7 @@ def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, ma
                 on.place, f"{_key_names(right)} is the other table's key: write ON ... = {_key_names(right)}"
             )
         if not _is_key(left, mine):
-            left, right = _settled(left), _settled(right)
+            left, right = _settle(left), _settle(right)
             foreign = left.code(mine)
             _check_foreign(foreign, right.keys[0].named.type, on)
             if join.kind not in ("INNER", "LEFT"):
@@ -49,8 +49,8 @@ def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, ma
         raise SqlError(on.place, f"a stream meets a table by its key: write ON ... = {_key_names(right)}")
     kept_left, kept_right = left, right
     if foreign is None:
-        kept_left = _keyed(left, mine, _format(left, right, key_format))
-        kept_right = _keyed(right, theirs, kept_left.format)
+        kept_left = _key(left, mine, _format(left, right, key_format))
+        kept_right = _key(right, theirs, kept_left.format)
         if kept_left.keys and kept_right.keys:
             _check_types(kept_left, kept_right, on)
     return _made(kept_left, kept_right, join, (mine, theirs), foreign, made)
@@ -151,10 +151,10 @@ def _key_names(side: Relation) -> str:
     )
 
 
-def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
+def _key(side: Relation, expression: Expression, wanted: str) -> Relation:
     """Return a side under the key of the join: as it is where it is under it already."""
     if _is_key(side, expression) and side.format == wanted:
-        return _settled(side)
+        return _settle(side)
     code = side.code(expression)
     equals = side.keys[0].equals if _is_key(side, expression) else (expression,)
     name = expression.name if isinstance(expression, Column) else "ROWKEY"
@@ -170,7 +170,7 @@ def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
     )
 
 
-def _settled(side: Relation) -> Relation:
+def _settle(side: Relation) -> Relation:
     """Return a side whose equal keys are equal bytes."""
     if not side.is_framed:
         return side

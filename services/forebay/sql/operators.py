@@ -51,10 +51,10 @@ def apply(make: Generator, call: Call) -> Typed | None:
         return make.applied("(not {0})", [make.condition(arguments[0])], BOOLEAN)
     if name == "IS NULL":
         _, value = make.once(make.of(arguments[0]).source)
-        return _typed(f"({value} is None)" if value else "False", BOOLEAN)
+        return _typed_source(f"({value} is None)" if value else "False", BOOLEAN)
     if name == "IS DISTINCT":
         (one, other), _ = make.alike([make.of(argument) for argument in arguments], call)
-        return _typed(f"({one} != {other})", BOOLEAN)
+        return _typed_source(f"({one} != {other})", BOOLEAN)
     if name == "IN":
         return _in(make, call)
     if name == "BETWEEN":
@@ -69,15 +69,15 @@ def apply(make: Generator, call: Call) -> Typed | None:
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
         return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
     if name in _COMPARED:
-        return _compared(make, call)
+        return _compare(make, call)
     if name in _DECIMALS or name == "||":
-        return _calculated(make, call)
+        return _calculate(make, call)
     if name == "-x":
         return _negative(make, call)
     return None
 
 
-def _typed(source: str, kind: SqlType) -> Typed:
+def _typed_source(source: str, kind: SqlType) -> Typed:
     from forebay.sql.generate import Typed  # noqa: PLC0415 (each makes the other)
 
     return Typed(source, kind)
@@ -89,7 +89,7 @@ def _logic(make: Generator, call: Call) -> Typed:
     left, right = (make.condition(argument).source for argument in call.arguments)
     one, first = make.once(left)
     other, second = make.once(right)
-    return _typed(
+    return _typed_source(
         f"({decides} if {first or one} is {decides} else {decides} if {second or other} is {decides} "
         f"else None if {one} is None or {other} is None else {'True' if call.name == 'AND' else 'False'})",
         BOOLEAN,
@@ -110,7 +110,7 @@ def _in(make: Generator, call: Call) -> Typed:
     sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
     return make.applied(
         f"({{0}} in ({', '.join(source.replace('{', '{{').replace('}', '}}') for source in sources[1:])},))",
-        [_typed(sources[0], kind)],
+        [_typed_source(sources[0], kind)],
         BOOLEAN,
         _unknown(make),
     )
@@ -122,10 +122,10 @@ def _between(make: Generator, call: Call) -> Typed:
         sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
         return make.of(Call("AND", sides, place=call.place))
     sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
-    return make.applied("({1} <= {0} <= {2})", [_typed(source, kind) for source in sources], BOOLEAN, "False")
+    return make.applied("({1} <= {0} <= {2})", [_typed_source(source, kind) for source in sources], BOOLEAN, "False")
 
 
-def _compared(make: Generator, call: Call) -> Typed:
+def _compare(make: Generator, call: Call) -> Typed:
     left, right = (make.of(argument) for argument in call.arguments)
     kind = common(left.type, right.type)
     if kind is None:
@@ -140,7 +140,7 @@ def _compared(make: Generator, call: Call) -> Typed:
     return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, _unknown(make))
 
 
-def _calculated(make: Generator, call: Call) -> Typed:
+def _calculate(make: Generator, call: Call) -> Typed:
     left, right = (make.of(argument) for argument in call.arguments)
     if call.name in ("+", "||") and STRING in (left.type, right.type):
         if not {left.type, right.type} <= {STRING, NULL}:
@@ -152,7 +152,7 @@ def _calculated(make: Generator, call: Call) -> Typed:
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
         raise SqlError(call.place, f"{left.type} {call.name} {right.type} can't be calculated: give numbers")
     if NULL in sides:
-        return _typed("None", next((side for side in sides if side != NULL), INT))
+        return _typed_source("None", next((side for side in sides if side != NULL), INT))
     if DOUBLE in sides:
         return _doubles(make, call, [make.cast(item, DOUBLE, call) for item in (left, right)])
     if any(isinstance(side, DecimalType) for side in sides):
@@ -197,7 +197,7 @@ def _negative(make: Generator, call: Call) -> Typed:
 def _arithmetic(make: Generator, template: str, sides: Sequence[Typed], kind: SqlType) -> Typed:
     """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
     if make.in_lambda:
-        return _typed(template.format(*(side.source for side in sides)), kind)
+        return _typed_source(template.format(*(side.source for side in sides)), kind)
     return make.applied(template, sides, kind)
 
 

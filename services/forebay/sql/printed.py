@@ -31,7 +31,7 @@ def printed(expression: Expression) -> str:
         case Call(name, (one, other)) if name in _SIGNS:
             return f"({printed(one)} {name} {printed(other)})"
         case Call(name, arguments):
-            return f"{name}({_listed(arguments)})"
+            return f"{name}({_list_of(arguments)})"
         case Cast(value, kind):
             return f"CAST({printed(value)} AS {kind})"
         case Case(whens, default):
@@ -44,7 +44,7 @@ def printed(expression: Expression) -> str:
         case StructOf(fields):
             return f"STRUCT({', '.join(f'{name} := {printed(value)}' for name, value in fields)})"
         case ArrayOf(items):
-            return f"ARRAY[{_listed(items)}]"
+            return f"ARRAY[{_list_of(items)}]"
         case MapOf(entries):
             return f"MAP({', '.join(f'{printed(key)} := {printed(value)}' for key, value in entries)})"
         case Lambda(parameters, body):
@@ -52,5 +52,5 @@ def printed(expression: Expression) -> str:
     return f"{expression.source}.*" if isinstance(expression, Star) and expression.source else "*"
 
 
-def _listed(found: tuple[Expression, ...]) -> str:
+def _list_of(found: tuple[Expression, ...]) -> str:
     return ", ".join(map(printed, found))

@@ -36,9 +36,9 @@ def query(read: Reader) -> Query:
     """Return the SELECT that comes next. Raises SqlError."""
     place = read.place
     read.expect("SELECT")
-    select = [_selected(read)]
+    select = [_select(read)]
     while read.take(","):
-        select.append(_selected(read))
+        select.append(_select(read))
     read.expect("FROM")
     source = _source(read)
     as_of = _as_of(read) if read.take("FOR", "SYSTEM_TIME", "AS", "OF") else None
@@ -70,7 +70,7 @@ def query(read: Reader) -> Query:
     return Query(tuple(select), source, joins, window, where, group, partition, having, emit, limit, place, as_of)
 
 
-def _selected(read: Reader) -> Selected:
+def _select(read: Reader) -> Selected:
     start, result = read.token.start, expression(read)
     text = read.since(start)
     if read.take("AS"):

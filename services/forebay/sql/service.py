@@ -131,7 +131,7 @@ def path_of() -> Path:
 
 
 @cache
-def _loaded(path: Path) -> tuple[list[Statement], Job, Service]:
+def _load(path: Path) -> tuple[list[Statement], Job, Service]:
     statements, lookup = statements_of(path), Kept(path)
     result = job_of(statements, lookup)
     return statements, result, service_of(path, statements, result, lookup)
@@ -139,13 +139,13 @@ def _loaded(path: Path) -> tuple[list[Statement], Job, Service]:
 
 def program() -> Program:
     """Return the program that this process runs. Raises SqlError."""
-    return runnable(_loaded(path_of())[0], Kept(path_of()))
+    return runnable(_load(path_of())[0], Kept(path_of()))
 
 
 def __getattr__(name: str) -> Any:
     """Return JOB and SERVICE, made when they are asked for."""
     if name == "JOB":
-        return _loaded(path_of())[1]
+        return _load(path_of())[1]
     if name == "SERVICE":
-        return _loaded(path_of())[2]
+        return _load(path_of())[2]
     raise AttributeError(name)

@@ -103,7 +103,7 @@ class Sources:
         if not is_shared and wide is source and source.is_table and is_plain:
             key, value = formats_of(source)
             return self._topology.table(source.topic, value, key=key, store=store, timestamp=_time_of(source))
-        rows = self._decoded(source) if is_shared else self._stream(source)
+        rows = self._decode(source) if is_shared else self._stream(source)
         if source.is_table:
             if wide is not source:
                 slots = tuple(Slot(source.name, member.name, member.type) for member in wide.values)
@@ -126,7 +126,7 @@ class Sources:
             return rows
         return Stream(rows.graph, rows.graph.add(stamped(rows.node, time_reader(source))))
 
-    def _decoded(self, source: Source) -> Stream[Any, Any]:
+    def _decode(self, source: Source) -> Stream[Any, Any]:
         """Return the records of a topic that several sources declare, decoded as this one says."""
         if source.topic not in self._raw:
             self._raw[source.topic] = self._topology.stream(source.topic, BYTES, key=BYTES)
@@ -161,12 +161,12 @@ def time_reader(source: Source) -> Callable[[Any, Any], int]:
     def read(key: Any, value: Any) -> int:
         row = (key.key if isinstance(key, Windowed) else key) if is_key else value
         result = None if row is None else row[at]
-        return _checked(name, None if result is None else parse(result))
+        return _check(name, None if result is None else parse(result))
 
     return read
 
 
-def _checked(name: str, value: Any) -> int:
+def _check(name: str, value: Any) -> int:
     if value is None or value < 0:
         raise DecodeError(f"the column {name} holds the event time, but it is {value}")
     return int(value)

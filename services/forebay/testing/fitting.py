@@ -70,13 +70,13 @@ def _of_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
         if type(value) is (typing.get_origin(member) or member):
             return fitted(value, member, path)
     names = ", ".join(getattr(member, "__name__", str(member)) for member in members)
-    raise EncodeError(f"{path}: {_shown(value)} is none of {names}")
+    raise EncodeError(f"{path}: {_show(value)} is none of {names}")
 
 
 def _check(value: Any, expected: type, path: str) -> None:
     if type(value) is not expected:
-        raise EncodeError(f"{path} must be {expected.__name__}, is {_shown(value)}")
+        raise EncodeError(f"{path} must be {expected.__name__}, is {_show(value)}")
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "null" if value is None else f"{type(value).__name__} {repr(value)[:100]}"

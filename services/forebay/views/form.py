@@ -59,7 +59,7 @@ class Form:
         self._alias = query.source.alias
         group_by = self._group_by(query)
         groups: dict[str, Column] = {}
-        names = [self._selected(column, group_by, groups) for column in query.select]
+        names = [self._select(column, group_by, groups) for column in query.select]
         self._check_columns(names, groups, group_by)
         return tuple(names), groups, tuple(group_by)
 
@@ -102,7 +102,7 @@ class Form:
             self.fail("GROUP BY names a column twice: name it once")
         return by_name
 
-    def _selected(self, selected: Selected, group_by: Mapping[str, Column], groups: dict[str, Column]) -> str:
+    def _select(self, selected: Selected, group_by: Mapping[str, Column], groups: dict[str, Column]) -> str:
         """Return the name of a selected column; add it to the groups where it is one."""
         node, text = selected.expression, selected.text
         if isinstance(node, syntax.Column):

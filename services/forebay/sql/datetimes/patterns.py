@@ -78,7 +78,7 @@ def parts_of(pattern: str) -> tuple[Part, ...]:
                 stop += 1
             open_[-1].append(_field(letter, stop - at, pattern))
         elif letter == "'":
-            text, stop = _quoted(pattern, at)
+            text, stop = _quote(pattern, at)
             open_[-1].append(Text(text))
         elif letter == "[":
             open_.append([])
@@ -110,7 +110,7 @@ def _field(letter: str, count: int, pattern: str) -> Field:
     return Field(letter, count)
 
 
-def _quoted(pattern: str, at: int) -> tuple[str, int]:
+def _quote(pattern: str, at: int) -> tuple[str, int]:
     """Return the text in quotes that begin at a place, and where it ends; two quotes are one."""
     text, stop = "", at + 1
     while True:

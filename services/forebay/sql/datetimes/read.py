@@ -118,18 +118,18 @@ def parser(pattern: str) -> Callable[[str], int]:
 @lru_cache(1024)
 def _reader(pattern: str, strict: bool) -> Reader:
     fields: list[Field] = []
-    regex = _expected(parts_of(pattern), fields, strict)
+    regex = _expected_text(parts_of(pattern), fields, strict)
     return Reader(re.compile(regex, re.IGNORECASE | re.ASCII), tuple(fields), strict)
 
 
-def _expected(parts: tuple[Part, ...], fields: list[Field], strict: bool) -> str:
+def _expected_text(parts: tuple[Part, ...], fields: list[Field], strict: bool) -> str:
     pattern_text = ""
     for at, part in enumerate(parts):
         match part:
             case Text(text):
                 pattern_text += re.escape(text)
             case Section(inside):
-                pattern_text += f"(?:{_expected(inside, fields, strict)})?+"  # Java never takes one back
+                pattern_text += f"(?:{_expected_text(inside, fields, strict)})?+"  # Java never takes one back
             case Field():
                 fields.append(part)
                 pattern_text += f"({_field(part, _digits_behind(parts, at + 1), strict)})"

@@ -179,18 +179,18 @@ def _zone(letter: str, count: int) -> Write:
         case "z":
             return lambda m: m.zone.short_name_at(m.ms)
         case "O":
-            return _localized(short=count == 1)
+            return _localize(short=count == 1)
         case "Z" if count < 4:
             return lambda m: shown_offset(m.offset, "", seconds=False)
         case "Z" if count == 4:
-            return _localized(short=False)
+            return _localize(short=False)
     zero = "" if letter == "x" else "Z"
     colon = ":" if count in (3, 5) else ""
     minutes, seconds = count > 1, count > 3
     return lambda m: shown_offset(m.offset, colon, minutes=minutes, seconds=seconds, zero=zero)
 
 
-def _localized(*, short: bool) -> Write:
+def _localize(*, short: bool) -> Write:
     def write(m: Moment) -> str:
         if not m.offset:
             return "GMT"

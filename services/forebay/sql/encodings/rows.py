@@ -115,10 +115,10 @@ class DelimitedRow:
 
     def encode(self, record: Any) -> bytes:
         texts = [write(value) for write, value in zip(self._writers, record, strict=True)]
-        parts = ["" if text is None else self._quoted(text, is_first=not at) for at, text in enumerate(texts)]
+        parts = ["" if text is None else self._quote(text, is_first=not at) for at, text in enumerate(texts)]
         return self._delimiter.join(parts).encode()
 
-    def _quoted(self, text: str, *, is_first: bool) -> str:
+    def _quote(self, text: str, *, is_first: bool) -> str:
         """Return a field in quotes where commons-csv 1.4 gives it some: keys of other bytes are in other partitions."""
         if text:
             starts = _is_mark(text[0]) if is_first else text[0] <= "#"

@@ -63,7 +63,7 @@ def dumped(value: Any, *, plain: bool = False) -> str:
         case Decimal():
             return f"{value:f}" if plain and abs(value.adjusted()) < _MOST_ZEROS else str(value)
         case dict():
-            return "{" + ",".join(f"{_quoted(name)}:{dumped(part, plain=plain)}" for name, part in value.items()) + "}"
+            return "{" + ",".join(f"{_quote(name)}:{dumped(part, plain=plain)}" for name, part in value.items()) + "}"
         case list():
             return f"[{','.join(dumped(part, plain=plain) for part in value)}]"
     return json.dumps(value, ensure_ascii=False)
@@ -72,7 +72,7 @@ def dumped(value: Any, *, plain: bool = False) -> str:
 _MOST_ZEROS = 1_000
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -202,14 +202,14 @@ def _json_writer(kind: SqlType) -> Callable[[Any], str]:
     }
     if kind in times:
         shown = times[kind]
-        return lambda value: _quoted(shown(value))
+        return lambda value: _quote(shown(value))
     if kind == DOUBLE:
-        return lambda value: text_of_double(value) if math.isfinite(value) else _quoted(text_of_double(value))
+        return lambda value: text_of_double(value) if math.isfinite(value) else _quote(text_of_double(value))
     return lambda value: json.dumps(value, ensure_ascii=False)
 
 
 def _object(fields: list[tuple[str, str]]) -> str:
-    return "{" + ",".join(f"{_quoted(name)}:{value}" for name, value in fields) + "}"
+    return "{" + ",".join(f"{_quote(name)}:{value}" for name, value in fields) + "}"
 
 
 @special("TO_JSON_STRING", 1, 1)

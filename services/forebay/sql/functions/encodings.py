@@ -88,11 +88,11 @@ def character_of_escape(text: str) -> str | None:
     r"""Return the text that Java's escapes such as \u004b encode; None: it is no escape. Raises ValueError."""
     if len(text) < 6 or not text.startswith("\\u"):
         return None
-    units = _ESCAPE.sub(_unescaped, text)
+    units = _ESCAPE.sub(_unescape, text)
     return units.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code, octal, letter = match.groups()
     if code:
         return chr(int(code, 16))

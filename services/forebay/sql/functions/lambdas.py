@@ -41,15 +41,15 @@ def transform_map(values: dict[Any, Any], key: Callable[..., Any], value: Callab
 
 def filter_items(values: Sequence[Any], keeps: Callable[[Any], bool | None]) -> tuple[Any, ...]:
     """Return the items for which the condition is true. Raises TypeError if it is unknown for one, LimitReached."""
-    return tuple(value for value in values if _decided(keeps(value)))
+    return tuple(value for value in values if _decide(keeps(value)))
 
 
 def filter_entries(values: dict[Any, Any], keeps: Callable[[Any, Any], bool | None]) -> dict[Any, Any]:
     """Return the entries for which the condition is true. Raises TypeError if it is unknown for one, LimitReached."""
-    return {key: value for key, value in values.items() if _decided(keeps(key, value))}
+    return {key: value for key, value in values.items() if _decide(keeps(key, value))}
 
 
-def _decided(answer: bool | None) -> bool:
+def _decide(answer: bool | None) -> bool:
     count_call()
     if answer is None:
         raise TypeError("the condition of FILTER is null")

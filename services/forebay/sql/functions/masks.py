@@ -21,11 +21,11 @@ def mask(text: str | None, *masks: str | None) -> str | None:
     """
     if text is None:
         return None
-    how = _checked(masks)
+    how = _check(masks)
     return "".join(how[_KINDS.get(unicodedata.category(letter), 3)] or letter for letter in text)
 
 
-def _checked(masks: tuple[str | None, ...]) -> tuple[str | None, ...]:
+def _check(masks: tuple[str | None, ...]) -> tuple[str | None, ...]:
     if any(mask is not None and len(mask) != 1 for mask in masks):
         raise ValueError(f"masks are single letters, these are {masks}")
     return masks or _DEFAULTS
@@ -37,7 +37,7 @@ def _partly(how: str) -> Callable[..., str | None]:
             return None
         if count < 0:
             raise ValueError(f"the number of letters is {count}")
-        _checked(masks)
+        _check(masks)
         number = min(count, len(text))
         at = number if how.endswith("left") else len(text) - number
         head, tail = text[:at], text[at:]

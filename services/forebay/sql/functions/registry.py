@@ -164,13 +164,13 @@ class Registry:
             for signature in signatures:
                 wanted = signature.fits(types, exactly=exactly)
                 if wanted is not None:
-                    return _called(make, call, signature, arguments, wanted)
+                    return _call_of(make, call, signature, arguments, wanted)
         named = " or ".join(f"{call.name}({', '.join(map(word_of, signature.parameters))})" for signature in signatures)
         given = ", ".join(map(str, types))
         raise SqlError(call.place, f"{call.name}({given}) does not exist: write {named}")
 
 
-def _called(make: Generator, call: Call, signature: Signature, arguments: list[Typed], wanted: list[SqlType]) -> Typed:
+def _call_of(make: Generator, call: Call, signature: Signature, arguments: list[Typed], wanted: list[SqlType]) -> Typed:
     given = [make.cast(item, kind, call) for item, kind in zip(arguments, wanted, strict=True)]
     try:
         result = signature.result(wanted) if callable(signature.result) else signature.result

@@ -40,7 +40,7 @@ def lpad(text: Any, length: int, padding: Any) -> Any:
         return None
     create_letters(length, "LPAD")
     missing = length - len(text)
-    return text[:length] if missing <= 0 else _repeated(padding, missing) + text
+    return text[:length] if missing <= 0 else _repeat(padding, missing) + text
 
 
 def rpad(text: Any, length: int, padding: Any) -> Any:
@@ -49,10 +49,10 @@ def rpad(text: Any, length: int, padding: Any) -> Any:
         return None
     create_letters(length, "RPAD")
     missing = length - len(text)
-    return text[:length] if missing <= 0 else text + _repeated(padding, missing)
+    return text[:length] if missing <= 0 else text + _repeat(padding, missing)
 
 
-def _repeated(padding: Any, length: int) -> Any:
+def _repeat(padding: Any, length: int) -> Any:
     return (padding * (length // len(padding) + 1))[:length]
 
 

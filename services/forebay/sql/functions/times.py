@@ -26,7 +26,7 @@ _UNITS = {
 
 
 @special("TIMESTAMPADD TIMESTAMPSUB DATEADD DATESUB TIMEADD TIMESUB")
-def _moved(make: Generator, call: Call) -> Typed:
+def _move(make: Generator, call: Call) -> Typed:
     kind: SqlType = {"DA": DATE, "TS": TIMESTAMP}.get(call.name[:2], TIME)
     if call.name.startswith("TIMESTAMP"):
         kind = TIMESTAMP

@@ -49,14 +49,14 @@ def parse_url(text: str) -> Url:
     if scheme is not None and authority is None and not path.startswith("/"):
         if not path and query is None:
             raise ValueError(f"{text[:80]!r} is no URL: nothing follows its scheme")
-        return Url(scheme, None, None, None, None, _decoded(fragment))  # such as mailto:
+        return Url(scheme, None, None, None, None, _decode(fragment))  # such as mailto:
     server = _SERVER.fullmatch(authority) if authority else None
     port = int(server[2]) if server is not None and server[2] else None
     host = None if server is None else server[1]
-    return Url(scheme, host, port, _decoded(path), _decoded(query), _decoded(fragment))
+    return Url(scheme, host, port, _decode(path), _decode(query), _decode(fragment))
 
 
-def _decoded(part: str | None) -> str | None:
+def _decode(part: str | None) -> str | None:
     return None if part is None else unquote(part)
 
 

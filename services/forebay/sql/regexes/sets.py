@@ -45,10 +45,10 @@ class CharacterSet:
             return f"[{'&&'.join(item.text(any_case=any_case) for item in (one, *self.also))}]"
         if self.letter is not None and not any_case:
             return escaped(chr(self.letter))
-        return f"[{'^' if self.negated else ''}{''.join(_shown(part, any_case) for part in self.parts)}]"
+        return f"[{'^' if self.negated else ''}{''.join(_show(part, any_case) for part in self.parts)}]"
 
 
-def _shown(part: tuple[int, int] | str | CharacterSet, any_case: bool) -> str:
+def _show(part: tuple[int, int] | str | CharacterSet, any_case: bool) -> str:
     if isinstance(part, CharacterSet):
         return part.text(any_case=any_case)
     if isinstance(part, str):

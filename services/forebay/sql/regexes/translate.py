@@ -66,7 +66,7 @@ class _Translator:
         result, size = "", 0
         while not self.source.ended and self.source.peek() not in "|)":
             atom, one = self._atom()
-            text, many = self._quantified(atom, one)
+            text, many = self._quantify(atom, one)
             result += text
             size += many
             if size > MOST_REPEATED:
@@ -192,7 +192,7 @@ class _Translator:
             else:
                 source.flags = source.flags.with_letter(letter, on=on)
 
-    def _quantified(self, atom: str, size: int) -> tuple[str, int]:
+    def _quantify(self, atom: str, size: int) -> tuple[str, int]:
         source = self.source
         counted = 1
         if source.peek() not in _QUANTIFIERS:

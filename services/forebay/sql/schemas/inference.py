@@ -79,7 +79,7 @@ def completed(
     if text:
         physical = columns_of(asked, text, form.name, wraps=_wraps(asked, encoding))
     elif len(written) == 1 and not _wraps(asked, encoding):
-        physical = (_unwrapped(asked, written[0].type),)
+        physical = (_unwrap(asked, written[0].type),)
     else:
         physical = written
     logical = (
@@ -142,14 +142,14 @@ def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Name
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SqlError(asked.place, f"{asked.subject} is no schema of {asked.kind}: {error}") from error
     if not wraps and kind is not None:
-        return (_unwrapped(asked, kind),)
+        return (_unwrap(asked, kind),)
     if not isinstance(kind, StructType) or not kind.fields:
         more = ": write WRAP_SINGLE_VALUE = FALSE" if kind is not None and asked.part == "VALUE" else ""
         raise SqlError(asked.place, f"{asked.subject} has no columns that SQL has types for{more}")
     return tuple(Named(field, item) for field, item in kind.fields)
 
 
-def _unwrapped(asked: Asked, kind: SqlType) -> Named:
+def _unwrap(asked: Asked, kind: SqlType) -> Named:
     return Named("ROWKEY" if asked.part == "KEY" else "ROWVAL", kind)
 
 

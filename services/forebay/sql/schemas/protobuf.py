@@ -100,7 +100,7 @@ class _Writing:
         if kind in _SCALARS and self._nullable == "OPTIONAL":
             return f"optional {_SCALARS[kind]}"
         if kind in _SCALARS and self._nullable == "WRAPPER":
-            return self._imported(_WRAPPERS[kind])
+            return self._import_file(_WRAPPERS[kind])
         return self._named(kind, indent)
 
     def _named(self, kind: SqlType, indent: str) -> str:
@@ -110,11 +110,11 @@ class _Writing:
             self.message(name, list(kind.fields), indent)
             return name
         if isinstance(kind, DecimalType):
-            return self._imported(DECIMAL)
+            return self._import_file(DECIMAL)
         result = next((name for name, item in TIMES.items() if item == kind), None)
-        return _SCALARS[kind] if result is None else self._imported(result)
+        return _SCALARS[kind] if result is None else self._import_file(result)
 
-    def _imported(self, name: str) -> str:
+    def _import_file(self, name: str) -> str:
         self.imports.add(_IMPORTS[name])
         return name
 
