@@ -115,6 +115,7 @@ class Rewriting:
 
 def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, bytes]) -> Directory:
     target = min(BLOCK_BYTES, table.size_bytes)
+    # The table is still at the directory's tag, so a folded chunk contains every delta up to `newest`.
     newest = directory.sequence
     while directory.credit >= target and any(chunk.folded < newest for chunk in directory.chunks):
         rows, end = _range(table, directory.cursor)
@@ -131,6 +132,7 @@ def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, byt
             next_block=directory.next_block + (block != NO_BLOCK),
         )
     if all(chunk.folded >= newest for chunk in directory.chunks):
+        # Credit that is left must not pay for a burst of folding later.
         directory = replace(directory, credit=0)
     return directory
 
@@ -147,6 +149,8 @@ def _range(table: Table, start: bytes) -> tuple[list[Change], bytes | None]:
 
 
 def _live(directory: Directory, newest: Delta) -> tuple[Delta, ...]:
+    # A delta is needed until every chunk contains it. A few older ones stay for tables that lag behind, which then
+    # catch up without reading all blocks.
     folded = min(chunk.folded for chunk in directory.chunks)
     deltas = (*directory.deltas, newest)
     count, size = len(deltas), 0

@@ -158,6 +158,7 @@ class WindowStore(Store[V]):
             timestamp = current.timestamp
         if value is not None:
             self._check_value(value)
+            # An index row exists exactly as long as its entry: scans by start and the purge rely on it.
             if current is None:
                 self._by_start.put(at + prefix + _ONLY, PRESENT)
             self._rows.put(row, Stamped(value, timestamp))

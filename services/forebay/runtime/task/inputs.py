@@ -88,6 +88,7 @@ class TaskInput:
             return self._note_in_commit([take_out(stream, most) for stream in self._streams])
         streams = self._streams
         taken: list[list[Message]] = [[] for _ in streams]
+        # An empty stream may still deliver earlier records: taking later ones than its promise would break the order.
         floor = min((stream.promise() for stream in streams if not stream.queue), default=EVER)
         heads = [(stream.head_time, index) for index, stream in enumerate(streams) if stream.queue]
         heapq.heapify(heads)
@@ -100,6 +101,7 @@ class TaskInput:
             if stream.queue:
                 heapq.heapreplace(heads, (stream.head_time, index))
             else:
+                # The stream is empty from here on, so its promise limits the merge, too.
                 heapq.heappop(heads)
                 floor = min(floor, stream.promise())
         return self._note_in_commit(taken)
