@@ -14,14 +14,17 @@ from typing import Any
 
 import fastavro
 import pytest
-from own_topics import new_topic, settings_of, transactional, write, write_aborted
+from own_topics import new_name, new_topic, settings_of, transactional, write, write_aborted
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import forebay.spark
+from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicSpec
 from forebay.platform import Endpoints
+from forebay.serde import load_contract
 from forebay.serde.framing import header
 from forebay.serde.proto_messages import class_of, message_of
 from forebay.serde.schema import Schema
@@ -222,6 +225,48 @@ def read_parquet(folder: Path) -> list[str]:
     session = SparkSession.getActiveSession()
     assert session is not None
     return [row["value"] for row in session.read.parquet(str(folder)).collect()]
+
+
+def test_a_store_of_records_has_the_columns_of_its_contract_and_only_committed_rows(
+    spark: SparkSession, settings: KafkaSettings
+) -> None:
+    application = new_name("stores")
+    topic = f"{application}-user-profiles-changelog"
+    TopicAdmin(settings).create([TopicSpec(topic, 2, {"cleanup.policy": "compact"})])
+    contract = load_contract("user-sessions", "UserProfile")
+    schema_id = shared_registry(settings.registry()).register(f"{topic}-value", contract).schema_id
+
+    def profile(total: int) -> bytes:
+        empty = {"array": ["a"], "map": {"view": total}, "long": total}
+        value = {
+            field["name"]: None
+            if isinstance(kind := field["type"], list)
+            else empty[kind if kind == "long" else kind["type"]]
+            for field in json.loads(contract.text)["fields"]
+        }
+        return header(schema_id) + _written(json.loads(contract.text), value)
+
+    written: list[tuple[bool, list[tuple[str, bytes | None]]]] = [
+        (True, [("ann", profile(1)), ("bob", profile(2)), ("cid", profile(3))]),
+        (True, [("ann", profile(4)), ("bob", None)]),
+        (False, [("ann", profile(5)), ("dan", profile(6))]),
+    ]
+    producer = transactional(settings, f"{topic}-writer")
+    for commits, records in written:
+        producer.begin_transaction()
+        for key, data in records:
+            producer.produce(topic, data, key, 0, timestamp=7)
+        producer.flush(30)
+        producer.commit_transaction(30) if commits else producer.abort_transaction(30)
+    frame = (
+        spark.read.format("forebay")
+        .options(application=application, store="user-profiles", service="user-sessions")
+        .options(bootstrapServers=settings.bootstrap_servers, schemaRegistryUrl=settings.schema_registry_url)
+        .load()
+    )
+    rows = frame.orderBy("key").select("key", "value.total_sessions", "value.actions_count", "value.current_session")
+    assert [tuple(row) for row in rows.collect()] == [("ann", 4, {"view": 4}, None), ("cid", 3, {"view": 3}, None)]
+    assert frame.select("value.devices_used").first() == (["a"],)
 
 
 def test_mistakes_say_what_to_write(read: Read, settings: KafkaSettings) -> None:

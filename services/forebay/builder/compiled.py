@@ -16,7 +16,7 @@ from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
 from forebay.builder.sending import isolating, sending
-from forebay.formats import owner_of
+from forebay.formats import Format, owner_of
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
@@ -249,6 +249,15 @@ class CompiledSubTopology(Processor[Any, Any]):
         if node.value.type is Subscription or isinstance(self.store(self._declared(store)), TtlKeyValueStore):
             return str
         return (node.parents[0].key if node.parents else node.key).of_row or str
+
+    def key_format_of(self, store: str) -> Format[Any] | None:
+        """Return the format of a store's keys; None: they are texts, or the store returns keys itself."""
+        node, declared = self._of_store[store], self._declared(store)
+        if _is_process(node) or declared.key_format is not None:
+            return None
+        if node.value.type is Subscription or isinstance(declared, TtlKeyValueStore):
+            return None
+        return node.parents[0].key if node.parents else node.key
 
     def _declared(self, name: str) -> Store[Any]:
         return next(s for node in self.nodes for s in node.stores if s.name == name)

@@ -43,10 +43,7 @@ class Broker:
 
     def partitions(self) -> list[tuple[str, int]]:
         """Return all partitions of the topics. Errors are those of `topics`."""
-        try:
-            known = self._admin.list_topics(timeout=_SECONDS).topics
-        except KafkaException as error:
-            raise from_kafka(error, f"can't ask {self._settings.bootstrap_servers} for its topics") from error
+        known = self.known_topics()
         if self._options.pattern:
             names = [name for name in known if re.fullmatch(self._options.pattern, name)]
             if not names:
@@ -60,7 +57,15 @@ class Broker:
                 raise SourceOptionError(
                     f"{self._settings.bootstrap_servers} has no topic {name}{did_you_mean(name, known)}"
                 )
-        return sorted((name, partition) for name in names for partition in known[name].partitions)
+        return sorted((name, partition) for name in names for partition in known[name])
+
+    def known_topics(self) -> dict[str, tuple[int, ...]]:
+        """Return the partitions of every topic of the cluster. Raises Unavailable if the broker can't be reached."""
+        try:
+            topics = self._admin.list_topics(timeout=_SECONDS).topics
+        except KafkaException as error:
+            raise from_kafka(error, f"can't ask {self._settings.bootstrap_servers} for its topics") from error
+        return {name: tuple(topic.partitions) for name, topic in topics.items()}
 
     def begins(self) -> Positions:
         """Return the first offset of each partition."""

@@ -25,7 +25,7 @@ from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
 from forebay.spark.source_options import PartOptions
 
 _KINDS: Mapping[str, str] = {AVRO: "avro", JSON_SCHEMA: "json_schema", PROTOBUF: "protobuf"}
-_PRIMITIVES: Mapping[str, tuple[Format[Any], spark.DataType]] = {
+PRIMITIVES: Mapping[str, tuple[Format[Any], spark.DataType]] = {
     "string": (TEXT, spark.StringType()),
     "bytes": (BYTES, spark.BinaryType()),
     "int": (INT, spark.IntegerType()),
@@ -62,7 +62,7 @@ class Decoding:
             case "protobuf":
                 return protobuf_column(self.text, self.message)
             case _:
-                return Column(_PRIMITIVES[self.format][1])
+                return Column(PRIMITIVES[self.format][1])
 
     def reader(self, settings: KafkaSettings) -> Callable[[bytes], Any]:
         """Return a function from bytes to the column's values. It raises DecodeError."""
@@ -87,7 +87,7 @@ class Decoding:
 
                 return read_message
             case _:
-                return _PRIMITIVES[self.format][0].codec(no_contracts).decode
+                return PRIMITIVES[self.format][0].codec(no_contracts).decode
 
 
 def _body(data: bytes) -> bytes:
@@ -108,7 +108,7 @@ def choose_decoding(registry: SchemaRegistry, topics: tuple[str, ...], part: str
         SourceOptionError: There is no such schema, or the topics have different ones. The message says what to write.
         SchemaNotSupported: Spark can't express the schema.
     """
-    if options.format in _PRIMITIVES:
+    if options.format in PRIMITIVES:
         return Decoding(options.format)
     subjects = (options.subject,) if options.subject else tuple(f"{topic}-{part}" for topic in topics)
     chosen = {_of_subject(registry, subject, part, options) for subject in subjects}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from forebay.codec import DecodeError
 from forebay.kafka.errors import KafkaUnavailable, from_kafka, is_group_refusal
+from forebay.kafka.settings import KafkaSettings
 from forebay.spark.decoding import Decoding
 from forebay.spark.errors import OffsetsDeleted
 from forebay.spark.ranges import Range
@@ -22,7 +23,7 @@ from forebay.spark.source_options import Mode, SourceOptions
 _POLL_SECONDS = 0.5
 _SILENT_SECONDS = 120.0
 _FETCH = 2_000
-_BATCH_ROWS = 5_000
+BATCH_ROWS = 5_000
 
 Row = list[Any]
 
@@ -53,15 +54,15 @@ class RecordReader:
         row_of = self._rows()
         arrow = to_arrow_schema(self.schema, timezone="UTC")
         rows: list[Row] = []
-        for message in self._messages(item):
+        for message in committed_messages(self.options.settings, item):
             row = row_of(message)
             if row is not None:
                 rows.append(row)
-            if len(rows) >= _BATCH_ROWS:
-                yield _batch(rows, arrow)
+            if len(rows) >= BATCH_ROWS:
+                yield record_batch(rows, arrow)
                 rows = []
         if rows:
-            yield _batch(rows, arrow)
+            yield record_batch(rows, arrow)
 
     def _rows(self) -> Callable[[Message], Row | None]:
         settings, mode, with_headers = self.options.settings, self.options.mode, self.options.with_headers
@@ -94,40 +95,49 @@ class RecordReader:
 
         return row_of
 
-    def _messages(self, item: Range) -> Iterator[Message]:
-        """Yield the messages of a range. Aborted records and transaction markers take offsets but are no messages."""
-        consumer = Consumer(self.options.settings.consumer())
-        consumer.assign([TopicPartition(item.topic, item.partition, item.start)])
-        heard = time.monotonic()
-        next_offset = item.start
-        try:
-            while next_offset < item.end:
-                for message in consumer.consume(_FETCH, _POLL_SECONDS):
-                    heard = time.monotonic()
-                    error = message.error()
-                    if error is None:
-                        offset = message.offset() or 0
-                        if next_offset <= offset < item.end:
-                            yield message
-                        next_offset = max(next_offset, offset + 1)
-                    elif error.code() == KafkaError._PARTITION_EOF:
-                        next_offset = max(next_offset, message.offset() or 0)
-                    elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-                        raise OffsetsDeleted(
-                            f"offset {next_offset} of {item.topic}-{item.partition} was deleted while it was being read"
-                        )
-                    elif error.fatal() or not (error.retriable() or is_group_refusal(error)):
-                        raise from_kafka(KafkaException(error), f"can't read {item.topic}-{item.partition}")
-                if time.monotonic() - heard > _SILENT_SECONDS:
-                    raise KafkaUnavailable(
-                        f"{self.options.settings.bootstrap_servers} sent nothing of {item.topic}-{item.partition} for "
-                        f"{_SILENT_SECONDS:.0f} s, though it has records up to offset {item.end - 1}"
+
+def committed_messages(settings: KafkaSettings, item: Range) -> Iterator[Message]:
+    """Yield the committed messages of a range.
+
+    Aborted records and transaction markers take offsets but are no messages.
+
+    Raises:
+        OffsetsDeleted: Retention deleted offsets while they were being read.
+        KafkaUnavailable, KafkaRefused: The broker is away, or refuses.
+    """
+    consumer = Consumer(settings.consumer())
+    consumer.assign([TopicPartition(item.topic, item.partition, item.start)])
+    heard = time.monotonic()
+    next_offset = item.start
+    try:
+        while next_offset < item.end:
+            for message in consumer.consume(_FETCH, _POLL_SECONDS):
+                heard = time.monotonic()
+                error = message.error()
+                if error is None:
+                    offset = message.offset() or 0
+                    if next_offset <= offset < item.end:
+                        yield message
+                    next_offset = max(next_offset, offset + 1)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    next_offset = max(next_offset, message.offset() or 0)
+                elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+                    raise OffsetsDeleted(
+                        f"offset {next_offset} of {item.topic}-{item.partition} was deleted while it was being read"
                     )
-        finally:
-            consumer.close()
+                elif error.fatal() or not (error.retriable() or is_group_refusal(error)):
+                    raise from_kafka(KafkaException(error), f"can't read {item.topic}-{item.partition}")
+            if time.monotonic() - heard > _SILENT_SECONDS:
+                raise KafkaUnavailable(
+                    f"{settings.bootstrap_servers} sent nothing of {item.topic}-{item.partition} for "
+                    f"{_SILENT_SECONDS:.0f} s, though it has records up to offset {item.end - 1}"
+                )
+    finally:
+        consumer.close()
 
 
-def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+def record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows as an Arrow batch."""
     columns = zip(*rows, strict=True)
     return pa.RecordBatch.from_arrays(
         [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema

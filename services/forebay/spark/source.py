@@ -11,16 +11,24 @@ from pyspark.sql.datasource import DataSource
 from forebay.kafka.registry import SchemaRegistry
 from forebay.spark.broker import Broker
 from forebay.spark.decoding import Decoding, choose_decoding
+from forebay.spark.errors import SourceOptionError
 from forebay.spark.records import RecordReader
 from forebay.spark.sink import SinkStreamWriter, SinkWriter, create_stream_writer, create_writer
 from forebay.spark.source_options import Mode, SourceOptions, read_source_options
+from forebay.spark.store_columns import store_schema
+from forebay.spark.store_declaration import StoreName, declared_store
+from forebay.spark.store_options import names_store, read_store_options
+from forebay.spark.store_reader import StoreReader, check_changelog
 from forebay.spark.topic_readers import TopicReader, TopicStreamReader
 
 ERROR_COLUMN = "_error"
 
 
 class ForebayDataSource(DataSource):
-    """Kafka topics with decoded keys and values. Columns are those of Spark's own Kafka source."""
+    """Kafka topics with decoded keys and values, and stores as tables.
+
+    Columns of topics are those of Spark's own Kafka source.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -30,6 +38,10 @@ class ForebayDataSource(DataSource):
     @cached_property
     def _options(self) -> SourceOptions:
         return read_source_options(self.options)
+
+    @cached_property
+    def _store(self) -> tuple[StoreName, SourceOptions]:
+        return read_store_options(self.options)
 
     @cached_property
     def _decodings(self) -> tuple[Decoding, Decoding]:
@@ -42,6 +54,12 @@ class ForebayDataSource(DataSource):
 
     def schema(self) -> spark.StructType:
         """Return the columns of a read."""
+        if names_store(self.options):
+            name, options = self._store
+            declared = declared_store(name)
+            check_changelog(options, name)
+            errors = ERROR_COLUMN if options.mode is Mode.COLUMN else ""
+            return store_schema(declared.store, declared.key()[0], declared.value().kind, errors)
         key, value = (decoding.column() for decoding in self._decodings)
         schema = (
             spark.StructType()
@@ -57,12 +75,25 @@ class ForebayDataSource(DataSource):
             schema.add("headers", spark.ArrayType(header, False))
         return schema.add(ERROR_COLUMN, spark.StringType()) if self._options.mode is Mode.COLUMN else schema
 
-    def reader(self, schema: spark.StructType) -> TopicReader:
+    def reader(self, schema: spark.StructType) -> TopicReader | StoreReader:
         """Return the reader of a batch."""
+        if names_store(self.options):
+            name, options = self._store
+            return StoreReader(options, name, schema)
         return TopicReader(self._options, self._records(schema))
 
     def streamReader(self, schema: spark.StructType) -> TopicStreamReader:
-        """Return the reader of a stream."""
+        """Return the reader of a stream.
+
+        Raises:
+            SourceOptionError: The options name a store.
+        """
+        if names_store(self.options):
+            _, options = self._store
+            raise SourceOptionError(
+                "a store can be read by spark.read only: to follow its changes, read the topic that the job writes "
+                f'them to, or its changelog with option("subscribe", "{options.topics[0]}") and valueFormat=bytes'
+            )
         return TopicStreamReader(self._options, self._records(schema))
 
     def writer(self, schema: spark.StructType, overwrite: bool) -> SinkWriter:

@@ -112,7 +112,8 @@ def read_source_options(options: Mapping[str, str]) -> SourceOptions:
     pattern = given.get("subscribepattern", "")
     if bool(topics) == bool(pattern):
         raise SourceOptionError(
-            'name the topics with option("subscribe", "orders") or option("subscribePattern", "o.*")'
+            'name the topics with option("subscribe", "orders") or option("subscribePattern", "o.*"), or a store with '
+            'option("application", "user-sessions") and option("store", "user-profiles")'
         )
     return SourceOptions(
         settings=_settings(given),
