@@ -47,10 +47,10 @@ class Pipelines:
     def _source(self, node: Node) -> Piece:
         if node.is_object:
             return self._sources.read(node, f"source-{node.key_line}", "streams")
-        found = self._sources.named(node) or self._result(node)
-        if found is None:
+        piece = self._sources.named(node) or self._result(node)
+        if piece is None:
             raise node.refuse(f"there is no stream, table or pipeline {node.text!r}: define it under streams:")
-        return found
+        return piece
 
     def _result(self, node: Node) -> Piece | None:
         giving = self._giving.get(node.text)
@@ -59,8 +59,8 @@ class Pipelines:
         return self._results.get(node.text)
 
     def _flow(self, node: Node, piece: Piece) -> Piece:
-        for each in node.entries("via"):
-            piece = located(self._build, each, lambda each=each, piece=piece: self._operation(each, piece))  # type: ignore[misc]
+        for operation in node.entries("via"):
+            piece = located(self._build, operation, lambda op=operation, piece=piece: self._operation(op, piece))  # type: ignore[misc]
         located(self._build, node, lambda: self._end(node, piece))
         return piece
 
@@ -83,10 +83,10 @@ class Pipelines:
         if (shown := node.get("print")) is not None:
             ends.printed(self._build, shown, stream)
         nodes = node.entries("branch")
-        for each, piece_of_branch in zip(
+        for branch, piece_of_branch in zip(
             nodes, ends.branches(self._build, nodes, stream) if nodes else (), strict=True
         ):
-            self._flow(each, piece_of_branch)
+            self._flow(branch, piece_of_branch)
 
     @staticmethod
     def _stream(node: Node, piece: Piece, what: str) -> StreamPiece:
@@ -118,10 +118,10 @@ class Pipelines:
     def _other(self, node: Node, section: str, piece: Piece) -> Piece:
         if node.is_object:
             return self._sources.read(node, f"other-{node.key_line}", section, piece.key, piece.value)
-        found = self._sources.named(node, (section,)) or self._result(node)
-        if found is None:
+        other = self._sources.named(node, (section,)) or self._result(node)
+        if other is None:
             raise node.refuse(f"there is no {section[:-1]} {node.text!r}: define it under {section}:")
-        return found
+        return other
 
     def _of_stream(self, node: Node, kind: str, piece: StreamPiece) -> Piece:
         operation = _OF_STREAMS.get(kind)
@@ -149,8 +149,8 @@ class Pipelines:
         if count is not None and partitions < 1:
             raise count.refuse(f"numberOfPartitions is {partitions}: write a whole number from 1, or leave it out")
         stream, partition = chosen_partitions(self._build, held, piece, lambda: name, partitions)
-        made = stream.repartition(name, partitioner=partition, partitions=partitions)
-        return StreamPiece(piece.key, piece.value, made)
+        repartitioned_stream = stream.repartition(name, partitioner=partition, partitions=partitions)
+        return StreamPiece(piece.key, piece.value, repartitioned_stream)
 
     def _of_table(self, node: Node, kind: str, piece: TablePiece) -> Piece:
         build = self._build
@@ -166,8 +166,8 @@ class Pipelines:
             case "suppress":
                 return tables.suppressed(build, node, piece)
             case "toStream":
-                made = tables.to_stream(piece)
-                return made if node.get("mapper") is None else stateless.key_mapped(build, node, made)
+                stream = tables.to_stream(piece)
+                return stream if node.get("mapper") is None else stateless.key_mapped(build, node, stream)
             case "toTable":
                 return piece
             case _ if kind in _WANTED:
@@ -260,15 +260,15 @@ def _into(node: Node) -> Type:
 
 def _results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:
     """Return the pipeline that gives each name of `as:`; one without it gives its own name."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for name, node in pipelines.items():
-        found.setdefault(name, name)
-        for each in (node, *_branches(node)):
-            if each.string("as"):
-                found.setdefault(each.string("as"), name)
-    return found
+        results.setdefault(name, name)
+        for element in (node, *_branches(node)):
+            if element.string("as"):
+                results.setdefault(element.string("as"), name)
+    return results
 
 
 def _branches(node: Node) -> list[Node]:
     nodes = node.entries("branch")
-    return [found for each in nodes for found in (each, *_branches(each))]
+    return [branch for node in nodes for branch in (node, *_branches(node))]

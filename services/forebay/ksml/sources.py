@@ -29,9 +29,9 @@ class Sources:
     def named(self, node: Node, sections: tuple[str, ...] = tuple(_SECTIONS)) -> Piece | None:
         """Return the stream or table that a place names; None: there is none of that name."""
         for section in sections:
-            found = self._build.definition.section(section).get(node.text)
-            if found is not None:
-                return self.read(found, node.text, section)
+            declaration = self._build.definition.section(section).get(node.text)
+            if declaration is not None:
+                return self.read(declaration, node.text, section)
         return None
 
     def holding(self, store: str) -> None:
@@ -52,27 +52,27 @@ class Sources:
         """
         topic = node.string("topic")
         key, value = read_type(node, "keyType", key), read_type(node, "valueType", value)
-        found = self._made.get((section, topic))
-        if found is None:
-            found = self._made[section, topic] = self._read(node, name, section, key, value)
+        piece = self._made.get((section, topic))
+        if piece is None:
+            piece = self._made[section, topic] = self._read(node, name, section, key, value)
             self._places[section, topic] = node
-        for word, wanted, there in (("keyType", key, found.key), ("valueType", value, found.value)):
+        for word, wanted, there in (("keyType", key, piece.key), ("valueType", value, piece.value)):
             if node.get(word) is not None and wanted not in (ANY, there):
                 other = self._places[section, topic]
                 raise node.refuse(
                     f"the {word} of topic {topic} is {wanted} here and {there} at {other.file}:{other.key_line}: read "
                     "it as one type, and convert it in a pipeline"
                 )
-        return found
+        return piece
 
     def _read(self, node: Node, name: str, section: str, key: Type, value: Type) -> Piece:
         build, topic = self._build, node.string("topic")
         values, keys = build.format(value, node), build.key_format(key, node)
         if section == "streams":
             extract = self._extractor(node, key, value)
-            made = build.topology.stream(topic, values, key=keys, extract=extract)
-            isolate(made.node)
-            return StreamPiece(key, value, made)
+            stream = build.topology.stream(topic, values, key=keys, extract=extract)
+            isolate(stream.node)
+            return StreamPiece(key, value, stream)
         store = store_of(build, node, "store", f"{name}-store", value)
         if node.get("store") is None:
             store = store._replace(name=build.name(f"{name}-store"))
