@@ -16,7 +16,7 @@ from forebay.cli.connection import connect
 from forebay.cli.created import create_missing
 from forebay.cli.inserted import send_inserted
 from forebay.cli.job_options import engine_fields
-from forebay.cli.names import named
+from forebay.cli.names import application_names, named
 from forebay.cli.run_several import require_sharable, served, shared_engine
 from forebay.cli.spark_options import spark_options
 from forebay.kafka.patience import keep_trying
@@ -24,6 +24,7 @@ from forebay.native import missing
 from forebay.platform.java import find_java
 from forebay.renaming import actual_names
 from forebay.runtime.app import JobApplication, JobOptions
+from forebay.runtime.log_files import keep_log
 from forebay.runtime.logic_settings import WrongSettings
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.plan import Plan, Trigger
@@ -54,6 +55,7 @@ def run_services(
         require_sharable(options)
     for service in services if check else ():
         checked(service, options["logic"])
+    keep_log(home, application_names(chosen, options))
     if missing():
         click.echo(f"warning: {missing()}", err=True)
     wanted = Restore.IF_MISSING if restore else Restore.NO

@@ -26,6 +26,12 @@ class ServiceType(click.ParamType[Service]):
             self.fail(str(error), param, ctx)
 
 
+def application_names(services: Iterable[Service], options: Mapping[str, Any]) -> list[str]:
+    """Return the application id of each service's job; only a single job can have another than its service's name."""
+    names = [service.name for service in services]
+    return [options["application"] or name for name in names] if len(names) == 1 else names
+
+
 def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
     values: dict[str, str] = {}

@@ -10,10 +10,10 @@ import click
 from forebay.catalog import Service
 from forebay.cli.connection import connection_options
 from forebay.cli.job_options import job_options
-from forebay.cli.names import ServiceType
+from forebay.cli.names import ServiceType, application_names
 from forebay.cli.spark_options import spark_options
 from forebay.platform.java import find_java
-from forebay.runtime.log_files import keep_log
+from forebay.runtime.log_files import name_log
 from forebay.runtime.session import launch
 
 
@@ -61,7 +61,7 @@ def run(
     """
     once = {service.name: service for service in services}
     find_java()
-    keep_log(home, [options["application"] or name for name in once] if len(once) == 1 else list(once))
+    name_log(home, application_names(once.values(), options))
     launch(spark_options(options, len(once)))
     from forebay.cli.application import run_services  # noqa: PLC0415 (half a second of imports, while Java starts)
 

@@ -21,6 +21,15 @@ def log_path(home: Path, application: str) -> Path:
     return home / "logs" / f"run-{application}.log"
 
 
+def name_log(home: Path, applications: Sequence[str]) -> None:
+    """Name the log file in the environment, which Spark's workers inherit from the JVM. In a pod stderr is enough.
+
+    Nothing is written yet: the JVM starts while the services are still being checked.
+    """
+    if not in_kubernetes():
+        os.environ[_VARIABLE] = f"{os.getpid()}:{log_path(home, applications[0])}"
+
+
 def keep_log(home: Path, applications: Sequence[str]) -> None:
     """Have this process and its workers write their log to a file: of several jobs in a process it is the same one.
 
@@ -28,6 +37,7 @@ def keep_log(home: Path, applications: Sequence[str]) -> None:
     """
     if in_kubernetes():
         return
+    name_log(home, applications)
     paths = [log_path(home, name) for name in applications]
     with suppress(OSError):
         make_private_directory(home)
@@ -38,7 +48,6 @@ def keep_log(home: Path, applications: Sequence[str]) -> None:
         paths[0].touch(0o600)
         for path in paths[1:]:
             path.symlink_to(paths[0].name)
-        os.environ[_VARIABLE] = f"{os.getpid()}:{paths[0]}"
 
 
 def log_file_handler() -> logging.Handler | None:
