@@ -11,12 +11,12 @@ import pytest
 
 from forebay.builder.keys import Windowed
 from forebay.processor.declared import declared_stores
+from forebay.processor.messages import Origin
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
 from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
 from forebay.sql.queryable import queryable
-from forebay.sql.reading import Origin
 from forebay.stores.values import Stamped
 from forebay.testing.contents import contents
 from forebay.time.base import Window

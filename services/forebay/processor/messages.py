@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 Headers = list[tuple[str, bytes | None]]
@@ -52,3 +53,11 @@ class ErrorStage:
     DECODE = "decode"
     PROCESS = "process"
     ENCODE = "encode"
+
+
+class Origin(NamedTuple):
+    """Where a record comes from, and its headers."""
+
+    partition: int
+    offset: int
+    headers: Sequence[tuple[str, bytes | None]] = ()

@@ -10,8 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 
 from forebay.codec import DecodeError, Unavailable
 from forebay.kafka.settings import KafkaSettings
-from forebay.processor.messages import Headers
-from forebay.sql.reading import Origin
+from forebay.processor.messages import Headers, Origin
 
 if TYPE_CHECKING:
     from forebay.sql.catalog import Source

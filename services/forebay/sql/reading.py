@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from forebay.builder.keys import Windowed
+from forebay.processor.messages import Origin
 from forebay.sql.aggregation import is_aggregate
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWSTART, Catalog, Named, Source
 from forebay.sql.compiled import compiled
@@ -28,14 +29,6 @@ MOST_KEYS = 1_000
 """How many keys one query may name."""
 LOWEST, HIGHEST = -(1 << 62), (1 << 62) - 1
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-class Origin(NamedTuple):
-    """Where a record comes from, and its headers."""
-
-    partition: int
-    offset: int
-    headers: Sequence[tuple[str, bytes | None]] = ()
 
 
 @dataclass(frozen=True, slots=True)
