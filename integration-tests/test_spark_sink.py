@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from own_jvm import own_jvm
 from own_topics import new_name, new_topic, settings_of
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -29,9 +30,10 @@ from forebay.spark.sink_transaction import AttemptFenced, BatchRefused, Partitio
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    created = session()
-    yield created
-    created.stop()
+    with own_jvm():
+        created = session()
+        yield created
+        created.stop()
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -14,6 +12,7 @@ from typing import Any
 
 import fastavro
 import pytest
+from own_jvm import own_jvm
 from own_topics import new_name, new_topic, settings_of, transactional, write, write_aborted
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -61,17 +60,16 @@ Read = Callable[..., DataFrame]
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    # Spark's Python workers must find the packages of this environment.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("source").config("spark.ui.enabled", "false")
-    session = (
-        builder.config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.python.filterPushdown.enabled", "true")
-        .getOrCreate()
-    )
-    forebay.spark.register(session)
-    yield session
-    session.stop()
+    with own_jvm():
+        builder = SparkSession.builder.master("local[2]").appName("source").config("spark.ui.enabled", "false")
+        session = (
+            builder.config("spark.sql.session.timeZone", "UTC")
+            .config("spark.sql.python.filterPushdown.enabled", "true")
+            .getOrCreate()
+        )
+        forebay.spark.register(session)
+        yield session
+        session.stop()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from job_process import JobProcess
+from own_jvm import own_jvm
 from own_service import OwnService, own_service
 from own_topics import settings_of
 from pyspark.sql import DataFrame, SparkSession
@@ -31,11 +31,7 @@ def service(endpoints: Endpoints, tmp_path: Path) -> Iterator[OwnService]:
 
 @pytest.fixture
 def spark(service: OwnService) -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as patch:
-        # Spark's Python workers must find the packages of this environment, and the service.
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        for name, text in service.environment.items():
-            patch.setenv(name, text)
+    with own_jvm(service.environment):
         builder = SparkSession.builder.master("local[2]").appName("stores").config("spark.ui.enabled", "false")
         session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
         forebay.spark.register(session)

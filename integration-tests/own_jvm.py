@@ -1,0 +1,36 @@
+"""A JVM of a test's own: Spark's workers inherit the environment that the JVM was started in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from pyspark import SparkContext
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@contextmanager
+def own_jvm(environment: Mapping[str, str] = _NOTHING) -> Iterator[None]:
+    """Have sessions that are created meanwhile run in a new JVM, with these variables and this Python for workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, text in {"PYSPARK_PYTHON": sys.executable, **environment}.items():
+            patch.setenv(name, text)
+        _end_jvm()
+        try:
+            yield
+        finally:
+            _end_jvm()
+
+
+def _end_jvm() -> None:
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(60)
+        SparkContext._gateway = SparkContext._jvm = None
