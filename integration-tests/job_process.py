@@ -149,7 +149,7 @@ class JobProcess:
     def http(self, path: str, body: bytes | None = None) -> tuple[int, str]:
         """Ask its HTTP door, with a body by POST; give status and answer."""
         match = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
-        assert match is not None, "the job has not told its HTTP port"
+        assert match is not None, "the job has not logged its HTTP port"
         try:
             with urlopen(match.group() + path, body, timeout=10) as response:
                 return response.status, response.read().decode()

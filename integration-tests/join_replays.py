@@ -143,10 +143,10 @@ def check_payments(bench: ServiceBench, at_least: int) -> None:
         for name, payment in payments.items()
         if payment["order_id"] in orders
     ]
-    told = [value for outputs in bench.outputs().values() for _, value, _ in outputs]
-    rows = [(value["payment_id"], value["order_id"], value["paid"], value["amount"]) for value in told]
+    values = [value for outputs in bench.outputs().values() for _, value, _ in outputs]
+    rows = [(value["payment_id"], value["order_id"], value["paid"], value["amount"]) for value in values]
     assert sorted(rows) == sorted(wanted)
-    assert all(value["status"] == ("PAID" if value["paid"] >= value["amount"] else "PARTLY_PAID") for value in told)
+    assert all(value["status"] == ("PAID" if value["paid"] >= value["amount"] else "PARTLY_PAID") for value in values)
     assert len(wanted) > at_least
     assert bench.late() == []
 

@@ -16,7 +16,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @contextmanager
 def own_jvm(environment: Mapping[str, str] = _NOTHING) -> Iterator[None]:
-    """Have sessions that are created meanwhile run in a new JVM, with these variables and this Python for workers."""
+    """Run the sessions that the block creates in a new JVM, with these variables and this Python for its workers."""
     with pytest.MonkeyPatch.context() as patch:
         for name, text in {"PYSPARK_PYTHON": sys.executable, **environment}.items():
             patch.setenv(name, text)

@@ -13,8 +13,9 @@ from pyspark.sql import types as spark
 from forebay.kafka.errors import KafkaSettingsError
 from forebay.serde.schema import RegisteredSchema, Schema
 from forebay.serde.subjects import AVRO, LocalSubjects
+from forebay.spark.errors import OptionError
 from forebay.spark.sink_encoding import Encoding, Request, choose_encoding
-from forebay.spark.sink_options import SinkOptionError, read_options
+from forebay.spark.sink_options import read_options
 from forebay.spark.sink_records import Digest, RowPlan, SinkRecord, check_columns
 from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
 
@@ -64,7 +65,7 @@ def test_options_are_read_without_regard_to_case() -> None:
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(options: dict[str, str], message: str) -> None:
-    with pytest.raises(SinkOptionError, match=message):
+    with pytest.raises(OptionError, match=message):
         read_options({**CONNECTION, **options})
 
 

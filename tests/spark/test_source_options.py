@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
 from forebay.spark.source_options import Bound, Mode, Timestamp, read_source_options
 
 GIVEN = {"subscribe": "a, b", "bootstrapServers": "localhost:1", "schemaRegistryUrl": "http://localhost:2"}
@@ -55,5 +55,5 @@ def test_names_of_sparks_kafka_source_are_taken_in_any_case() -> None:
     ],
 )
 def test_a_mistake_is_answered_with_what_to_write(options: dict[str, str], message: str) -> None:
-    with pytest.raises(SourceOptionError, match=message):
+    with pytest.raises(OptionError, match=message):
         read_source_options({**GIVEN, **options})

@@ -20,7 +20,7 @@ from forebay.runtime.protocol.snapshot_mark import MARK
 from forebay.runtime.stage_log import stage_log, stage_logs
 from forebay.serde import load_contract
 from forebay.spark.avro_columns import avro_column
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
 from forebay.spark.records import record_batch
 from forebay.spark.source import ForebayDataSource
 from forebay.spark.source_options import Mode
@@ -256,7 +256,7 @@ def test_the_end_of_an_unlimited_window_is_null() -> None:
     ],
 )
 def test_unknown_names_are_refused_with_what_to_write(name: StoreName, message: str) -> None:
-    with pytest.raises(SourceOptionError) as raised:
+    with pytest.raises(OptionError) as raised:
         declared_store(name, {"every-operator": SERVICE})
     assert message in str(raised.value)
 
@@ -278,7 +278,7 @@ def test_a_store_without_a_changelog_is_refused(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "unlogged_job.py").write_text(UNLOGGED)
     monkeypatch.syspath_prepend(tmp_path)
     service = Service(name="u", summary="", inputs=(), outputs=(), stores={"counts": ""}, job="unlogged_job")
-    with pytest.raises(SourceOptionError, match="the store counts of u has no changelog, because its logging is off"):
+    with pytest.raises(OptionError, match="the store counts of u has no changelog, because its logging is off"):
         declared_store(StoreName("u", "counts"), {"u": service})
 
 
@@ -287,7 +287,7 @@ def test_the_service_of_another_application_id_is_derived_from_the_store() -> No
         name="other", summary="", inputs=(), outputs=(), stores={"seen": ""}, job="tests.dsl.every_operator"
     )
     assert declared_store(StoreName("mine", "seen"), {"every-operator": SERVICE}).topic == "mine-seen-changelog"
-    with pytest.raises(SourceOptionError, match="the services every-operator, other have a store seen"):
+    with pytest.raises(OptionError, match="the services every-operator, other have a store seen"):
         declared_store(StoreName("mine", "seen"), {"every-operator": SERVICE, "other": other})
 
 
@@ -302,7 +302,7 @@ def test_the_service_of_another_application_id_is_derived_from_the_store() -> No
     ],
 )
 def test_options_that_do_not_apply_are_refused(changes: dict[str, str], message: str) -> None:
-    with pytest.raises(SourceOptionError) as raised:
+    with pytest.raises(OptionError) as raised:
         read_store_options({**GIVEN, **changes})
     assert message in str(raised.value)
 
@@ -316,5 +316,5 @@ def test_options_of_a_store() -> None:
 
 def test_a_store_is_no_stream() -> None:
     source = ForebayDataSource(GIVEN)
-    with pytest.raises(SourceOptionError, match=r"a store can be read by spark\.read only.*a-s-changelog"):
+    with pytest.raises(OptionError, match=r"a store can be read by spark\.read only.*a-s-changelog"):
         source.streamReader(StructType())

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from forebay.kafka.ends import partition_begins, partition_ends
 from forebay.kafka.errors import from_kafka
 from forebay.kafka.settings import KafkaSettings
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
 from forebay.spark.ranges import Positions
 from forebay.spark.source_options import Bound, Place, SourceOptions, Timestamp
 from forebay.spelling import did_you_mean
@@ -36,7 +36,7 @@ class Broker:
         """Return the names of the topics that are read.
 
         Raises:
-            SourceOptionError: There is no such topic.
+            OptionError: There is no such topic.
             Unavailable: The broker can't be reached.
         """
         return tuple(sorted({topic for topic, _ in self.partitions()}))
@@ -47,16 +47,12 @@ class Broker:
         if self._options.pattern:
             names = [name for name in known if re.fullmatch(self._options.pattern, name)]
             if not names:
-                raise SourceOptionError(
-                    f"no topic of {self._settings.bootstrap_servers} matches {self._options.pattern}"
-                )
+                raise OptionError(f"no topic of {self._settings.bootstrap_servers} matches {self._options.pattern}")
         else:
             names = list(self._options.topics)
         for name in names:
             if name not in known:
-                raise SourceOptionError(
-                    f"{self._settings.bootstrap_servers} has no topic {name}{did_you_mean(name, known)}"
-                )
+                raise OptionError(f"{self._settings.bootstrap_servers} has no topic {name}{did_you_mean(name, known)}")
         return sorted((name, partition) for name in names for partition in known[name])
 
     def known_topics(self) -> dict[str, tuple[int, ...]]:
@@ -79,7 +75,7 @@ class Broker:
         """Return the offsets of a place in each partition.
 
         Raises:
-            SourceOptionError: Offsets are given for partitions that don't exist, or not for all.
+            OptionError: Offsets are given for partitions that don't exist, or not for all.
         """
         match place:
             case Bound.EARLIEST:
@@ -93,7 +89,7 @@ class Broker:
         if given.keys() != ends.keys():
             missing = ", ".join(f"{topic}-{number}" for topic, number in sorted(ends.keys() - given.keys()))
             unknown = ", ".join(f"{topic}-{number}" for topic, number in sorted(given.keys() - ends.keys()))
-            raise SourceOptionError(
+            raise OptionError(
                 "offsets must be given for every partition: "
                 + "; ".join(
                     text for text in (missing and f"add {missing}", unknown and f"{unknown} don't exist") if text

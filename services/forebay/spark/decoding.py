@@ -19,7 +19,7 @@ from forebay.serde.proto_messages import read_path
 from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF
 from forebay.spark.avro_columns import avro_column
 from forebay.spark.columns import Column
-from forebay.spark.errors import SchemaNotSupported, SourceOptionError
+from forebay.spark.errors import OptionError, SchemaNotSupported
 from forebay.spark.json_columns import json_column, read_json
 from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
 from forebay.spark.source_options import PartOptions
@@ -105,7 +105,7 @@ def choose_decoding(registry: SchemaRegistry, topics: tuple[str, ...], part: str
         options: The options of this part.
 
     Raises:
-        SourceOptionError: There is no such schema, or the topics have different ones. The message says what to write.
+        OptionError: There is no such schema, or the topics have different ones. The message says what to write.
         SchemaNotSupported: Spark can't express the schema.
     """
     if options.format in PRIMITIVES:
@@ -114,7 +114,7 @@ def choose_decoding(registry: SchemaRegistry, topics: tuple[str, ...], part: str
     chosen = {_of_subject(registry, subject, part, options) for subject in subjects}
     texts = {(decoding.format, decoding.text) for decoding in chosen}
     if len(texts) > 1:
-        raise SourceOptionError(
+        raise OptionError(
             f"the topics {', '.join(topics)} have different schemas of their {part}s: read them one by one, or name "
             f'one subject with option("{part}Subject", ...)'
         )
@@ -129,16 +129,14 @@ def _of_subject(registry: SchemaRegistry, subject: str, part: str, options: Part
     else:
         newest = registry.newest(subject)
         if newest is None:
-            raise SourceOptionError(
+            raise OptionError(
                 f'the schema registry has no subject {subject}: name it with option("{part}Subject", ...), or read '
                 f'without a schema with option("{part}Format", "string") or "bytes"'
             )
         schema_id, text = newest.schema_id, newest.schema.text
     kind = _KINDS.get(registry.kind(schema_id), "")
     if options.format not in ("auto", kind):
-        raise SourceOptionError(
-            f"the subject {subject} has a schema of {kind}, not {options.format}: leave {part}Format out"
-        )
+        raise OptionError(f"the subject {subject} has a schema of {kind}, not {options.format}: leave {part}Format out")
     if not kind:
         raise SchemaNotSupported(f"the subject {subject} has a schema of an unknown kind")
     return Decoding(kind, text, subject, options.message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class SourceOptionError(ValueError):
+class OptionError(ValueError):
     """An option is unknown, missing or has an invalid value. The message says what to write."""
 
 

@@ -14,9 +14,10 @@ from pyspark.sql.types import StructType
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing
 from forebay.kafka.registry import shared_registry
+from forebay.spark.errors import OptionError
 from forebay.spark.sink_encoding import choose_encoding
 from forebay.spark.sink_markers import Markers
-from forebay.spark.sink_options import SinkOptionError, SinkOptions, read_options
+from forebay.spark.sink_options import SinkOptions, read_options
 from forebay.spark.sink_records import RowPlan, SinkRecord, check_columns
 from forebay.spark.sink_transaction import BatchRefused, Outcome, PartitionWriter
 from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
@@ -41,7 +42,7 @@ def plan_rows(options: SinkOptions, row: StructType) -> RowPlan:
     """Return how rows become records, once topic, schemas and columns are checked. Nothing is written.
 
     Raises:
-        ColumnMismatch, SinkOptionError: say what to write. TopicMissing, KafkaUnavailable, RegistryUnavailable,
+        ColumnMismatch, OptionError: say what to write. TopicMissing, KafkaUnavailable, RegistryUnavailable,
         RegistryRefused.
     """
     check_columns(row, options.columns)
@@ -175,9 +176,9 @@ def create_stream_writer(options: Mapping[str, str], row: StructType, overwrite:
     """Return the writer of a streaming query, once everything is checked that can be. Raises as plan_rows."""
     read = read_options(options)
     if overwrite:
-        raise SinkOptionError("a topic can't be overwritten: use the output mode append or update, not complete")
+        raise OptionError("a topic can't be overwritten: use the output mode append or update, not complete")
     if read.idempotency_key:
-        raise SinkOptionError("idempotencyKey is for df.write: a streaming query has its checkpoint; leave it out")
+        raise OptionError("idempotencyKey is for df.write: a streaming query has its checkpoint; leave it out")
     return SinkStreamWriter(_Sink(read, plan_rows(read, row)))
 
 
@@ -185,7 +186,7 @@ def create_writer(options: Mapping[str, str], row: StructType, overwrite: bool) 
     """Return the writer of a batch write, once everything is checked that can be. Raises as plan_rows."""
     read = read_options(options)
     if overwrite:
-        raise SinkOptionError('a topic can\'t be overwritten: write mode("append")')
+        raise OptionError('a topic can\'t be overwritten: write mode("append")')
     return SinkWriter(_Sink(read, plan_rows(read, row)))
 
 

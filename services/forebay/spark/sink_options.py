@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from forebay.kafka.environment import settings_from_environment
 from forebay.kafka.settings import KafkaSettings
+from forebay.spark.errors import OptionError
+from forebay.spark.option_values import CLIENT, choice, connection, number
 from forebay.spark.sink_encoding import AUTO, KINDS, PRIMITIVES, Request
 
-_CLIENT = "kafka."
 _NAMES = (
     "topic",
     "bootstrapServers",
@@ -30,10 +29,6 @@ _NAMES = (
 )
 _SPARK = ("checkpointlocation", "path", "querystartid")
 """Options that Spark itself reads."""
-
-
-class SinkOptionError(ValueError):
-    """An option of the sink is missing or makes no sense; says what to write."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,21 +75,21 @@ def read_options(options: Mapping[str, str]) -> SinkOptions:
         options: as Spark gives them, without regard to case. `kafka.<option>` are librdkafka's.
 
     Raises:
-        SinkOptionError: an option is unknown, missing or makes no sense. KafkaSettingsError: one of librdkafka's is.
+        OptionError: an option is unknown, missing or makes no sense. KafkaSettingsError: one of librdkafka's is.
     """
     given = {name.lower(): text for name, text in options.items()}
     names = {name.lower(): name for name in _NAMES}
     for name in given:
-        if name not in names and name not in _SPARK and not name.startswith(_CLIENT):
+        if name not in names and name not in _SPARK and not name.startswith(CLIENT):
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean {names[near[0]]}?" if near else f"there are {', '.join(_NAMES)}, and kafka.<option>"
-            raise SinkOptionError(f"the sink has no option {name}: {hint}")
+            raise OptionError(f"the sink has no option {name}: {hint}")
     topic = given.get("topic", "")
     if not topic:
-        raise SinkOptionError('the sink needs a topic: write option("topic", "orders")')
+        raise OptionError('the sink needs a topic: write option("topic", "orders")')
     registers = _flag(given, "registerSchema")
     return SinkOptions(
-        settings=_settings(given),
+        settings=connection(given),
         topic=topic,
         key=_request(given, "key", topic, registers=registers),
         value=_request(given, "value", topic, registers=registers),
@@ -103,51 +98,24 @@ def read_options(options: Mapping[str, str]) -> SinkOptions:
         timestamp_column=given.get("timestampcolumn", ""),
         partition_column=given.get("partitioncolumn", ""),
         prefix=given.get("transactionalidprefix") or "forebay-sink",
-        transaction_seconds=_number(given, "transactionTimeoutMs", 300_000) / 1_000,
-        repeat_seconds=_number(given, "repeatTimeoutMs", 300_000) / 1_000,
-        writes_unmarked=_one_of(given, "missingMarkers", ("refuse", "write")) == "write",
+        transaction_seconds=number(given, "transactionTimeoutMs", 300_000) / 1_000,
+        repeat_seconds=number(given, "repeatTimeoutMs", 300_000) / 1_000,
+        writes_unmarked=choice(given, "missingMarkers", ("refuse", "write")) == "write",
         idempotency_key=given.get("idempotencykey", ""),
     )
-
-
-def _settings(given: Mapping[str, str]) -> KafkaSettings:
-    """Return the connection: options, then the variables FOREBAY_... of the driver's environment."""
-    client: dict[str, str] = {
-        name.removeprefix(_CLIENT): text for name, text in given.items() if name.startswith(_CLIENT)
-    }
-    servers = given.get("bootstrapservers") or client.pop("bootstrap.servers", None)
-    registry = given.get("schemaregistryurl")
-    fields = {name: text for name, text in (("bootstrap_servers", servers), ("schema_registry_url", registry)) if text}
-    settings = settings_from_environment(os.environ, client, **fields)
-    settings.check()
-    return settings
 
 
 def _request(given: Mapping[str, str], part: str, topic: str, *, registers: bool) -> Request:
     return Request(
         part=part,
         topic=topic,
-        format=_one_of(given, f"{part}Format", (AUTO, *KINDS, *PRIMITIVES)),
+        format=choice(given, f"{part}Format", (AUTO, *KINDS, *PRIMITIVES)),
         subject=given.get(f"{part}subject", ""),
-        schema_id=_number(given, f"{part}SchemaId", 0),
+        schema_id=number(given, f"{part}SchemaId", 0),
         message=given.get(f"{part}message", ""),
         registers=registers,
     )
 
 
-def _one_of(given: Mapping[str, str], name: str, values: tuple[str, ...]) -> str:
-    text = given.get(name.lower(), values[0]).lower()
-    if text not in values:
-        raise SinkOptionError(f"{name} is {text}: write one of {', '.join(values)}")
-    return text
-
-
 def _flag(given: Mapping[str, str], name: str) -> bool:
-    return _one_of(given, name, ("false", "true")) == "true"
-
-
-def _number(given: Mapping[str, str], name: str, default: int) -> int:
-    text = given.get(name.lower(), str(default))
-    if not text.isdecimal():
-        raise SinkOptionError(f"{name} is {text}: write a whole number")
-    return int(text)
+    return choice(given, name, ("false", "true")) == "true"

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSource
 from forebay.kafka.registry import SchemaRegistry
 from forebay.spark.broker import Broker
 from forebay.spark.decoding import Decoding, choose_decoding
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
 from forebay.spark.records import RecordReader
 from forebay.spark.sink import SinkStreamWriter, SinkWriter, create_stream_writer, create_writer
 from forebay.spark.source_options import Mode, SourceOptions, read_source_options
@@ -86,11 +86,11 @@ class ForebayDataSource(DataSource):
         """Return the reader of a stream.
 
         Raises:
-            SourceOptionError: The options name a store.
+            OptionError: The options name a store.
         """
         if names_store(self.options):
             _, options = self._store
-            raise SourceOptionError(
+            raise OptionError(
                 "a store can be read by spark.read only: to follow its changes, read the topic that the job writes "
                 f'them to, or its changelog with option("subscribe", "{options.topics[0]}") and valueFormat=bytes'
             )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from forebay.kafka.environment import settings_from_environment
 from forebay.kafka.settings import KafkaSettings
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
+from forebay.spark.option_values import CLIENT, choice, connection, number
 from forebay.spelling import did_you_mean
 
-_CLIENT = "kafka."
 _NAMES = (
     *("subscribe", "subscribePattern", "bootstrapServers", "schemaRegistryUrl"),
     *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
@@ -100,73 +98,50 @@ def read_source_options(options: Mapping[str, str]) -> SourceOptions:
     """Return the options of a read. Names are case-insensitive, as everywhere in Spark.
 
     Raises:
-        SourceOptionError: An option is unknown, missing or invalid.
+        OptionError: An option is unknown, missing or invalid.
         KafkaSettingsError: An option of librdkafka (`kafka.<option>`) is invalid.
     """
     given = {name.lower(): text for name, text in options.items()}
     names = {name.lower(): name for name in _NAMES}
     for name in given.keys() - names.keys() - _OF_SPARK:
-        if not name.startswith(_CLIENT):
-            raise SourceOptionError(f"there is no option {name}{did_you_mean(name, names.values())}")
+        if not name.startswith(CLIENT):
+            raise OptionError(f"there is no option {name}{did_you_mean(name, names.values())}")
     topics = tuple(topic.strip() for topic in given.get("subscribe", "").split(",") if topic.strip())
     pattern = given.get("subscribepattern", "")
     if bool(topics) == bool(pattern):
-        raise SourceOptionError(
+        raise OptionError(
             'name the topics with option("subscribe", "orders") or option("subscribePattern", "o.*"), or a store with '
             'option("application", "user-sessions") and option("store", "user-profiles")'
         )
     return SourceOptions(
-        settings=_settings(given),
+        settings=connection(given),
         topics=topics,
         pattern=pattern,
         key=_part(given, "key", "string"),
         value=_part(given, "value", "auto"),
         start=_place(given, "starting"),
         end=_place(given, "ending"),
-        max_offsets=_number(given, "maxOffsetsPerTrigger"),
-        fails_on_loss=_choice(given, "failOnDataLoss", ("true", "false")) == "true",
-        mode=Mode(_choice(given, "mode", tuple(Mode))),
-        with_headers=_choice(given, "includeHeaders", ("false", "true")) == "true",
+        max_offsets=number(given, "maxOffsetsPerTrigger"),
+        fails_on_loss=choice(given, "failOnDataLoss", ("true", "false")) == "true",
+        mode=Mode(choice(given, "mode", tuple(Mode))),
+        with_headers=choice(given, "includeHeaders", ("false", "true")) == "true",
     )
-
-
-def _settings(given: Mapping[str, str]) -> KafkaSettings:
-    client = {name.removeprefix(_CLIENT): text for name, text in given.items() if name.startswith(_CLIENT)}
-    servers = client.pop("bootstrap.servers", "") or given.get("bootstrapservers", "")
-    fields = {"bootstrap_servers": servers, "schema_registry_url": given.get("schemaregistryurl", "")}
-    settings = settings_from_environment(os.environ, client, **{name: text for name, text in fields.items() if text})
-    settings.check()
-    return settings
 
 
 def _part(given: Mapping[str, str], part: str, default: str) -> PartOptions:
     formats = (default, *(name for name in FORMATS if name != default))
     return PartOptions(
-        format=_choice(given, f"{part}Format", formats),
+        format=choice(given, f"{part}Format", formats),
         subject=given.get(f"{part}subject", ""),
-        schema_id=_number(given, f"{part}SchemaId"),
+        schema_id=number(given, f"{part}SchemaId"),
         message=given.get(f"{part}message", ""),
     )
-
-
-def _choice(given: Mapping[str, str], name: str, values: tuple[str, ...]) -> str:
-    text = given.get(name.lower(), values[0]).lower()
-    if text not in values:
-        raise SourceOptionError(f"{name} is {text}: write one of {', '.join(values)}")
-    return text
-
-
-def _number(given: Mapping[str, str], name: str) -> int:
-    text = given.get(name.lower(), "0")
-    if not (text.isascii() and text.isdigit()):
-        raise SourceOptionError(f"{name} is {text}: write a whole number")
-    return int(text)
 
 
 def _place(given: Mapping[str, str], end: str) -> Place | None:
     offsets, timestamp = given.get(f"{end}offsets"), given.get(f"{end}timestamp")
     if offsets is not None and timestamp is not None:
-        raise SourceOptionError(f"{end}Offsets and {end}Timestamp contradict each other: give one of them")
+        raise OptionError(f"{end}Offsets and {end}Timestamp contradict each other: give one of them")
     if timestamp is not None:
         return Timestamp(_milliseconds(timestamp, f"{end}Timestamp"))
     if offsets is None:
@@ -179,7 +154,7 @@ def _place(given: Mapping[str, str], end: str) -> Place | None:
             for topic, partitions in json.loads(offsets).items()
         }
     except (ValueError, AttributeError, TypeError):
-        raise SourceOptionError(
+        raise OptionError(
             f"{end}Offsets is {offsets}: write earliest, latest, or JSON such as "
             '{"orders": {"0": 23, "1": -2}} (-2: earliest, -1: latest)'
         ) from None
@@ -189,6 +164,6 @@ def _milliseconds(text: str, name: str) -> int:
     try:
         return int(text) if text.isdigit() else int(datetime.fromisoformat(text).timestamp() * 1000)
     except ValueError:
-        raise SourceOptionError(
+        raise OptionError(
             f"{name} is {text}: write milliseconds since the epoch, or a time such as 2026-01-31T12:00:00Z"
         ) from None

@@ -22,7 +22,7 @@ from forebay.serde import load_contract
 from forebay.serde.generic import GenericDecoder
 from forebay.spark.avro_columns import avro_column
 from forebay.spark.columns import Column
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
 from forebay.spark.store_columns import is_avro, key_column, plain_column
 from forebay.spelling import did_you_mean
 from forebay.stores.binding import Store
@@ -120,7 +120,7 @@ def declared_store(name: StoreName, services: Mapping[str, Service] | None = Non
         services: The table of services; None: those of the installed packages and of FOREBAY_SERVICES.
 
     Raises:
-        SourceOptionError: There is no such service or store, or the store has no changelog.
+        OptionError: There is no such service or store, or the store has no changelog.
     """
     service = _service(name, services)
     logs = stage_logs(service, name.application, {})
@@ -129,14 +129,14 @@ def declared_store(name: StoreName, services: Mapping[str, Service] | None = Non
             if store.name == name.store:
                 return DeclaredStore(service, log, store)
     if name.store.encode() in frozenset().union(*(log.unlogged for log in logs)):
-        raise SourceOptionError(
+        raise OptionError(
             f"the store {name.store} of {service.name} has no changelog, because its logging is off: "
             "read the topic that it is made from with "
             'option("subscribe", ...)'
         )
     stores = sorted(store.name for log in logs for store in log.stores)
     hint = did_you_mean(name.store, stores) or f": its stores are {', '.join(stores) or 'none'}"
-    raise SourceOptionError(f"the service {service.name} has no store {name.store}{hint}")
+    raise OptionError(f"the service {service.name} has no store {name.store}{hint}")
 
 
 def _service(name: StoreName, services: Mapping[str, Service] | None) -> Service:
@@ -144,7 +144,7 @@ def _service(name: StoreName, services: Mapping[str, Service] | None) -> Service
         try:
             return services[name.service] if services is not None else find_service(name.service)
         except (UnknownService, KeyError) as error:
-            raise SourceOptionError(f"option service: {error}") from error
+            raise OptionError(f"option service: {error}") from error
     table = all_services() if services is None else services
     if name.application in table:
         return table[name.application]
@@ -153,7 +153,7 @@ def _service(name: StoreName, services: Mapping[str, Service] | None) -> Service
         return candidates[0]
     which = ", ".join(sorted(service.name for service in candidates))
     reason = f"the services {which} have a store {name.store}" if which else f"no service has a store {name.store}"
-    raise SourceOptionError(
+    raise OptionError(
         f"no service is named like the application {name.application}{did_you_mean(name.application, table)}, and "
         f'{reason}: name the service that the application runs with option("service", "user-sessions")'
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from forebay.names import IllegalName, check_name
 from forebay.runtime.changelog import changelog_topic
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
 from forebay.spark.source_options import SourceOptions, read_source_options
 from forebay.spark.store_declaration import StoreName
 from forebay.spelling import did_you_mean
@@ -24,24 +24,24 @@ def read_store_options(options: Mapping[str, str]) -> tuple[StoreName, SourceOpt
     """Return the store that is read, and the options of reading its changelog.
 
     Raises:
-        SourceOptionError: An option is unknown or missing, or does not apply to stores.
+        OptionError: An option is unknown or missing, or does not apply to stores.
     """
     given = {name.lower(): text for name, text in options.items()}
     allowed = (*_OWN, *_SHARED)
     for option in given.keys() - {name.lower() for name in allowed}:
         if not option.startswith("kafka."):
-            raise SourceOptionError(
+            raise OptionError(
                 f"the option {option} does not apply to a store{did_you_mean(option, allowed)}: a store has "
                 f"{', '.join(allowed)} and kafka.<option>"
             )
     for option, example in (("application", "user-sessions"), ("store", "user-profiles")):
         if not given.get(option, "").strip():
-            raise SourceOptionError(f'a store is named by two options: add option("{option}", "{example}")')
+            raise OptionError(f'a store is named by two options: add option("{option}", "{example}")')
     name = StoreName(given["application"].strip(), given["store"].strip(), given.get("service", "").strip())
     topic = changelog_topic(name.application, name.store)
     try:
         check_name(topic)
     except IllegalName as error:
-        raise SourceOptionError(f"no store can have this name: {error}") from error
+        raise OptionError(f"no store can have this name: {error}") from error
     rest = {option: text for option, text in given.items() if option not in _OWN}
     return name, read_source_options({**rest, "subscribe": topic})

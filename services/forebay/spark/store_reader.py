@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from forebay.runtime.changelog import changelog_topic
 from forebay.spark.broker import Broker
-from forebay.spark.errors import SourceOptionError
+from forebay.spark.errors import OptionError
 from forebay.spark.ranges import Range, ranges_between
 from forebay.spark.records import BATCH_ROWS, Row, committed_messages, record_batch
 from forebay.spark.source_options import SourceOptions
@@ -27,7 +27,7 @@ def check_changelog(options: SourceOptions, name: StoreName) -> None:
     """Check that the changelog of a store exists.
 
     Raises:
-        SourceOptionError: There is no such application, or it has no such store.
+        OptionError: There is no such application, or it has no such store.
         Unavailable: The broker can't be reached.
     """
     known = Broker(options).known_topics()
@@ -37,7 +37,7 @@ def check_changelog(options: SourceOptions, name: StoreName) -> None:
     suffix = changelog_topic("", name.store)
     others = sorted(other.removesuffix(suffix) for other in known if other.endswith(suffix) and other != suffix)
     choice = f": applications with this store are {', '.join(others)}" if others else ""
-    raise SourceOptionError(
+    raise OptionError(
         f"{options.settings.bootstrap_servers} has no topic {topic}, the changelog of the store {name.store} of the "
         f"application {name.application}{did_you_mean(name.application, others) or choice}. It exists once the "
         "application's topics are created"

@@ -95,14 +95,14 @@ class Peer:
         try:
             connection.request("GET", "/part")
             document = json.loads(_content(connection.getresponse()))
-            told = Identity(*(document[name] for name in ("service", "application", "part", "parts")))
+            identity = Identity(*(document[name] for name in ("service", "application", "part", "parts")))
         except (OSError, HTTPException) as error:
             raise PeerFailed(str(error) or type(error).__name__) from error
         except (ValueError, KeyError, TypeError, PeerFailed) as error:
             return f"{self.url} is no query server of parts ({error}): {self.identity} is looked for there"
         finally:
             connection.close()
-        return "" if told == self.identity else f"{self.url} is {told}: {self.identity} is looked for there"
+        return "" if identity == self.identity else f"{self.url} is {identity}: {self.identity} is looked for there"
 
     def follow(self, target: str, authorization: str, silent_seconds: float) -> Future[Stream]:
         """Begin to follow; the future raises PeerFailed. `silent_seconds`: within which something comes."""

@@ -174,22 +174,22 @@ class TaskFigures:
 
     def to_json(self) -> str:
         """Return the figures as a report holds them."""
-        told = asdict(self)
+        report = asdict(self)
         for name in ("seconds", "cpu_seconds"):
-            told[name] = {part: round(value, 3) for part, value in told[name].items()}
-        text = json.dumps(told, separators=(",", ":"))
+            report[name] = {part: round(value, 3) for part, value in report[name].items()}
+        text = json.dumps(report, separators=(",", ":"))
         for left_out in ("passed", "stores"):
             if len(text) > _MOST_BYTES:
-                told[left_out] = {}
-                text = json.dumps(told, separators=(",", ":"))
+                report[left_out] = {}
+                text = json.dumps(report, separators=(",", ":"))
         for shortened in ("own", "sent", "records_in"):
             if len(text) > _MOST_BYTES:
-                told[shortened] = _first(told[shortened])
-                text = json.dumps(told, separators=(",", ":"))
+                report[shortened] = _first(report[shortened])
+                text = json.dumps(report, separators=(",", ":"))
         if len(text) > _MOST_BYTES:
             # The driver then takes the lag from the broker.
-            told["lag"] = None
-            text = json.dumps(told, separators=(",", ":"))
+            report["lag"] = None
+            text = json.dumps(report, separators=(",", ":"))
         return text
 
     @classmethod
