@@ -61,7 +61,7 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
 
     def on_timer(self, timer: Timer, ctx: Context[FoodBill]) -> None:
         """Bill orders whose grace is over."""
-        _send(self._waiting.fired(ctx), ctx)
+        _send(self._waiting.on_timer(ctx), ctx)
 
     def _reprice(self, price: MenuPrice) -> None:
         if not 0 <= price.price < math.inf:

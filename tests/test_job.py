@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forebay.builder.changes import moved
+from forebay.builder.changes import change_format
 from forebay.formats import TEXT, avro, contract_of
 from forebay.job import Job, Stage, SubTopology, TopicFormat
 from tests.runtime.task_records import Number, Sum, Total
@@ -63,8 +63,8 @@ def test_only_formats_with_a_contract_name_one() -> None:
 
 
 def test_a_format_around_records_needs_their_contract() -> None:
-    assert contract_of(moved(avro(Number))) == "Number"
-    assert contract_of(moved(TEXT)) == ""
+    assert contract_of(change_format(avro(Number))) == "Number"
+    assert contract_of(change_format(TEXT)) == ""
 
 
 def test_what_nobody_before_sends_can_not_be_read() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from forebay import plugins
 from forebay.catalog import UnknownService, all_services, find_service
-from forebay.plugins import CHECKOUT, GROUP, OWN, PRODUCERS, VARIABLE, Named, PluginError, named
+from forebay.plugins import CHECKOUT, GROUP, OWN, PRODUCERS, VARIABLE, Named, PluginError, yield_modules
 from forebay.producing.sources import all_sources, source_of, sources_for
 from forebay.serde import ContractMissing, list_contracts, load_contract
 
@@ -70,7 +70,7 @@ def test_several_modules(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     module = write("plug_d", "service", entry("plug_d"))
     point = Named("plug_d", module, "the entry point plug_d of plug-d")
-    monkeypatch.setattr(plugins, "_installed", lambda group: (point,) if group == GROUP else ())
+    monkeypatch.setattr(plugins, "_installed_modules", lambda group: (point,) if group == GROUP else ())
     monkeypatch.setenv(VARIABLE, module)
     assert list(all_services()) == ["plug_d", *SERVICES]
 
@@ -144,26 +144,26 @@ def test_a_producer_of_another_topic_is_told(write: Write, monkeypatch: pytest.M
 
 
 def test_a_checkout_brings_its_services_without_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "_installed", lambda group: ())
+    monkeypatch.setattr(plugins, "_installed_modules", lambda group: ())
     monkeypatch.delenv(VARIABLE, raising=False)
-    assert [point.name for point in named(GROUP)] == sorted(SERVICES)
-    assert {point.name for point in named(PRODUCERS)} == all_sources().keys()
+    assert [point.name for point in yield_modules(GROUP)] == sorted(SERVICES)
+    assert {point.name for point in yield_modules(PRODUCERS)} == all_sources().keys()
 
 
 def test_a_pyproject_that_is_not_the_checkout_s_brings_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = (CHECKOUT / "pyproject.toml").read_text()
     (tmp_path / "pyproject.toml").write_text(text.replace(f'name = "{OWN}"', 'name = "elsewhere"', 1))
-    monkeypatch.setattr(plugins, "_installed", lambda group: ())
+    monkeypatch.setattr(plugins, "_installed_modules", lambda group: ())
     monkeypatch.setattr(plugins, "CHECKOUT", tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
-    assert list(named(GROUP)) == []
+    assert list(yield_modules(GROUP)) == []
     with pytest.raises(UnknownService, match="no package brings one: `pip install forebay-services`"):
         find_service("user-sessions")
 
 
 def test_a_service_is_found_without_importing_the_others(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     point = Named("plug_i", write("plug_i", "service", "import nothing_there"), "a test")
-    monkeypatch.setattr(plugins, "_installed", lambda group: (point,) if group == GROUP else ())
+    monkeypatch.setattr(plugins, "_installed_modules", lambda group: (point,) if group == GROUP else ())
     assert find_service("user-sessions").job == "user_sessions.job"
     with pytest.raises(PluginError, match="nothing_there"):
         find_service("plug_i")
@@ -172,7 +172,7 @@ def test_a_service_is_found_without_importing_the_others(write: Write, monkeypat
 def test_a_producer_s_entry_point_is_named_as_its_topic(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     module = write("plug_j", "producer", SOURCE.format(package="plug_j", topic="plug_j_in"))
     point = Named("wrong", module, "the entry point wrong of plug-j")
-    monkeypatch.setattr(plugins, "_installed", lambda group: (point,) if group == PRODUCERS else ())
+    monkeypatch.setattr(plugins, "_installed_modules", lambda group: (point,) if group == PRODUCERS else ())
     assert source_of("user_activity").service == "user-sessions"
     with pytest.raises(PluginError, match="makes events for plug_j_in: name the entry point plug_j_in"):
         source_of("wrong")

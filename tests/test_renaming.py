@@ -13,7 +13,7 @@ from forebay.demo.plan import DemoPlan
 from forebay.kafka.acls import Role, rights
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.renaming import WrongTopics, actual_names, actual_topics, renamed, taken_names
+from forebay.renaming import WrongTopics, actual_names, actual_topics, rename, taken_names
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.stores.memory import MemoryTable
 from forebay.task_limits import task_limits
@@ -25,7 +25,7 @@ NAMES = {"payments": "prod.payments", "order_payments": "prod.paid"}
 
 
 def test_inputs_and_outputs_have_other_names_and_the_rest_its_own() -> None:
-    result = renamed(SERVICE, NAMES)
+    result = rename(SERVICE, NAMES)
     assert [topic.name for topic in result.inputs] == ["placed_orders", "prod.payments"]
     assert [topic.name for topic in result.outputs] == ["prod.paid"]
     assert [topic.declared for topic in (*result.inputs, *result.outputs)] == [
@@ -40,12 +40,12 @@ def test_inputs_and_outputs_have_other_names_and_the_rest_its_own() -> None:
 
 
 def test_named_again_the_declared_names_count() -> None:
-    twice = renamed(renamed(SERVICE, NAMES), {"payments": "other"})
+    twice = rename(rename(SERVICE, NAMES), {"payments": "other"})
     assert actual_names((*twice.inputs, *twice.outputs)) == {"payments": "other", "order_payments": "prod.paid"}
 
 
 def test_rights_and_limits_are_those_of_the_new_names() -> None:
-    result = renamed(SERVICE, NAMES)
+    result = rename(SERVICE, NAMES)
     granted = {right.name for right in rights(result, SERVICE.name, Role.RUN)}
     assert {"placed_orders", "prod.payments", "prod.paid"} < granted
     assert not {"payments", "order_payments"} & granted
@@ -64,7 +64,7 @@ def test_rights_and_limits_are_those_of_the_new_names() -> None:
 )
 def test_names_that_make_no_sense_are_refused(names: dict[str, str], told: str) -> None:
     with pytest.raises(WrongTopics, match=told):
-        renamed(SERVICE, names)
+        rename(SERVICE, names)
 
 
 def test_of_several_services_each_takes_its_own() -> None:
@@ -108,7 +108,7 @@ def test_every_command_that_needs_them_takes_names(command: str, capsys: pytest.
 
 
 def test_the_demo_tells_its_producers_and_jobs() -> None:
-    result = renamed(find_service("user-sessions"), {"user_activity": "clicks"})
+    result = rename(find_service("user-sessions"), {"user_activity": "clicks"})
     plan = DemoPlan(Path("/home"), (result,), rate=1, keys=1, seed=1, memory_mb=400, duration_s=None)
     ((producer,),) = plan.producers()
     assert producer.name == "producer clicks"

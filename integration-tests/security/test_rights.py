@@ -18,7 +18,7 @@ from forebay.codec import Unavailable
 from forebay.kafka.acl_admin import AclAdmin
 from forebay.kafka.acls import Operation, Resource, Right, Role, rights
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.errors import KafkaRefused, KafkaUnavailable, NotAuthorized, failed
+from forebay.kafka.errors import KafkaRefused, KafkaUnavailable, NotAuthorized, failure_of
 from forebay.kafka.identities import (
     control_group,
     marker_group,
@@ -113,7 +113,7 @@ class Job:
             try:
                 future.result(SECONDS)
             except KafkaException as error:
-                raise failed(error.args[0], f"can't purge {place.topic}") from error
+                raise failure_of(error.args[0], f"can't purge {place.topic}") from error
 
     def _tell(self, group: str) -> None:
         with self._consumer(group) as consumer:
@@ -121,7 +121,7 @@ class Job:
                 consumer.commit(offsets=[TopicPartition(self._service.inputs[0].name, 0, 1)], asynchronous=False)
                 (result,) = consumer.committed([TopicPartition(self._service.inputs[0].name, 0)], SECONDS)
             except KafkaException as error:
-                raise failed(error.args[0], f"can't tell {group}") from error
+                raise failure_of(error.args[0], f"can't tell {group}") from error
             assert result.offset == 1
 
     def _commit(self, markers: Consumer) -> None:

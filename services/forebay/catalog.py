@@ -13,7 +13,7 @@ from types import MappingProxyType
 from forebay.job import Matched, load_job, matched_topics
 from forebay.limits import CHANGELOG_MAX_BYTES, DELETE_RETENTION, DELETE_RETENTION_MS, SIDE_MAX_BYTES
 from forebay.names import check_name
-from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, named, package_of
+from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, package_of, yield_modules
 from forebay.spelling import did_you_mean
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
@@ -222,7 +222,7 @@ def all_services() -> Mapping[str, Service]:
         PluginError: one of them can't be used.
     """
     table: dict[str, Service] = {}
-    for point in named(GROUP):
+    for point in yield_modules(GROUP):
         service = _brought(point)
         if service.name in table:
             raise PluginError(f"{point.place} brings a second service {service.name!r}: give it another name")
@@ -239,7 +239,7 @@ def find_service(name: str) -> Service:
     Raises:
         UnknownService. PluginError: it can't be used, or one that was looked at.
     """
-    for point in sorted(named(GROUP), key=lambda point: (point.name != name, point.origin != VARIABLE)):
+    for point in sorted(yield_modules(GROUP), key=lambda point: (point.name != name, point.origin != VARIABLE)):
         service = _brought(point)
         if service.name == name:
             return service.matched(matched_topics(service.job))

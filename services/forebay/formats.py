@@ -147,7 +147,9 @@ def bytes_rows(codec: Codec[T]) -> tuple[Callable[[T], str], Callable[[str], T]]
     return lambda key: codec.encode(key).decode("latin-1"), lambda text: codec.decode(text.encode("latin-1"))
 
 
-def _packed(name: str, kind: type[T], layout: str, row: Callable[[T], str], of_row: Callable[[str], T]) -> Format[T]:
+def _packed_format(
+    name: str, kind: type[T], layout: str, row: Callable[[T], str], of_row: Callable[[str], T]
+) -> Format[T]:
     pack = struct.Struct(layout)
 
     def encode(value: T) -> bytes:
@@ -193,10 +195,10 @@ TEXT: Format[str] = dataclasses.replace(
     takes=lambda wire: wire in (TEXT_WIRE, JSON_WIRE, MARKUP_WIRE),
 )
 BYTES: Format[bytes] = dataclasses.replace(_scalar("bytes", bytes, bytes, _same), takes=lambda _: True)
-INT: Format[int] = _packed("int", int, ">i", *_whole(32))
-LONG: Format[int] = _packed("long", int, ">q", *_whole(64))
-DOUBLE: Format[float] = _packed("double", float, ">d", _double_row, _of_double_row)
-FLOAT: Format[float] = _packed("float", float, ">f", _double_row, _of_double_row)
+INT: Format[int] = _packed_format("int", int, ">i", *_whole(32))
+LONG: Format[int] = _packed_format("long", int, ">q", *_whole(64))
+DOUBLE: Format[float] = _packed_format("double", float, ">d", _double_row, _of_double_row)
+FLOAT: Format[float] = _packed_format("float", float, ">f", _double_row, _of_double_row)
 BOOLEAN: Format[bool] = _scalar("boolean", bool, lambda value: b"\x01" if value else b"\0", _boolean)
 UUID: Format[uuid.UUID] = _scalar(
     "uuid", uuid.UUID, lambda value: str(value).encode(), lambda data: uuid.UUID(data.decode("ascii"))

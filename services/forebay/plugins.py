@@ -54,14 +54,14 @@ class Named(NamedTuple):
         return f"{self.module} (named by {self.origin})"
 
 
-def named(group: str) -> Iterator[Named]:
+def yield_modules(group: str) -> Iterator[Named]:
     """Yield the modules that bring something of a group; each counts once."""
     seen: set[str] = set()
     for entry in (
-        *_installed(group),
+        *_installed_modules(group),
         *_of_checkout(CHECKOUT, group),
         *_of_project(Path.cwd(), group),
-        *_told(group),
+        *_modules(group),
     ):
         if entry.module not in seen:
             seen.add(entry.module)
@@ -103,8 +103,8 @@ def package_of(module: str) -> str:
 def bring_project(folder: Path) -> None:
     """Have this process and those it starts find the services of the project in `folder`, from any folder."""
     modules = services_of(folder, GROUP).values()
-    told = [entry.module for entry in _told(GROUP)]
-    installed = {entry.module for entry in _installed(GROUP)}
+    told = [entry.module for entry in _modules(GROUP)]
+    installed = {entry.module for entry in _installed_modules(GROUP)}
     missing = [module for module in modules if module not in told and module not in installed]
     if not missing:
         return
@@ -124,13 +124,13 @@ def _of_project(folder: Path, group: str, project: str = "") -> list[Named]:
     return [Named(name, module, f"the entry point {name} in {FILE}") for name, module in points]
 
 
-def _told(group: str) -> list[Named]:
+def _modules(group: str) -> list[Named]:
     names = os.environ.get(VARIABLE, "").split(",") if group == GROUP else []
     return [Named(name.strip(), name.strip(), VARIABLE) for name in names if name.strip()]
 
 
 @cache
-def _installed(group: str) -> tuple[Named, ...]:
+def _installed_modules(group: str) -> tuple[Named, ...]:
     points = sorted(entry_points(group=group), key=lambda point: point.name)
     return tuple(
         Named(point.name, point.value, f"the entry point {point.name} of {_distribution(point)}") for point in points

@@ -18,7 +18,7 @@ class WrongTopics(ValueError):
     """Topics can't be named so; says which name, why, and what to write."""
 
 
-def renamed(service: Service, names: Mapping[str, str]) -> Service:
+def rename(service: Service, names: Mapping[str, str]) -> Service:
     """Return the service with other names of topics, by the names it declares.
 
     Raises:
@@ -27,7 +27,7 @@ def renamed(service: Service, names: Mapping[str, str]) -> Service:
     if not names:
         return service
     taken_names((service,), names)
-    result = replace(service, inputs=_named(service.inputs, names), outputs=_named(service.outputs, names))
+    result = replace(service, inputs=_rename_all(service.inputs, names), outputs=_rename_all(service.outputs, names))
     _require_apart(result)
     return result
 
@@ -65,7 +65,7 @@ def require_apart(services: Sequence[Service]) -> None:
             raise WrongTopics(f"two services would write {topic.name}: give each output a name of its own")
 
 
-def _named(topics: tuple[Topic, ...], names: Mapping[str, str]) -> tuple[Topic, ...]:
+def _rename_all(topics: tuple[Topic, ...], names: Mapping[str, str]) -> tuple[Topic, ...]:
     try:
         return tuple(
             replace(topic, name=names.get(topic.declared, topic.name), alias=topic.declared) for topic in topics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.demo.columns import Column, duration, listed
+from forebay.demo.columns import Column, duration, join_words
 
 COLUMNS = {
     "user_session_stats": (
@@ -13,7 +13,7 @@ COLUMNS = {
         Column("ended session", "ended_session.actions", 13, "{} events".format),
         Column("top page", "user_profile.most_visited_pages", 13, lambda pages: pages[0] if pages else ""),
         Column("page", "activity.page", 13),
-        Column("from", "user_profile.countries_visited", 11, listed),
-        Column("with", "user_profile.devices_used", 21, listed),
+        Column("from", "user_profile.countries_visited", 11, join_words),
+        Column("with", "user_profile.devices_used", 21, join_words),
     ),
 }

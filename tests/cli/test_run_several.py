@@ -8,7 +8,7 @@ import pytest
 
 from forebay.cli import application
 from forebay.cli.main import run
-from forebay.cli.run_several import served, shared_engine
+from forebay.cli.run_several import serve, shared_engine
 from forebay.runtime.session import SparkOptions
 from forebay.runtime.several import SeveralJobs
 from forebay.runtime.spec import Tables
@@ -66,5 +66,5 @@ def test_their_states_share_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_port_nothing_is_served() -> None:
-    with served([], "127.0.0.1", -1):
+    with serve([], "127.0.0.1", -1):
         pass

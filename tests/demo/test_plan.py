@@ -14,7 +14,7 @@ from forebay.demo.errors import DemoError
 from forebay.demo.plan import DemoPlan
 from forebay.platform import PlatformError
 from forebay.platform.ports import HOST, is_free
-from forebay.renaming import renamed
+from forebay.renaming import rename
 
 SERVICES = all_services()
 
@@ -125,7 +125,7 @@ def test_the_console_watches_every_job_of_the_demo() -> None:
 
 
 def test_jobs_and_console_are_told_what_topics_are_called() -> None:
-    plan = dataclasses.replace(PLAN, services=(renamed(SERVICE, {"user_activity": "prod.clicks"}),))
+    plan = dataclasses.replace(PLAN, services=(rename(SERVICE, {"user_activity": "prod.clicks"}),))
     for child in (plan.jobs(8090), plan.console(8090, 7080)):
         assert "--topic=user_activity=prod.clicks" in command(child)
         assert parses(command(child))

@@ -110,15 +110,15 @@ def test_an_error_that_is_on_its_way_passes_a_callback_that_is_called_in_peace(
 
         return looks
 
-    librdkafka_log.unmasked(said.append)("none is")
+    librdkafka_log.unmask(said.append)("none is")
     monkeypatch.setattr(librdkafka_log, "_looks", fails(fenced))
     with pytest.raises(KafkaException) as result:
-        librdkafka_log.unmasked(said.append)("one is")
+        librdkafka_log.unmask(said.append)("one is")
     assert result.value is fenced
     assert said == ["none is", "one is"]
     monkeypatch.setattr(librdkafka_log, "_looks", fails(None))
     with pytest.raises(SystemError):
-        librdkafka_log.unmasked(said.append)("of its own")
+        librdkafka_log.unmask(said.append)("of its own")
 
 
 def test_the_logger_s_method_is_of_its_class() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from forebay.agreement import disagreements
 from forebay.cli.main import run
-from forebay.ksml.mounting import environment, files_of, mount, mounted
+from forebay.ksml.mounting import environment, files_of, mount, read_mounts
 from tests.ksml.bodies import DEFINITIONS
 
 ORDERS = DEFINITIONS / "order-stores.yaml"
@@ -88,7 +88,7 @@ def test_the_entry_and_the_job_agree() -> None:
 
 
 def test_a_folder_is_all_its_definitions_as_one_job() -> None:
-    result = mounted(environment("all", [DEFINITIONS]))
+    result = read_mounts(environment("all", [DEFINITIONS]))
     assert len(result.service.inputs) == 5
     assert set(result.service.stores) >= {"orders", "inventory", "customers", "metric_windows"}
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from forebay.ksml.logs import filled
+from forebay.ksml.logs import fill_placeholders
 from tests.ksml.running import NUMBERS, driver, results, through
 
 
@@ -163,7 +163,7 @@ def test_log_fills_its_texts(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "ksml"):
         through("\n- {type: peek, forEach: {code: 'log.info(\"key={}, value={}\", key, value)'}}", ("a", 1))
     assert "key=a, value=1" in caplog.text
-    assert filled("{} and {}", (1,)) == "1 and {}"
+    assert fill_placeholders("{} and {}", (1,)) == "1 and {}"
 
 
 def test_metrics_are_counted_by_name_and_tags() -> None:

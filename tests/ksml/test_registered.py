@@ -13,7 +13,7 @@ from forebay.formats import no_contracts
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.registry_http import Answer, RegistryHttp
 from forebay.ksml.errors import KsmlError
-from forebay.ksml.mounting import environment, mount, mounted
+from forebay.ksml.mounting import environment, mount, read_mounts
 from forebay.ksml.registered import NEEDED, URL
 from forebay.serde.framing import header
 
@@ -69,4 +69,4 @@ def test_check_asks_and_tells_nothing(definition: Path, asked: Asked) -> None:
 def test_a_process_of_a_job_without_a_registry_is_refused(definition: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(URL, raising=False)
     with pytest.raises(KsmlError, match=f"places.yaml:3: .*need one in every process of the job: set {URL}"):
-        mounted(environment("places", [definition]), NEEDED)
+        read_mounts(environment("places", [definition]), NEEDED)

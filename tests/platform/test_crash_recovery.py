@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forebay.platform import PlatformError
-from forebay.platform.crash_recovery import crashed, fence_crashed_broker
+from forebay.platform.crash_recovery import fence_crashed_broker, has_crashed
 from forebay.platform.metadata_log import end_offset, snapshot_offset
 
 MakeJava = Callable[[str], Path]
@@ -53,11 +53,11 @@ def test_an_empty_metadata_log_ends_at_its_segment(tmp_path: Path) -> None:
 
 
 def test_a_data_directory_tells_whether_it_was_closed(tmp_path: Path) -> None:
-    assert not crashed(tmp_path)
+    assert not has_crashed(tmp_path)
     (tmp_path / "__cluster_metadata-0").mkdir()
-    assert crashed(tmp_path)
+    assert has_crashed(tmp_path)
     (tmp_path / ".kafka_cleanshutdown").write_text("", encoding="utf-8")
-    assert not crashed(tmp_path)
+    assert not has_crashed(tmp_path)
 
 
 def test_the_controller_runs_alone_until_a_snapshot_tells_that_the_broker_is_fenced(

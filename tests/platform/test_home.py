@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forebay.platform import Platform, PlatformError
-from forebay.platform.home import STATE_FILE, default_home, delete_home, locked, make_home
+from forebay.platform.home import STATE_FILE, default_home, delete_home, lock, make_home
 
 
 def test_a_directory_that_cant_be_made_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -33,9 +33,9 @@ def test_a_full_disk_is_refused_before_anything_starts(tmp_path: Path, monkeypat
 
 
 def test_two_commands_at_once_are_refused(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(PlatformError, match="another forebay command"), locked(tmp_path):
+    with lock(tmp_path), pytest.raises(PlatformError, match="another forebay command"), lock(tmp_path):
         pass
-    with locked(tmp_path):
+    with lock(tmp_path):
         pass
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from forebay.serde.resolver import UnknownSchemaId
 from forebay.serde.schema import Schema
-from forebay.serde.subjects import LocalSubjects, OwnSubjects, connected, registering_nothing
+from forebay.serde.subjects import LocalSubjects, OwnSubjects, connected_subjects, registering_nothing
 
 THEIRS, OURS = (Schema(f'{{"type": "record", "name": "{name}", "fields": []}}') for name in ("Theirs", "Ours"))
 
@@ -14,12 +14,12 @@ THEIRS, OURS = (Schema(f'{{"type": "record", "name": "{name}", "fields": []}}') 
 def test_what_is_registered_meanwhile_is_known_meanwhile(registry: LocalSubjects) -> None:
     theirs = registry.register("clicks-value", THEIRS)
     with registering_nothing():
-        ours = connected().register("clicks-value", OURS)
-        assert connected().register("clicks-value", OURS) == ours != theirs
-        assert connected().schema(ours.schema_id) == OURS
-        assert connected().schema(theirs.schema_id) == THEIRS
-        assert connected().newest("clicks-value") == ours
-    assert connected() is registry
+        ours = connected_subjects().register("clicks-value", OURS)
+        assert connected_subjects().register("clicks-value", OURS) == ours != theirs
+        assert connected_subjects().schema(ours.schema_id) == OURS
+        assert connected_subjects().schema(theirs.schema_id) == THEIRS
+        assert connected_subjects().newest("clicks-value") == ours
+    assert connected_subjects() is registry
     assert registry.newest("clicks-value") == theirs
     with pytest.raises(UnknownSchemaId):
         registry.schema(ours.schema_id)
@@ -28,8 +28,8 @@ def test_what_is_registered_meanwhile_is_known_meanwhile(registry: LocalSubjects
 def test_subjects_are_read_where_the_registry_has_them(registry: LocalSubjects) -> None:
     theirs = registry.register("clicks-value", THEIRS)
     with registering_nothing():
-        assert connected().newest("clicks-value") == theirs
-        assert connected().newest("views-value") is None
+        assert connected_subjects().newest("clicks-value") == theirs
+        assert connected_subjects().newest("views-value") is None
 
 
 def test_own_ids_keep_off_the_others_beside_one_that_is_given(registry: LocalSubjects) -> None:

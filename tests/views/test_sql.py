@@ -36,7 +36,7 @@ def test_grouped_by_the_topic_s_key() -> None:
 
 def computed(found: View) -> tuple[object, ...]:
     """Return what a view computes, however its SQL is written."""
-    arguments = [code.source for codes in found.aggregated.arguments for code in codes]
+    arguments = [code.source for codes in found.aggregate_step.arguments for code in codes]
     return found.name, found.select, found.groups, found.columns, arguments
 
 

@@ -41,7 +41,7 @@ class _MovedCodec(Generic[V]):
         return Moved(new, None if data[end : end + 1] == b"\0" else self._values.decode(data[end + 1 :]))
 
 
-def moved(values: Format[Any]) -> Format[Any]:
+def change_format(values: Format[Any]) -> Format[Any]:
     """Return the format of changes of rows of a format."""
     return Format(
         f"changes of {values}", Moved, lambda contracts: _MovedCodec(values.codec(contracts)), is_contract=False

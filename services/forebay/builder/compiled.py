@@ -11,7 +11,7 @@ from typing import Any
 
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
-from forebay.builder.deferral import Branching, Deferral, deferred, joins_behind, undoing
+from forebay.builder.deferral import Branching, Deferral, deferred_nodes, joins_behind, undoing
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
@@ -53,7 +53,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         for node in self.nodes:
             for side, parent in enumerate(node.parents):
                 self._children.setdefault(parent, []).append((node, side))
-        self._deferred = deferred(self.nodes, self._children)
+        self._deferred = deferred_nodes(self.nodes, self._children)
         self._deferrals: dict[Node, Deferral] = {}
         self._joins = joins_behind(self.nodes, self._children, frozenset().union(*self._deferred.values()))
         self._behind: dict[Flow, tuple[Deferral, ...]] = {}
@@ -112,20 +112,20 @@ class CompiledSubTopology(Processor[Any, Any]):
         return out
 
     def _fan_out(self, node: Node) -> Flow:
-        targets = tuple(self._counted(node, child, side) for child, side in self._children.get(node, ()))
+        targets = tuple(self._counting_flow(node, child, side) for child, side in self._children.get(node, ()))
         if self.sends_history(node):
             wanted = [self._wants_history(child) for child, _ in self._children[node]]
             targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
         joins = self._deferred.get(node)
-        isolated = self._isolated if node.isolates and len(targets) > 1 else None
+        isolated = self._run_isolated if node.isolates and len(targets) > 1 else None
         flow = _to_all(targets) if isolated is None else isolating(targets, isolated)
         return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins], isolated)
 
-    def _isolated(self, step: Callable[[], None], ctx: Context[Any]) -> None:
+    def _run_isolated(self, step: Callable[[], None], ctx: Context[Any]) -> None:
         task: Any = ctx
         task.isolated(undoing(self._deferrals.values(), step) if self._deferrals else step)
 
-    def _counted(self, parent: Node, node: Node, side: int) -> Flow:
+    def _counting_flow(self, parent: Node, node: Node, side: int) -> Flow:
         """Return what takes the elements of a step's arrow; those of topics and repartitions are counted there."""
         target = receiving(parent, node, self._receiver(node, side))
         if parent.kind is not Kind.STEP or node.kind is not Kind.STEP:
@@ -217,7 +217,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         if node.value.type is Subscription:
             return self._owner_of_subscription(node, name, key)
         inner = node.parents[0].key if node.parents else node.key
-        store = self._declared(name)
+        store = self._find_store(name)
         if store.key_format is not None and key.startswith(MARK):
             if not store.key_format.is_same(inner):
                 raise NotSpreadable(
@@ -244,22 +244,22 @@ class CompiledSubTopology(Processor[Any, Any]):
     def keys_of(self, store: str) -> Callable[[str], Any]:
         """Return what makes a key of its text in a store; a processor's stores return keys themselves."""
         node = self._of_store[store]
-        if _is_process(node) or self._declared(store).key_format is not None:
+        if _is_process(node) or self._find_store(store).key_format is not None:
             return lambda key: key
-        if node.value.type is Subscription or isinstance(self.store(self._declared(store)), TtlKeyValueStore):
+        if node.value.type is Subscription or isinstance(self.store(self._find_store(store)), TtlKeyValueStore):
             return str
         return (node.parents[0].key if node.parents else node.key).of_row or str
 
     def key_format_of(self, store: str) -> Format[Any] | None:
         """Return the format of a store's keys; None: they are texts, or the store returns keys itself."""
-        node, declared = self._of_store[store], self._declared(store)
+        node, declared = self._of_store[store], self._find_store(store)
         if _is_process(node) or declared.key_format is not None:
             return None
         if node.value.type is Subscription or isinstance(declared, TtlKeyValueStore):
             return None
         return node.parents[0].key if node.parents else node.key
 
-    def _declared(self, name: str) -> Store[Any]:
+    def _find_store(self, name: str) -> Store[Any]:
         return next(s for node in self.nodes for s in node.stores if s.name == name)
 
     def process(self, event: Any, ctx: Context[Any]) -> None:

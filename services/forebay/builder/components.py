@@ -36,7 +36,7 @@ class Component:
 def components(graph: Graph) -> tuple[Component, ...]:
     """Return the sub-topologies. Raises TopologyError where they send to each other in a circle."""
     graph.settle()
-    groups = _ordered(_groups(graph).found())
+    groups = _sort(_groups(graph).found())
     parts = [_component(graph, number, members) for number, members in enumerate(groups)]
     owners: dict[Node, Component] = {}
     for part in sorted(parts, key=lambda component: component.state_name):
@@ -114,7 +114,7 @@ class _Groups:
 Members = tuple[list[Node], list[Node]]
 
 
-def _ordered(groups: list[Members]) -> list[Members]:
+def _sort(groups: list[Members]) -> list[Members]:
     ordered, rest = _in_order(groups)
     if rest:
         raise _circle(rest)

@@ -142,21 +142,21 @@ def pass_all(out: Flow, elements: Iterable[tuple[Any, Any, int]], ctx: Context[A
         out(key, value, timestamp, ctx)
 
 
-def deferred(
+def deferred_nodes(
     nodes: Sequence[Node], children: Mapping[Node, Sequence[tuple[Node, int]]]
 ) -> dict[Node, tuple[Node, ...]]:
     """Return the joins that have to wait, in the order of the graph, by the nodes at which ways to both sides part."""
     before: dict[Node, frozenset[Node]] = {}
     for node in nodes:
         before[node] = frozenset((node,)).union(*(before.get(parent, (parent,)) for parent in node.parents))
-    deferred_nodes: dict[Node, tuple[Node, ...]] = {}
+    result: dict[Node, tuple[Node, ...]] = {}
     for node in nodes:
         if node.waits_for_sides:
             one, other = (before.get(side, frozenset((side,))) for side in (*node.parents, *node.looked_up))
             for parting in one & other:
                 if parting.changes_rows_again or _parts(children.get(parting, ()), node, one, other):
-                    deferred_nodes[parting] = (*deferred_nodes.get(parting, ()), node)
-    return deferred_nodes
+                    result[parting] = (*result.get(parting, ()), node)
+    return result
 
 
 def joins_behind(

@@ -161,7 +161,7 @@ def answering(
     return replace(node, asks_old=False)
 
 
-def answered(answers: Node, into: Format[Any], store: str, tombstones: Tombstones = Tombstones.OF_ROWS) -> Node:
+def answer_node(answers: Node, into: Format[Any], store: str, tombstones: Tombstones = Tombstones.OF_ROWS) -> Node:
     """Return the node that keeps the joined table."""
     always = tombstones is Tombstones.ALWAYS
     rows: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)

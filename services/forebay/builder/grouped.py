@@ -93,7 +93,7 @@ class GroupedStream(Generic[K, V]):
         """
         return CogroupedStream([(self, check_fold(fold, "aggregate()"))])
 
-    def keyed(self, name: str) -> Node:
+    def partition_by_key(self, name: str) -> Node:
         """Return a node whose records are partitioned by key. It adds a repartition if one is needed."""
         return self.graph.repartition(self.node, name) if self._is_rekeyed else self.node
 
@@ -180,7 +180,9 @@ class CogroupedStream(Generic[K, A]):
             TopologyError: Equal keys of the streams would be in different tasks.
         """
         names = [store] + [f"{store}-{number}" for number in range(2, len(self._sides) + 1)]
-        sides = [Side(stream.keyed(name), name) for (stream, _), name in zip(self._sides, names, strict=True)]
+        sides = [
+            Side(stream.partition_by_key(name), name) for (stream, _), name in zip(self._sides, names, strict=True)
+        ]
         for other in sides[1:]:
             check_keys(sides[0].node, other.node, f"cogroup {store}")
         parents = list(bring_together(self.graph, sides))

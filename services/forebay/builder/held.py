@@ -16,7 +16,7 @@ from forebay.processor.api import Context, Timer
 from forebay.stores.buffers import SuppressBuffer, Suppressed
 
 
-def suppressed(
+def suppression_node(
     parent: Node, until: Until, store: str, max_records: int | None, max_bytes: int | None, when_full: WhenFull
 ) -> Node:
     """Return the node that lets a table's updates through when their time has come, the newest of each key."""
@@ -55,12 +55,12 @@ def suppressed(
 
         def release(ctx: Context[Any]) -> None:
             give(operator.release(ctx.closing_time), ctx)
-            closing.fired(ctx, next_release())
+            closing.on_timer(ctx, next_release())
 
         def on_timer(timer: Timer, ctx: Context[Any]) -> None:
             # A record that makes an update due may replace it: it is taken in first, as in Kafka Streams.
             if bound.after_record(out, timer, release, ctx):
-                closing.fired(ctx, ctx.closing_time + 1)
+                closing.on_timer(ctx, ctx.closing_time + 1)
             else:
                 release(ctx)
 

@@ -163,8 +163,8 @@ class Joining(Generic[K, V]):
                 f"join {store}: {windows!r:.60} is no window of a join: give within(ms) or JoinWindows(before, after)"
             )
         sides = (
-            Side(self.keyed(f"{store}-left"), f"{store}-left"),
-            Side(other.keyed(f"{store}-right"), f"{store}-right"),
+            Side(self.partition_by_key(f"{store}-left"), f"{store}-left"),
+            Side(other.partition_by_key(f"{store}-right"), f"{store}-right"),
         )
         check_keys(sides[0].node, sides[1].node, f"join {store}")
         left, right = bring_together(self.graph, sides)
@@ -175,7 +175,10 @@ class Joining(Generic[K, V]):
     ) -> Any:
         into = format_or_refuse(into)
         name = self.graph.unused_name(topic_part(f"{table.name}-joined"), LONGEST_REPARTITION)
-        sides = Side(self.keyed(name), name), Side(table.node, topic_part(f"{table.name}-along"), is_table=True)
+        sides = (
+            Side(self.partition_by_key(name), name),
+            Side(table.node, topic_part(f"{table.name}-along"), is_table=True),
+        )
         check_keys(sides[0].node, sides[1].node, f"join {table.name}")
         parent, along = bring_together(self.graph, sides)
         return self._made(joins.with_table(parent, along, joiner, into, kind, ms_of(grace_ms), waiting))
@@ -192,7 +195,7 @@ class Joining(Generic[K, V]):
 
         return Stream(self.graph, self.graph.add(node), is_rekeyed)
 
-    def keyed(self, name: str) -> Node:
+    def partition_by_key(self, name: str) -> Node:
         """Return a node whose records are partitioned by key. It adds a repartition if one is needed."""
         return self.graph.repartition(self.node, name) if self.is_rekeyed else self.node
 

@@ -38,11 +38,11 @@ def to_rows(kind: Format[Any], function: Callable[..., Any]) -> Callable[..., st
     """Return `function`, which gives a key or None, as one that gives row texts."""
     row = writer_of_rows(kind)
 
-    def keyed(*arguments: Any) -> str | None:
+    def key_of(*arguments: Any) -> str | None:
         key = function(*arguments)
         return None if key is None else row(key)
 
-    return keyed
+    return key_of
 
 
 def reader_of_rows(kind: Format[Any]) -> Callable[[str], Any]:

@@ -120,7 +120,7 @@ def _stage(job: Job, number: int, part: SubTopology, processor: AnyProcessor, pr
     changelog = f"{prefix}-{number}-task"
     reads = tuple((topic, record.__name__) for topic, record in part.inputs.items())
     if isinstance(processor, CompiledSubTopology):
-        return _compiled(part.name, reads, processor, number, stores, changelog)
+        return _compile(part.name, reads, processor, number, stores, changelog)
     step = StepFacts(
         f"s{number}",
         type(processor).__name__,
@@ -139,7 +139,7 @@ def _stage(job: Job, number: int, part: SubTopology, processor: AnyProcessor, pr
     return StageFacts(part.name, reads, (step,), stores, sends, onward, changelog)
 
 
-def _compiled(
+def _compile(
     name: str,
     reads: tuple[tuple[str, str], ...],
     processor: CompiledSubTopology,

@@ -37,7 +37,7 @@ class ValueTransformer(abc.ABC, Generic[K, V, O]):
         """Return the new row of `key`; None: there is none. A `value` of None: the row was deleted."""
 
 
-def processed(
+def processor_node(
     graph: Graph,
     parent: Node,
     name: str,
@@ -51,7 +51,7 @@ def processed(
     """Return the node that runs a processor; its stores are the topology's. Raises TopologyError."""
     if key.name != parent.key.name and keeps_key:
         raise TopologyError(f"process {name}: process_values() keeps the key's format")
-    instance: AnyProcessor = _tried(make_processor, Processor, f"process {name}")
+    instance: AnyProcessor = _call_supplier(make_processor, Processor, f"process {name}")
     own, owners = _stores(graph, parent, f"process {name}", instance, shared)
     has_removed = type(instance).removed is not Processor.removed
 
@@ -107,7 +107,7 @@ def child(parent: Node, name: str, into: Format[Any]) -> Node:
     return Node(Kind.STEP, f"child {name}", parent.key, into, (parent,), make=make)
 
 
-def transformed(
+def transformer_node(
     graph: Graph,
     parent: Node,
     make_transformer: Callable[[], ValueTransformer[Any, Any, Any]],
@@ -117,7 +117,7 @@ def transformed(
 ) -> Node:
     """Return the node that keeps the rows which a transformer makes of a table's. Raises TopologyError."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
-    instance: ValueTransformer[Any, Any, Any] = _tried(make_transformer, ValueTransformer, f"transform {store}")
+    instance: ValueTransformer[Any, Any, Any] = _call_supplier(make_transformer, ValueTransformer, f"transform {store}")
     own, owners = _stores(graph, parent, f"transform {store}", instance, shared)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -151,7 +151,7 @@ def transformed(
 P = TypeVar("P", AnyProcessor, ValueTransformer[Any, Any, Any])
 
 
-def _tried(make: Any, wanted: type[Any], what: str) -> Any:
+def _call_supplier(make: Any, wanted: type[Any], what: str) -> Any:
     """Return what `make` makes. Raises TopologyError if that is no `wanted`, or the same object in each call."""
     try:
         return new_instance(make, wanted)

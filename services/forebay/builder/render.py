@@ -42,9 +42,9 @@ def as_mermaid(picture: Picture) -> str:
 def _chart(picture: Picture) -> Iterator[str]:
     names = _Names()
     for topic, record in dict(read for stage in picture.stages for read in stage.reads).items():
-        yield f"{names.of(topic)}([{_quoted(topic, record)}])"
+        yield f"{names.of(topic)}([{_quote(topic, record)}])"
     for number, stage in enumerate(picture.stages):
-        yield f"subgraph stage{number} [{_quoted(f'sub-topology {stage.name or 0}')}]"
+        yield f"subgraph stage{number} [{_quote(f'sub-topology {stage.name or 0}')}]"
         yield from (f"  {line}" for line in _boxes(stage, names))
         yield "end"
     for stage in picture.stages:
@@ -53,9 +53,9 @@ def _chart(picture: Picture) -> Iterator[str]:
 
 def _boxes(stage: StageFacts, names: _Names) -> Iterator[str]:
     for step in stage.steps:
-        yield f"{names.of(step.ident)}[{_quoted(step.label)}]"
+        yield f"{names.of(step.ident)}[{_quote(step.label)}]"
     for store in stage.stores:
-        yield f"{names.of('store ' + store.name)}[({_quoted(store.name, store.kind)})]"
+        yield f"{names.of('store ' + store.name)}[({_quote(store.name, store.kind)})]"
 
 
 def _changelog(store: StoreFacts) -> str:
@@ -69,12 +69,12 @@ def _arrows(stage: StageFacts, names: _Names) -> Iterator[str]:
     for store in stage.stores:
         if not store.changelog:
             continue
-        yield f"{names.of('store ' + store.name)} -.-> {names.of(store.changelog)}([{_quoted(store.changelog)}])"
+        yield f"{names.of('store ' + store.name)} -.-> {names.of(store.changelog)}([{_quote(store.changelog)}])"
     for sending in stage.hands_over:
-        yield f"{names.of(sending.to)}{{{{{_quoted('repartition ' + sending.to, sending.record)}}}}}"
+        yield f"{names.of(sending.to)}{{{{{_quote('repartition ' + sending.to, sending.record)}}}}}"
         yield f"{names.of(sending.step)} --> {names.of(sending.to)}"
     for sending in stage.sends:
-        yield f"{names.of(sending.step)} --> {names.of(sending.to)}([{_quoted(sending.to, sending.record)}])"
+        yield f"{names.of(sending.step)} --> {names.of(sending.to)}([{_quote(sending.to, sending.record)}])"
 
 
 class _Names:
@@ -87,5 +87,5 @@ class _Names:
         return self._known.setdefault(name, f"n{len(self._known)}")
 
 
-def _quoted(*lines: str) -> str:
+def _quote(*lines: str) -> str:
     return '"' + "<br/>".join(lines).replace('"', "'") + '"'

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forebay.builder.changes import Moved, moved
+from forebay.builder.changes import Moved, change_format
 from forebay.builder.deferral import Element
 from forebay.builder.graph import Bound, Flow, History, Kind, Made, Node, TopologyError
 from forebay.builder.views import Filtered, Mapped, Timeless
@@ -100,7 +100,7 @@ def global_table(source: Node, store: str) -> Node:
     return replace(source_node, view=lambda bound: Timeless(bound.store(declared)), is_global=True)
 
 
-def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node:
+def filter_node(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node:
     """Return the node that leaves rows out; one that passes no longer is deleted."""
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -116,7 +116,7 @@ def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node
     return replace(new_node, history=History.PASSES)
 
 
-def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -> Node:
+def map_node(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -> Node:
     """Return the node that changes each row's value."""
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -134,7 +134,7 @@ def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -
     return node
 
 
-def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: Format[Any], kind: Join) -> Node:
+def join_node(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: Format[Any], kind: Join) -> Node:
     """Return the node of a table that follows two others of the same key."""
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -239,7 +239,7 @@ def to_stream(parent: Node) -> Node:
     return replace(_node("to stream", parent, parent.value, make), asks_old=False)
 
 
-def regrouped(
+def regroup_node(
     parent: Node, name: str, group: Callable[[str, Any], tuple[str, Any] | None], key: Format[Any], value: Format[Any]
 ) -> Node:
     """Return the node that sends what a row's change does to each of its groups."""
@@ -258,7 +258,7 @@ def regrouped(
 
         return Made((flow,))
 
-    return Node(Kind.STEP, f"group {name}", key, moved(value), (parent,), make=make)
+    return Node(Kind.STEP, f"group {name}", key, change_format(value), (parent,), make=make)
 
 
 def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], store: str) -> Node:

@@ -17,7 +17,7 @@ from forebay.time.durations import Duration
 Pairs = Callable[[Any, Any], Iterable[tuple[Any, Any]]]
 
 
-def filtered(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, passes: bool) -> Node:
+def filter_node(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, passes: bool) -> Node:
     """Return the node that forwards records for which `keeps` returns `passes`; a null value passes."""
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -71,7 +71,7 @@ def flat_mapped(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], It
     return _step(f"map to any number of {into}", parent, parent.key, into, make)
 
 
-def rekeyed(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs: Pairs) -> Node:
+def rekey_node(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs: Pairs) -> Node:
     """Return the node that makes records of other keys of each; a null value is dropped."""
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -85,7 +85,7 @@ def rekeyed(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs
     return _step(name, parent, key, value, make)
 
 
-def peeked(parent: Node, action: Callable[[Any, Any], object]) -> Node:
+def peek_node(parent: Node, action: Callable[[Any, Any], object]) -> Node:
     """Return the node that shows each record to `action`."""
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -98,7 +98,7 @@ def peeked(parent: Node, action: Callable[[Any, Any], object]) -> Node:
     return _step("peek", parent, parent.key, parent.value, make, gives_rows=parent.gives_rows)
 
 
-def merged(parents: tuple[Node, ...]) -> Node:
+def merge_node(parents: tuple[Node, ...]) -> Node:
     """Return the node that gives the records of several as one stream."""
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -123,7 +123,7 @@ def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes
     return _step(f"branch {name}", parent, parent.key, parent.value, make)
 
 
-def deduplicated(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: Duration) -> Node:
+def deduplication_node(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: Duration) -> Node:
     """Return the node that drops records whose id came with the same key not long before."""
     declared: TtlKeyValueStore[Any] = TtlKeyValueStore(store, parent.value, ttl_ms)
 

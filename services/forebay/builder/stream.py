@@ -40,11 +40,11 @@ class Stream(Joining[K, V]):
 
     def filter(self, keeps: Callable[[K, V], bool]) -> Stream[K, V]:
         """Keep the records for which `keeps` returns true."""
-        return self._same(stateless.filtered(self.node, "filter", on_keys(self.node.key, keeps), passes=True))
+        return self._same(stateless.filter_node(self.node, "filter", on_keys(self.node.key, keeps), passes=True))
 
     def filter_not(self, drops: Callable[[K, V], bool]) -> Stream[K, V]:
         """Drop the records for which `drops` returns true."""
-        return self._same(stateless.filtered(self.node, "filter not", on_keys(self.node.key, drops), passes=False))
+        return self._same(stateless.filter_node(self.node, "filter not", on_keys(self.node.key, drops), passes=False))
 
     def drop_nulls(self) -> Stream[K, V]:
         """Drop records without a value, as Kafka Streams' `filter((key, value) -> value != null)` does."""
@@ -80,7 +80,9 @@ class Stream(Joining[K, V]):
         """
         kind = _format(key)
         chosen = to_rows(kind, on_keys(self.node.key, key_of))
-        new_node = stateless.rekeyed(self.node, "select key", kind, self.node.value, lambda k, v: [(chosen(k, v), v)])
+        new_node = stateless.rekey_node(
+            self.node, "select key", kind, self.node.value, lambda k, v: [(chosen(k, v), v)]
+        )
         return Stream(self.graph, self.graph.add(new_node), True)
 
     def map(self, mapper: Callable[[K, V], tuple[G, O]], into: Spec[O], key: Spec[G]) -> Stream[G, O]:
@@ -98,7 +100,7 @@ class Stream(Joining[K, V]):
             new_key, new_value = of_pair(text, value)
             return [(row(new_key), new_value)]
 
-        return self._rekeyed("map", kind, _format(into), pairs)
+        return self._rekey("map", kind, _format(into), pairs)
 
     def flat_map(self, mapper: Callable[[K, V], Iterable[tuple[G, O]]], into: Spec[O], key: Spec[G]) -> Stream[G, O]:
         """Replace each record by any number of records.
@@ -114,11 +116,11 @@ class Stream(Joining[K, V]):
         def pairs(text: Any, value: Any) -> Iterable[tuple[Any, Any]]:
             return [(row(new_key), new_value) for new_key, new_value in of_pairs(text, value)]
 
-        return self._rekeyed("flat map", kind, _format(into), pairs)
+        return self._rekey("flat map", kind, _format(into), pairs)
 
     def peek(self, action: Callable[[K, V], object]) -> Stream[K, V]:
         """Call `action` with the key and value of each record, and pass the record on unchanged."""
-        return self._same(stateless.peeked(self.node, on_keys(self.node.key, action)))
+        return self._same(stateless.peek_node(self.node, on_keys(self.node.key, action)))
 
     def foreach(self, action: Callable[[K, V], object]) -> None:
         """Call `action` with the key and value of each record, as the last operator of the stream."""
@@ -139,7 +141,7 @@ class Stream(Joining[K, V]):
             _check_same(self.node, other.node, "merge()")
         names = (topic_part(f"{stream.node.name}-merged") for stream in (self, *others))
         sides = [Side(stream.node, name) for stream, name in zip((self, *others), names, strict=True)]
-        new_node = stateless.merged(bring_together(self.graph, sides))
+        new_node = stateless.merge_node(bring_together(self.graph, sides))
         return Stream(self.graph, self.graph.add(new_node), any(stream.is_rekeyed for stream in (self, *others)))
 
     def split(self) -> Split[K, V]:
@@ -177,14 +179,14 @@ class Stream(Joining[K, V]):
         Raises:
             TopologyError: A name is in use, a store is unknown, or `make` returns no processor.
         """
-        parent = self.keyed(name)
+        parent = self.partition_by_key(name)
         kind = parent.key if key is None else _format(key)
         if not isinstance(into, Mapping):
-            new_node = processors.processed(
+            new_node = processors.processor_node(
                 self.graph, parent, name, make, kind, _format(into), keeps_key=False, shared=stores
             )
             return Stream(self.graph, self.graph.add(new_node), True)
-        new_node = processors.processed(
+        new_node = processors.processor_node(
             self.graph, parent, name, make, kind, parent.value, keeps_key=False, children=tuple(into), shared=stores
         )
         node = self.graph.add(new_node)
@@ -197,8 +199,10 @@ class Stream(Joining[K, V]):
         self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str, stores: Sequence[str] = ()
     ) -> Stream[K, O]:
         """Run a processor as `process` does, and forward its results under the key of the input record."""
-        parent, kind = self.keyed(name), _format(into)
-        new_node = processors.processed(self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores)
+        parent, kind = self.partition_by_key(name), _format(into)
+        new_node = processors.processor_node(
+            self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores
+        )
         return Stream(self.graph, self.graph.add(new_node))
 
     def deduplicate(self, id_of: Callable[[K, V], str | None], *, store: str, ttl_ms: Duration) -> Stream[K, V]:
@@ -209,8 +213,8 @@ class Stream(Joining[K, V]):
             store: Name of the store that holds the ids.
             ttl_ms: How long an id is remembered, in ms or as a timedelta of event time.
         """
-        parent = self.keyed(store)
-        new_node = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
+        parent = self.partition_by_key(store)
+        new_node = stateless.deduplication_node(parent, on_keys(parent.key, id_of), store, ttl_ms)
         return Stream(self.graph, self.graph.add(new_node))
 
     def repartition(
@@ -258,7 +262,7 @@ class Stream(Joining[K, V]):
         """
         from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
 
-        return Table(self.graph, self.graph.add(rows.table(self.keyed(store), store, history_retention_ms)))
+        return Table(self.graph, self.graph.add(rows.table(self.partition_by_key(store), store, history_retention_ms)))
 
     def group_by_key(self) -> GroupedStream[K, V]:
         """Group the records by their key."""
@@ -273,8 +277,8 @@ class Stream(Joining[K, V]):
         """
         return self.select_key(key_of, key).group_by_key()
 
-    def _rekeyed(self, name: str, key: Format[G], value: Format[O], pairs: Any) -> Stream[G, O]:
-        return Stream(self.graph, self.graph.add(stateless.rekeyed(self.node, name, key, value, pairs)), True)
+    def _rekey(self, name: str, key: Format[G], value: Format[O], pairs: Any) -> Stream[G, O]:
+        return Stream(self.graph, self.graph.add(stateless.rekey_node(self.node, name, key, value, pairs)), True)
 
     def _same(self, node: Node) -> Stream[K, V]:
         return Stream(self.graph, self.graph.add(node), self.is_rekeyed)

@@ -52,13 +52,13 @@ class Table(Generic[K, V]):
 
     def filter(self, keeps: Callable[[K, V], bool]) -> Table[K, V]:
         """Keep the rows for which `keeps` returns true. A row that no longer passes is deleted."""
-        return self._next(rows.filtered(self._with_old("filter"), "filter", on_keys(self.node.key, keeps)))
+        return self._next(rows.filter_node(self._with_old("filter"), "filter", on_keys(self.node.key, keeps)))
 
     def filter_not(self, drops: Callable[[K, V], bool]) -> Table[K, V]:
         """Drop the rows for which `drops` returns true. A row that no longer passes is deleted."""
         stays = on_keys(self.node.key, drops)
         node = self._with_old("filter_not")
-        return self._next(rows.filtered(node, "filter not", lambda key, value: not stays(key, value)))
+        return self._next(rows.filter_node(node, "filter not", lambda key, value: not stays(key, value)))
 
     def map_values(self, mapper: Callable[[K, V], O | None], into: Spec[O]) -> Table[K, O]:
         """Replace each row's value by the mapper's result.
@@ -67,7 +67,7 @@ class Table(Generic[K, V]):
             mapper: Function of key and value. If it returns None, the result has no row for this key.
             into: Type or format of the new values.
         """
-        node = rows.mapped(self.node, format_or_refuse(into), on_keys(self.node.key, mapper))
+        node = rows.map_node(self.node, format_or_refuse(into), on_keys(self.node.key, mapper))
         return Table(self.graph, self.graph.add(node), self._knows_old)
 
     def transform_values(
@@ -86,7 +86,9 @@ class Table(Generic[K, V]):
             store: Name of the store that holds the resulting rows.
             stores: Names of stores that another table or processor declares and this transformer uses as well.
         """
-        return self._next(processors.transformed(self.graph, self.node, make, format_or_refuse(into), store, stores))
+        return self._next(
+            processors.transformer_node(self.graph, self.node, make, format_or_refuse(into), store, stores)
+        )
 
     def join(self, other: Table[K, R], joiner: Callable[[V, R], O | None], into: Spec[O]) -> Table[K, O]:
         """Join two tables. The result has a row for each key that both tables have."""
@@ -155,7 +157,7 @@ class Table(Generic[K, V]):
             group_key = chosen(text, value)
             return None if group_key is None else (group_key, value)
 
-        node = rows.regrouped(self._with_old("group_by"), self.name, group, kind, self.node.value)
+        node = rows.regroup_node(self._with_old("group_by"), self.name, group, kind, self.node.value)
         return GroupedTable(self.graph, self.graph.add(node), self.node)
 
     def suppress(
@@ -192,7 +194,7 @@ class Table(Generic[K, V]):
             )
         if isinstance(until, UntilWindowCloses) and isinstance(until.windows, UnlimitedWindows):
             raise TopologyError(f"{self.name}: an unlimited window never closes; use UntilTimeLimit")
-        node = held.suppressed(self.node, until, store, max_records, max_bytes, when_full)
+        node = held.suppression_node(self.node, until, store, max_records, max_bytes, when_full)
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
     def materialized(self, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:
@@ -216,7 +218,7 @@ class Table(Generic[K, V]):
         tables = (self._with_old("join"), self.name), (other._with_old("join"), other.name)
         sides = [Side(node, topic_part(f"{name}-along"), is_table=True) for node, name in tables]
         left, right = bring_together(self.graph, sides)
-        return self._next(rows.joined(left, right, joiner, format_or_refuse(into), kind))
+        return self._next(rows.join_node(left, right, joiner, format_or_refuse(into), kind))
 
     def _join_foreign(
         self,
@@ -245,7 +247,7 @@ class Table(Generic[K, V]):
         subscribed, right = first_that_runs(graph, [lambda trial: subscribed_to(trial, right), to_copy])
         answering = graph.add(foreign.answering(subscribed, right, joiner, format_, kind, store, left.key))
         answers = graph.repartition(answering, f"{store}-answers")
-        return self._next(foreign.answered(answers, format_, store, tombstones))
+        return self._next(foreign.answer_node(answers, format_, store, tombstones))
 
     def _next(self, node: Node) -> Table[Any, Any]:
         return Table(self.graph, self.graph.add(node))

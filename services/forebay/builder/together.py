@@ -60,13 +60,13 @@ def bring_together(graph: Graph, sides: Sequence[Side]) -> tuple[Node, ...]:
     numbers = range(len(sides))
     ways: list[tuple[int, ...]] = [(), *((number,) for number in numbers), tuple(numbers)]
 
-    def planned(way: tuple[int, ...], *, is_own: bool) -> Plan:
+    def plan_of(way: tuple[int, ...], *, is_own: bool) -> Plan:
         return lambda trial: tuple(
             side.along(trial, is_own=is_own) if number in way else side.node for number, side in enumerate(sides)
         )
 
     # The copy of a table that there is may run before what it is to meet; another one can run behind that.
-    plans = [planned(way, is_own=is_own) for is_own in (False, True) for way in ways]
+    plans = [plan_of(way, is_own=is_own) for is_own in (False, True) for way in ways]
     return first_that_runs(graph, plans)
 
 

@@ -251,10 +251,10 @@ def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = Fa
     Raises:
         TopologyError: The topology reads nothing or writes nothing, or its sub-topologies form a cycle.
     """
-    return _matched(settings, build, may_end, is_shared, {})
+    return _match(settings, build, may_end, is_shared, {})
 
 
-def _matched(
+def _match(
     settings: type[S],
     build: Callable[[S], Topology],
     may_end: bool,
@@ -279,7 +279,7 @@ def _matched(
         formats=written_formats(graph.nodes),
         read_formats=read_formats(graph.nodes),
         patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},
-        matched=lambda topics: _matched(settings, build, may_end, is_shared, topics),
+        matched=lambda topics: _match(settings, build, may_end, is_shared, topics),
     )
 
 

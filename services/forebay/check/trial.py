@@ -56,9 +56,9 @@ class _Witness:
     def watch(self, processor: AnyProcessor) -> None:
         """Put itself before the processor's methods."""
         for name in _METHODS:
-            setattr(processor, name, self._watched(getattr(processor, name)))
+            setattr(processor, name, self._watch(getattr(processor, name)))
 
-    def _watched(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _watch(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*arguments: Any) -> Any:
             try:
                 return method(*arguments)

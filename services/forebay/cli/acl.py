@@ -9,7 +9,7 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import named, service_argument, topics_option
+from forebay.cli.names import rename_topics, service_argument, topics_option
 from forebay.kafka.acl_admin import AclAdmin
 from forebay.kafka.acls import Right, Role, as_commands, rights
 
@@ -65,7 +65,7 @@ def acl(
 ) -> None:
     """Show the rights that a role around SERVICE needs on the broker, or grant them. Nothing is ever taken away."""
     own = application or service.name
-    (service,) = named((service,), topics)
+    (service,) = rename_topics((service,), topics)
     needed = list(dict.fromkeys(right for role in roles for right in rights(service, own, Role(role))))
     if apply:
         if principal.endswith(":PRINCIPAL"):

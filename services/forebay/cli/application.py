@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
-from forebay.cli.check import checked
+from forebay.cli.check import try_service
 from forebay.cli.connection import connect
 from forebay.cli.created import create_missing
 from forebay.cli.inserted import send_inserted
 from forebay.cli.job_options import engine_fields
-from forebay.cli.names import application_names, named
-from forebay.cli.run_several import require_sharable, served, shared_engine
+from forebay.cli.names import application_names, rename_topics
+from forebay.cli.run_several import require_sharable, serve, shared_engine
 from forebay.cli.spark_options import spark_options
 from forebay.kafka.patience import keep_trying
 from forebay.native import missing
@@ -50,11 +50,11 @@ def run_services(
     Args:
         create: whether to make topics that don't exist; None: on the embedded platform only.
     """
-    chosen = named(services, options["topics"])
+    chosen = rename_topics(services, options["topics"])
     if len(chosen) > 1:
         require_sharable(options)
     for service in services if check else ():
-        checked(service, options["logic"])
+        try_service(service, options["logic"])
     keep_log(home, application_names(chosen, options))
     if missing():
         click.echo(f"warning: {missing()}", err=True)
@@ -72,7 +72,7 @@ def run_services(
     jobs = [application_of(service, home, own, engine, wanted, spark.session) for service in chosen]
     for service, job in zip(chosen, jobs if creating else (), strict=False):
         _create(service, job, options)
-    with served(jobs, options["http_host"], options["http_port"]):
+    with serve(jobs, options["http_host"], options["http_port"]):
         run_until_told(SeveralJobs(jobs, spark.close))
 
 

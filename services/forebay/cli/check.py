@@ -8,7 +8,7 @@ from forebay.catalog import Service, all_services
 from forebay.check.service import check_service
 from forebay.check.trial import Trial
 from forebay.cli.job_options import logic_option
-from forebay.cli.names import named, services_argument, topics_option
+from forebay.cli.names import rename_topics, services_argument, topics_option
 from forebay.runtime.logic_settings import WrongSettings
 
 
@@ -31,12 +31,12 @@ def check(services: tuple[Service, ...], logic: dict[str, str], topics: dict[str
     if logic and len(services) != 1:
         raise click.UsageError("--set is one service's: name it, and no other")
     chosen = services or tuple(all_services().values())
-    named(chosen, topics)
+    rename_topics(chosen, topics)
     for service in chosen:
-        click.echo(f"{service.name}: {as_text(checked(service, logic))}")
+        click.echo(f"{service.name}: {as_text(try_service(service, logic))}")
 
 
-def checked(service: Service, logic: dict[str, str]) -> Trial:
+def try_service(service: Service, logic: dict[str, str]) -> Trial:
     """Check a service. Raises click.UsageError for a wrong setting, and what check_service raises."""
     try:
         return check_service(service, logic)

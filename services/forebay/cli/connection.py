@@ -59,7 +59,7 @@ def connect(
     given = {"--bootstrap-servers": bootstrap_servers, "--schema-registry-url": schema_registry_url}
     missing = [option for option, value in given.items() if not value]
     if missing:
-        endpoints = _embedded(home, missing)
+        endpoints = _embedded_platform(home, missing)
         bootstrap_servers = bootstrap_servers or endpoints.bootstrap_servers
         schema_registry_url = schema_registry_url or endpoints.registry_url
     try:
@@ -74,7 +74,7 @@ def connect(
     return settings
 
 
-def _embedded(home: Path, missing: Sequence[str]) -> Any:
+def _embedded_platform(home: Path, missing: Sequence[str]) -> Any:
     try:
         return Platform(home).endpoints
     except PlatformError as error:

@@ -12,7 +12,7 @@ import click
 
 from forebay.catalog import UnknownService, all_services, find_service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import named, pairs, topics_option
+from forebay.cli.names import pairs, rename_topics, topics_option
 from forebay.cli.signals import stop_requests
 from forebay.console.local_queries import LocalQueries
 from forebay.console.server import ConsoleServer
@@ -113,7 +113,7 @@ def _token(file: Path | None) -> bytes | None:
 
 def _with_topics(jobs: Sequence[WatchedJob], topics: dict[str, str]) -> list[WatchedJob]:
     declared = {job.name: job.service for job in jobs}
-    renamed_services = {service.name: service for service in named(declared.values(), topics)}
+    renamed_services = {service.name: service for service in rename_topics(declared.values(), topics)}
     return [replace(job, service=renamed_services[job.name]) for job in jobs]
 
 

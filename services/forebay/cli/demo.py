@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 
 from forebay.catalog import Service, all_services, find_service
-from forebay.cli.check import checked
-from forebay.cli.names import named, services_argument, topics_option
+from forebay.cli.check import try_service
+from forebay.cli.names import rename_topics, services_argument, topics_option
 from forebay.cli.options import home_option
 from forebay.demo.memory import LEAST_HEAP_MB, available_mb, heap_mb
 from forebay.demo.plan import DUPLICATES, MALFORMED, OUT_OF_ORDER, DemoPlan, PlatformAfter
@@ -97,9 +97,9 @@ def demo(
         raise click.UsageError("--all runs every service: leave the names away, or --all")
     once = {service.name: service for service in services or (find_service(DEFAULT),)}
     table = (all_services() if every else once).values()
-    chosen = named(table, topics)
+    chosen = rename_topics(table, topics)
     for service in table:
-        checked(service, {})
+        try_service(service, {})
     _forget_other_brokers()
     plan = DemoPlan(
         home=home.absolute(),

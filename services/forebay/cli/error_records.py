@@ -9,7 +9,7 @@ import click
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.lazy import CommandGroup
-from forebay.cli.names import named, service_argument, topics_option
+from forebay.cli.names import rename_topics, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing
 from forebay.runtime.error_replay import ErrorReplay, Replayed
@@ -41,7 +41,7 @@ def replay(
     APPLICATION-replay: if a run breaks off, run the command again; it resumes. A record that fails again is a new
     record of .errors. The job may run meanwhile. If a window is closed by now, the record goes to .late.
     """
-    (service,) = named((service,), topics)
+    (service,) = rename_topics((service,), topics)
     kafka = connect(**connection)
     name = application or service.name
     topic = service.as_application(name).errors.name

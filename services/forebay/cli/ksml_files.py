@@ -14,7 +14,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.ksml import mounting
-from forebay.ksml.mounting import Mounted, environment, files_of, mounted, service_name
+from forebay.ksml.mounting import Mounted, environment, files_of, read_mounts, service_name
 from forebay.ksml.registered import NEEDED, URL
 from forebay.plugins import VARIABLE
 
@@ -56,13 +56,13 @@ def mount_files(
     os.environ[URL] = settings.schema_registry_url
     paths = files_of(files)
     os.environ.update(environment(application or service_name(paths), paths, schemas, modules))
-    mounted_files = mounted(registry=NEEDED)
+    mounted_files = read_mounts(registry=NEEDED)
     named = [name for name in os.environ.get(VARIABLE, "").split(",") if name and name != mounting.MODULE]
     os.environ[VARIABLE] = ",".join((*named, mounting.MODULE))
     return mounted_files
 
 
-def created(settings: KafkaSettings, topics: Iterable[Topic]) -> Iterator[str]:
+def create_topics(settings: KafkaSettings, topics: Iterable[Topic]) -> Iterator[str]:
     """Make the topics that are not there; those that are stay as they are. Give a line for each that was made."""
     admin = TopicAdmin(settings)
     declared = {topic.name: topic for topic in topics}

@@ -15,7 +15,7 @@ from confluent_kafka import Producer as KafkaProducer
 
 from forebay.catalog import Topic
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.ksml_files import create_option, created, files_options
+from forebay.cli.ksml_files import create_option, create_topics, files_options
 from forebay.cli.signals import stop_requests
 from forebay.codec import Codec
 from forebay.kafka.registry import shared_registry, subject_of
@@ -53,7 +53,7 @@ def produce(
     if not producers:
         raise click.UsageError("there is no producer in these files: write one under producers:")
     if create:
-        for line in created(settings, [Topic(producer.topic) for producer in producers]):
+        for line in create_topics(settings, [Topic(producer.topic) for producer in producers]):
             click.echo(line)
     codecs = [producer.codecs(_contracts(settings, producer, files_read.formats.contracts)) for producer in producers]
     with stop_requests() as stop:

@@ -10,8 +10,8 @@ import click
 from forebay.cli.application import application_of, run_until_told
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
-from forebay.cli.ksml_files import create_option, created, files_options, mount_files
-from forebay.cli.names import named
+from forebay.cli.ksml_files import create_option, create_topics, files_options, mount_files
+from forebay.cli.names import rename_topics
 from forebay.runtime.restore import Restore
 
 _CONNECTION = ("bootstrap_servers", "schema_registry_url", "kafka_options")
@@ -45,10 +45,10 @@ def run(
     """
     settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
     mounted_service = mount_files(files, schemas, modules, settings, options["application"] or "").service
-    (service,) = named((mounted_service,), options["topics"])
+    (service,) = rename_topics((mounted_service,), options["topics"])
     if create:
         application = options["application"] or service.name
-        for line in created(settings, service.topics(application, options["tasks"])):
+        for line in create_topics(settings, service.topics(application, options["tasks"])):
             click.echo(line)
     wanted = Restore.IF_MISSING if restore else Restore.NO
     run_until_told(application_of(service, home, options, engine_fields(options), wanted))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from forebay.catalog import Service, UnknownService, find_service
-from forebay.renaming import WrongTopics, renamed, require_apart, taken_names
+from forebay.renaming import WrongTopics, rename, require_apart, taken_names
 
 
 class ServiceType(click.ParamType[Service]):
@@ -65,12 +65,12 @@ topics_option = click.option(
 )
 
 
-def named(services: Iterable[Service], topics: Mapping[str, str]) -> tuple[Service, ...]:
+def rename_topics(services: Iterable[Service], topics: Mapping[str, str]) -> tuple[Service, ...]:
     """Return services with topics called as the option --topic says. Raises click.UsageError."""
     chosen = tuple(services)
     try:
         taken = taken_names(chosen, topics)
-        renamed_services = tuple(renamed(service, taken[service.name]) for service in chosen)
+        renamed_services = tuple(rename(service, taken[service.name]) for service in chosen)
         require_apart(renamed_services)
         return renamed_services
     except WrongTopics as error:

@@ -14,7 +14,7 @@ from forebay.catalog import Service
 from forebay.cli.application import ENDING, application_of, checkpoint_of, run_until_told
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
-from forebay.cli.names import named, service_argument
+from forebay.cli.names import rename_topics, service_argument
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
@@ -44,8 +44,8 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
     are joined, the latest stream time counts, and what is final by then is sent first. If the command is interrupted,
     run it again: it resumes.
     """
-    (service,) = named((service,), options["topics"])
-    kafka, application = _connected(home, options), options["application"] or service.name
+    (service,) = rename_topics((service,), options["topics"])
+    kafka, application = _connect(home, options), options["application"] or service.name
     tasks, checkpoint = options["tasks"], checkpoint_of(service, home, options)
     if not tasks:
         raise click.UsageError("give the number of tasks wanted: --tasks")
@@ -80,7 +80,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
     _restore(service, home, options, checkpoint, f"{application} has {tasks} tasks now")
 
 
-def _connected(home: Path, options: dict[str, Any]) -> KafkaSettings:
+def _connect(home: Path, options: dict[str, Any]) -> KafkaSettings:
     connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
     return connect(home=home, **connection)
 

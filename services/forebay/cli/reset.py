@@ -12,7 +12,7 @@ import click
 
 from forebay.catalog import Service, Topic
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import named, service_argument, topics_option
+from forebay.cli.names import rename_topics, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.groups import delete_groups
@@ -59,7 +59,7 @@ def reset(
     Stop the job first: while it holds its checkpoint, or is seen to commit, the command is refused. An idle job with a
     checkpoint on another machine is not seen.
     """
-    (service,) = named((service,), topics)
+    (service,) = rename_topics((service,), topics)
     settings = connect(home=home, **connection)
     app = application or service.name
     place = checkpoint or str(home / "checkpoints" / app)

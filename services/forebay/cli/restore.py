@@ -11,7 +11,7 @@ from forebay.catalog import Service
 from forebay.cli.application import ENDING, application_of, run_until_told
 from forebay.cli.connection import connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
-from forebay.cli.names import named, service_argument
+from forebay.cli.names import rename_topics, service_argument
 from forebay.cli.restoring import restore_bar
 from forebay.runtime.restore import Restore
 
@@ -33,7 +33,7 @@ def restore(service: Service, home: Path, **options: Any) -> None:
     offsets they belong to. Stop the job first, and give the options it is run with; a checkpoint that is there is
     not touched.
     """
-    (service,) = named((service,), options["topics"])
+    (service,) = rename_topics((service,), options["topics"])
     engine = engine_fields(options)
     job = application_of(service, home, {**options, **ENDING}, engine, Restore.ONLY)
     application = options["application"] or service.name

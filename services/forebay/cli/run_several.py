@@ -44,7 +44,7 @@ def shared_engine(engine: dict[str, Any], jobs: int) -> dict[str, Any]:
 
 
 @contextmanager
-def served(jobs: Sequence[JobApplication], host: str, port: int) -> Iterator[None]:
+def serve(jobs: Sequence[JobApplication], host: str, port: int) -> Iterator[None]:
     """Serve health and metrics of all jobs at one port meanwhile; -1: not at all. Raises PortInUse."""
     if port < 0:
         yield

@@ -62,7 +62,7 @@ _HELP = """Statements end with a semicolon and may take several lines.
 
 def shell(client: SqlClient, how: str) -> None:
     """Read statements and show what they give, until `exit` or the end of the input."""
-    history, session = _prepared(), Session(client)
+    history, session = _prepare_history(), Session(client)
     click.echo("forebay sql: `help` lists what can be written, `exit` ends")
     text = ""
     try:
@@ -141,7 +141,7 @@ def completions(start: str) -> list[str]:
     return sorted(word for word in known if word.startswith(start.upper()))
 
 
-def _prepared() -> Path:
+def _prepare_history() -> Path:
     """Return the history's file, with completion and history set up where the terminal has them."""
     file = Path.home() / ".forebay_sql_history"
     with suppress(ImportError, OSError):

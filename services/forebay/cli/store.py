@@ -12,7 +12,7 @@ from forebay.cli.application import ENDING, application_of, run_until_told
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.lazy import CommandGroup
-from forebay.cli.names import named, service_argument
+from forebay.cli.names import rename_topics, service_argument
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_config import set_topic_config
 from forebay.runtime.logic_settings import WrongSettings, parse_logic
@@ -42,7 +42,7 @@ def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None
     Stop the job first. Each task's rows are converted as a part of one commit, in its transaction; records that wait
     are processed. Give the options that the job is run with.
     """
-    (service,) = named((service,), options["topics"])
+    (service,) = rename_topics((service,), options["topics"])
     connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
     kafka = connect(home=home, **connection)
     application = options["application"] or service.name

@@ -11,7 +11,7 @@ import click
 from forebay.catalog import Service, Topic, all_services
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.lazy import CommandGroup
-from forebay.cli.names import named, services_argument, topics_option
+from forebay.cli.names import rename_topics, services_argument, topics_option
 from forebay.cli.options import json_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import BROKER_DEFAULT, TopicDescription, differences, spec_of
@@ -68,7 +68,7 @@ def create(
 
     An input that exists belongs to its producers: only its number of partitions is compared.
     """
-    declared = _declared(services, application, tasks, topics)
+    declared = _declare(services, application, tasks, topics)
     admin = TopicAdmin(connect(**connection))
     inputs = _inputs(services, topics)
     specs = [spec_of(topic, replication_factor or BROKER_DEFAULT, is_input=topic.name in inputs) for topic in declared]
@@ -97,7 +97,7 @@ def describe(
     **connection: Any,
 ) -> None:
     """Show topics as they are: partitions, copies, id, configuration; and where they are not as declared."""
-    declared = _declared(services, application, tasks, topics)
+    declared = _declare(services, application, tasks, topics)
     admin = TopicAdmin(connect(**connection))
     existing = admin.describe(topic.name for topic in declared)
     if as_json:
@@ -107,10 +107,8 @@ def describe(
         click.echo("\n".join(_lines(topic, existing.get(topic.name))))
 
 
-def _declared(
-    services: tuple[Service, ...], application: str, tasks: int | None, topics: dict[str, str]
-) -> list[Topic]:
-    chosen = named(services or all_services().values(), topics)
+def _declare(services: tuple[Service, ...], application: str, tasks: int | None, topics: dict[str, str]) -> list[Topic]:
+    chosen = rename_topics(services or all_services().values(), topics)
     if application and len(chosen) > 1:
         raise click.UsageError("--application is one job's: name its service, and no other")
     return list({topic.name: topic for service in chosen for topic in service.topics(application, tasks or 0)}.values())
@@ -118,7 +116,7 @@ def _declared(
 
 def _inputs(services: tuple[Service, ...], topics: dict[str, str]) -> set[str]:
     """Return the topics that are read, and written by none of the services."""
-    chosen = named(services or all_services().values(), topics)
+    chosen = rename_topics(services or all_services().values(), topics)
     written = {topic.name for service in chosen for topic in service.outputs}
     return {topic.name for service in chosen for topic in service.inputs} - written
 

@@ -11,7 +11,7 @@ from typing import Any
 from forebay.builder import Table, Topology, Windowed, job
 from forebay.conformance.cases import BadCase, CaseResult, FileResult, case_files, load_cases
 from forebay.conformance.functions import aggregate, grouping, join_kind, joiner
-from forebay.conformance.runner import case_name, judged, make_script
+from forebay.conformance.runner import case_name, judge, make_script
 from forebay.conformance.script import Declarations, Outcome
 from forebay.formats import key_writer
 from forebay.operators.folds import Fold
@@ -70,7 +70,7 @@ def run_case(case: Json, index: int, tasks: int = 1) -> CaseResult:
         script = make_script({**case, "expected": compared}, Declarations())
         return list(script.differences(_outcomes(case, tasks)))
 
-    return judged(case_name(case, index), differences)
+    return judge(case_name(case, index), differences)
 
 
 def _outcomes(case: Json, tasks: int) -> list[Outcome]:
@@ -142,7 +142,7 @@ def _fold(spec: Json) -> Fold[Any, Any]:
     )
 
 
-def _grouped(t: Topology, source: str, table: Json, group_by: Json, spec: Json) -> Table[Any, Any]:
+def _group(t: Topology, source: str, table: Json, group_by: Json, spec: Json) -> Table[Any, Any]:
     group, fold = grouping(group_by), _fold(spec)
 
     def pair(key: Json, value: Json) -> Json:
@@ -159,11 +159,11 @@ def _grouped(t: Topology, source: str, table: Json, group_by: Json, spec: Json) 
 
 
 def _table_aggregate(t: Topology, spec: Json) -> None:
-    _grouped(t, spec["source"], spec["source_table"], spec["group_by"], spec["aggregate"]).to_stream().to(_OUT)
+    _group(t, spec["source"], spec["source_table"], spec["group_by"], spec["aggregate"]).to_stream().to(_OUT)
 
 
 def _suppress(t: Topology, spec: Json) -> None:
-    counts = _grouped(t, spec["source"], "latest_by_offset", "value", "count")
+    counts = _group(t, spec["source"], "latest_by_offset", "value", "count")
     counts.to_stream().to(_RAW)
     held = counts.suppress(
         UntilTimeLimit(spec["until_time_limit_ms"]),
@@ -189,7 +189,7 @@ def _table_table(t: Topology, spec: Json) -> None:
     left.to_stream().to(_OUT)
 
 
-def _windowed(t: Topology, spec: Json) -> None:
+def _add_windowed(t: Topology, spec: Json) -> None:
     windows: SessionWindows | TimeWindows
     if spec["window"] == "session":
         windows, retention = SessionWindows(spec["gap_ms"], spec["grace_ms"]), 1 << 60
@@ -211,5 +211,5 @@ _DESCRIBED: dict[str, Callable[[Topology, Json], None]] = {
     "table_count_by_value_then_suppress": _suppress,
     "table_table_join": _table_table,
     "table_table_multi_join": _table_table,
-    "windowed_aggregate": _windowed,
+    "windowed_aggregate": _add_windowed,
 }

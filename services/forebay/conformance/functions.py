@@ -34,12 +34,12 @@ def text_of(value: Json) -> str:
 def aggregate(spec: Json) -> Aggregate:
     """Return the aggregate of a name, or of an object with kind, initial, add, subtract."""
     if isinstance(spec, str):
-        return _named(spec, {})
+        return _named_aggregate(spec, {})
     options = fields("aggregate", spec, {"kind"}, {"initial", "add", "subtract"})
-    return _named(options["kind"], options)
+    return _named_aggregate(options["kind"], options)
 
 
-def _named(kind: Json, options: dict[str, Json]) -> Aggregate:
+def _named_aggregate(kind: Json, options: dict[str, Json]) -> Aggregate:
     if kind == "count":
         return Aggregate(options.get("initial", 0), lambda a, _: a + 1, lambda a, _: a - 1, lambda a, b: a + b)
     if kind == "sum":

@@ -61,10 +61,10 @@ def run_case(case: Json, index: int, backend: Backend) -> CaseResult:
             script = make_script(case, bench)
             return list(script.differences(list(_outcomes(script, bench))))
 
-    return judged(case_name(case, index), differences)
+    return judge(case_name(case, index), differences)
 
 
-def judged(name: str, differences: Callable[[], Iterable[Difference]]) -> CaseResult:
+def judge(name: str, differences: Callable[[], Iterable[Difference]]) -> CaseResult:
     """Return a case's result from its differences, or from the exception that asking for them ends with."""
     try:
         return CaseResult(name, tuple(differences()))

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, load_cases
-from forebay.conformance.runner import case_name, judged, make_script
+from forebay.conformance.runner import case_name, judge, make_script
 from forebay.conformance.script import Declarations, Outcome, Script
 from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
 from forebay.runtime.interrupt import kept_interrupt
@@ -62,7 +62,7 @@ class _Run:
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
     def result(self) -> CaseResult:
-        return CaseResult(self.name, problem=self.problem) if self.problem else judged(self.name, self._differences)
+        return CaseResult(self.name, problem=self.problem) if self.problem else judge(self.name, self._differences)
 
     def _differences(self) -> list[Difference]:
         assert self.script is not None
@@ -75,13 +75,13 @@ class _Run:
 
 def run_on_spark(directory: Path, progress: Progress = lambda _number, _count: None) -> Iterator[FileResult]:
     """Run every case file below a directory in one Spark query. Raises FileNotFoundError if there are none."""
-    files = [(file, _prepared(file)) for file in case_files(directory)]
+    files = [(file, _prepare_file(file)) for file in case_files(directory)]
     _run_query([run for _, runs in files for run in runs if run.script is not None], progress)
     for file, runs in files:
         yield FileResult(file, tuple(run.result() for run in runs))
 
 
-def _prepared(file: Path) -> list[_Run]:
+def _prepare_file(file: Path) -> list[_Run]:
     try:
         return [_prepare(case, index) for index, case in enumerate(load_cases(file))]
     except BadCase as error:
@@ -95,7 +95,7 @@ def _prepare(case: Json, index: int) -> _Run:
         run.script = make_script(case, Declarations())
         return ()
 
-    run.problem = judged(run.name, declare).problem
+    run.problem = judge(run.name, declare).problem
     return run
 
 

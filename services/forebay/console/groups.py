@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from forebay.kafka.errors import failed
+from forebay.kafka.errors import failure_of
 from forebay.kafka.settings import KafkaSettings
 
 SECONDS = 5.0
@@ -42,7 +42,7 @@ class GroupOffsets:
             ]
             committed: list[TopicPartition] = consumer.committed(places, SECONDS) if places else []
         except KafkaException as error:
-            raise failed(error.args[0], f"the group {group} can't be read") from error
+            raise failure_of(error.args[0], f"the group {group} can't be read") from error
         return [place for place in committed if place.error is None and place.offset >= 0]
 
     def leave(self, group: str) -> None:

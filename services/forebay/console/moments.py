@@ -68,7 +68,7 @@ def moment_of(page: str, service: str, at_s: float) -> Moment:
     samples = Samples(page)
     counts: dict[Count, float] = {}
     for kind, (name, *of) in _COUNTERS.items():
-        for labels, value in samples.labelled(name, service=service):
+        for labels, value in samples.with_labels(name, service=service):
             place = kind, " ".join(labels[label] for label in of)
             counts[place] = counts.get(place, 0.0) + value
     return Moment(
@@ -77,28 +77,31 @@ def moment_of(page: str, service: str, at_s: float) -> Moment:
         counts,
         _stores(samples, service),
         _tasks(samples, service),
-        {topic: int(value) for topic, value in _summed(samples, "forebay_lag_records", "topic", service).items()},
-        {float(labels["quantile"]): value * 1000 for labels, value in samples.labelled(LAST_MINUTE, service=service)},
+        {topic: int(value) for topic, value in _sum_by(samples, "forebay_lag_records", "topic", service).items()},
+        {
+            float(labels["quantile"]): value * 1000
+            for labels, value in samples.with_labels(LAST_MINUTE, service=service)
+        },
     )
 
 
-def _summed(samples: Samples, name: str, label: str, service: str) -> dict[str, float]:
+def _sum_by(samples: Samples, name: str, label: str, service: str) -> dict[str, float]:
     sums: dict[str, float] = {}
-    for labels, value in samples.labelled(name, service=service):
+    for labels, value in samples.with_labels(name, service=service):
         sums[labels[label]] = sums.get(labels[label], 0.0) + value
     return sums
 
 
 def _stores(samples: Samples, service: str) -> dict[str, StoreLevel]:
-    rows = _summed(samples, "forebay_store_rows", "store", service)
-    sizes = _summed(samples, "forebay_store_bytes", "store", service)
+    rows = _sum_by(samples, "forebay_store_rows", "store", service)
+    sizes = _sum_by(samples, "forebay_store_bytes", "store", service)
     return {name: StoreLevel(int(held), int(sizes.get(name, 0))) for name, held in rows.items()}
 
 
 def _tasks(samples: Samples, service: str) -> dict[tuple[int, int], dict[str, float]]:
     tasks: dict[tuple[int, int], dict[str, float]] = {}
     for shown, name in _OF_TASKS.items():
-        for labels, value in samples.labelled(name, service=service):
+        for labels, value in samples.with_labels(name, service=service):
             tasks.setdefault((int(labels["stage"]), int(labels["task"])), {})[shown] = value
     return dict(sorted(tasks.items()))
 

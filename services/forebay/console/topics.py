@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from forebay.catalog import Service
 from forebay.codec import Unavailable
-from forebay.kafka.errors import failed
+from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import TAIL_GROUP
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.render import Renderer
@@ -82,7 +82,7 @@ class TopicPages:
                         if (message.offset() or 0) + 1 >= bounds[message.partition() or 0][1]:
                             left.discard(message.partition() or 0)
         except KafkaException as error:
-            raise failed(error.args[0], f"the topic {topic} can't be read") from error
+            raise failure_of(error.args[0], f"the topic {topic} can't be read") from error
         finally:
             consumer.close()
         records.sort(key=lambda found: (found.timestamp()[1], found.offset() or 0), reverse=True)
@@ -104,7 +104,7 @@ class TopicPages:
             consumer.assign([TopicPartition(topic, number, high) for number, (_, high) in bounds.items()])
         except KafkaException as error:
             consumer.close()
-            raise failed(error.args[0], f"the topic {topic} can't be followed") from error
+            raise failure_of(error.args[0], f"the topic {topic} can't be followed") from error
         except Exception:
             consumer.close()
             raise

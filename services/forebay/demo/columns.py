@@ -60,7 +60,7 @@ def money(amount: Decimal | float) -> str:
     return f"{amount:,.2f}"
 
 
-def listed(items: list[str]) -> str:
+def join_words(items: list[str]) -> str:
     """Return words one behind the other."""
     return " ".join(items)
 

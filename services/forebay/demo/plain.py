@@ -11,7 +11,7 @@ _NAMED_COLUMNS = 5
 
 def plain_lines(view: View) -> list[str]:
     """Return a line of key figures for each service, and a line with its latest result if there is one."""
-    return [f"{units.elapsed(view.elapsed_s)} {line}" for service in view.services for line in _lines(service)]
+    return [f"{units.format_elapsed(view.elapsed_s)} {line}" for service in view.services for line in _lines(service)]
 
 
 def totals(view: View) -> list[str]:

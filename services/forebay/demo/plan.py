@@ -111,7 +111,7 @@ class DemoPlan:
         }
         names = (service.name for service in self.services)
         # The demo has checked them already.
-        command = (*_forebay("run", *names, **options), "--no-check", *_named(self._shared()))
+        command = (*_forebay("run", *names, **options), "--no-check", *_topic_options(self._shared_topics()))
         return Child(self.job_name, command, self.logs / f"{self.job_name.replace(' ', '-')}.log", _JOB_GRACE_S)
 
     def console_at(self, jobs: int) -> int | None:
@@ -134,10 +134,10 @@ class DemoPlan:
         """Return the console of all jobs, whose health and metrics are on the port `jobs`."""
         watched = [f"{service.name}=http://{HOST}:{jobs}{self.pages(service)}" for service in self.services]
         options: dict[str, object] = {"home": self.home, "http-port": http_port}
-        command = (*_forebay("console", *watched, **options), *_named(self._shared()))
+        command = (*_forebay("console", *watched, **options), *_topic_options(self._shared_topics()))
         return Child("console", command, self.logs / "console.log", _PRODUCER_GRACE_S, only_shows=True)
 
-    def _shared(self) -> Iterator[Topic]:
+    def _shared_topics(self) -> Iterator[Topic]:
         return (topic for service in self.services for topic in (*service.inputs, *service.outputs))
 
     def _producer(self, topic: Topic) -> Child:
@@ -150,7 +150,7 @@ class DemoPlan:
         }
         if self.disorder:
             options |= {"out-of-order": OUT_OF_ORDER, "duplicates": DUPLICATES, "malformed": MALFORMED}
-        command = (*_forebay("produce", topic.declared, **options), *_named((topic,)))
+        command = (*_forebay("produce", topic.declared, **options), *_topic_options((topic,)))
         return Child(f"producer {topic.name}", command, self.logs / f"producer-{topic.name}.log", _PRODUCER_GRACE_S)
 
 
@@ -159,6 +159,6 @@ def _forebay(command: str, *arguments: str, **options: object) -> tuple[str, ...
     return (sys.executable, "-m", "forebay.cli.main", command, *arguments, *given)
 
 
-def _named(topics: Iterable[Topic]) -> list[str]:
+def _topic_options(topics: Iterable[Topic]) -> list[str]:
     """Return the options that say what topics are called here."""
     return [f"--topic={declared}={name}" for declared, name in actual_names(topics).items()]

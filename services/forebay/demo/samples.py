@@ -23,7 +23,7 @@ class Samples:
         """Return the values of a metric's samples that have these labels."""
         return [value for _, value in self._matching(name, labels)]
 
-    def labelled(self, name: str, **labels: str) -> list[tuple[dict[str, str], float]]:
+    def with_labels(self, name: str, **labels: str) -> list[tuple[dict[str, str], float]]:
         """Return a metric's samples that have these labels, each with all of its own."""
         return list(self._matching(name, labels))
 

@@ -32,7 +32,7 @@ def _title(view: View, width: int) -> RenderableType:
     bar = Table.grid(expand=True)
     bar.add_column(justify="left", no_wrap=True)
     bar.add_column(justify="right", no_wrap=True)
-    bar.add_row(Text(" forebay demo", style="bold"), Text(f"{units.elapsed(view.elapsed_s)} "))
+    bar.add_row(Text(" forebay demo", style="bold"), Text(f"{units.format_elapsed(view.elapsed_s)} "))
     bar.style = "reverse"
     bar.width = width
     return bar
@@ -46,7 +46,7 @@ def _one(view: View, width: int, lines: int) -> list[RenderableType]:
     if wants_reasons:
         left -= panels.REASON_LINES
     if left >= _LEAST_RESULTS * len(service.results):
-        parts.extend(_shared(((service, results) for results in service.results), width, left))
+        parts.extend(_share_lines(((service, results) for results in service.results), width, left))
     if wants_reasons:
         parts.append(panels.reasons(service))
     return parts
@@ -58,14 +58,14 @@ def _several(view: View, width: int, lines: int) -> list[RenderableType]:
     fitting = min(len(shown), max(0, left) // _LEAST_SHARED_RESULTS)
     first = int(view.elapsed_s // TURN_S) % len(shown) if fitting < len(shown) else 0
     turn = [shown[(first + place) % len(shown)] for place in range(fitting)]
-    boxes = _shared(turn, width, left)
+    boxes = _share_lines(turn, width, left)
     for panel, (service, _) in zip(boxes, turn, strict=True):
         if service.reasons:
             panel.subtitle, panel.subtitle_align = _last_error(service, width), "left"
     return [overview.table(view, width), *boxes]
 
 
-def _shared(shown: Iterable[tuple[ServiceView, Results]], width: int, lines: int) -> list[Panel]:
+def _share_lines(shown: Iterable[tuple[ServiceView, Results]], width: int, lines: int) -> list[Panel]:
     """Return each its part of the lines; what is left over goes to the first ones."""
     boxes = list(shown)
     if not boxes:

@@ -49,7 +49,7 @@ def size(value: int) -> str:
     return f"{amount:.1f} {_UNITS[-1]}"
 
 
-def elapsed(value: float) -> str:
+def format_elapsed(value: float) -> str:
     """Return minutes and seconds, with hours from the first one on."""
     whole = int(value)
     hours = f"{whole // 3600}:" if whole >= 3600 else ""
@@ -58,7 +58,7 @@ def elapsed(value: float) -> str:
 
 def age(value: float) -> str:
     """Return how long something is past, in seconds; nothing is less than 0 s past."""
-    return elapsed(value) if value >= _OVERFLOW_S else f"{max(0.0, value):.1f} s"
+    return format_elapsed(value) if value >= _OVERFLOW_S else f"{max(0.0, value):.1f} s"
 
 
 def clock(value: float | None) -> str:

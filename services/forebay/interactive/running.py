@@ -49,7 +49,7 @@ class RunningJob:
         self._environment = environment
         self._logs = logs
         self._queries: tuple[Child, JobProbe] | None = None
-        self._job, self._probe = self._started("run", self._options, _JOB_GRACE_S)
+        self._job, self._probe = self._start("run", self._options, _JOB_GRACE_S)
         self._end = weakref.finalize(self, _stop, [self._job])
 
     @property
@@ -127,7 +127,7 @@ class RunningJob:
     def __repr__(self) -> str:
         return f"<job {self.application} of {self.service}: {self.ready.reason}; log {self.log}>"
 
-    def _started(self, command: str, options: Mapping[str, object], grace_s: float) -> tuple[Child, JobProbe]:
+    def _start(self, command: str, options: Mapping[str, object], grace_s: float) -> tuple[Child, JobProbe]:
         make_private_directory(self._logs)
         line = command_line(command, self.service, options)
         log = self._logs / f"{command}-{self.application}.log"
@@ -138,7 +138,7 @@ class RunningJob:
     def _query_address(self) -> str:
         if self._queries is None:
             options = {**of_queries(self._options), "http_port": free_port()}
-            self._queries = self._started("queries", options, _QUERIES_GRACE_S)
+            self._queries = self._start("queries", options, _QUERIES_GRACE_S)
             self._end.detach()
             self._end = weakref.finalize(self, _stop, [self._job, self._queries[0]])
         child, probe = self._queries

@@ -66,7 +66,7 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
 
 
 @cache
-def _loaded(folder: Path) -> Shipped:
+def _load(folder: Path) -> Shipped:
     facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
     topology: Topology = loads((folder / _PICKLE).read_bytes())
     return _made(topology, facts["name"], Path(facts["contracts"]) if facts["contracts"] else None)
@@ -87,4 +87,4 @@ def __getattr__(name: str) -> Any:
     folder = os.environ.get(VARIABLE, "")
     if not folder:
         raise ValueError(f"no topology is named: {VARIABLE} is set by forebay.run, for the processes it starts")
-    return _loaded(Path(folder)).job if name == "JOB" else _loaded(Path(folder)).service
+    return _load(Path(folder)).job if name == "JOB" else _load(Path(folder)).service

@@ -46,7 +46,7 @@ class StoreView:
         Raises:
             CannotQuery: The store does not exist, or does not support these bounds.
         """
-        entries: list[dict[str, Any]] = self._asked("".join(f"/{quote(part, safe='')}" for part in key), bounds)[
+        entries: list[dict[str, Any]] = self._query("".join(f"/{quote(part, safe='')}" for part in key), bounds)[
             "entries"
         ]
         return entries
@@ -70,12 +70,12 @@ class StoreView:
             CannotQuery: As for `get`; or there are more entries than one query returns and the rest can't be requested.
         """
         given = {"limit": _PAGE, **bounds}
-        page = self._asked("", given)
+        page = self._query("", given)
         yield from page["entries"]
         while page["more"] and "limit" not in bounds:
             if "next" not in page:
                 raise CannotQuery(f"store {self.name} has more than {_PAGE} entries: ask for fewer, with bounds")
-            page = self._asked("", {**given, "after": page["next"]})
+            page = self._query("", {**given, "after": page["next"]})
             yield from page["entries"]
 
     def to_arrow(self, **bounds: object) -> pa.Table:
@@ -104,7 +104,7 @@ class StoreView:
     def __repr__(self) -> str:
         return f"<store {self.name}>"
 
-    def _asked(self, path: str, bounds: dict[str, object]) -> Any:
+    def _query(self, path: str, bounds: dict[str, object]) -> Any:
         given = {name.removesuffix("_"): str(value) for name, value in bounds.items()}
         url = f"{self._address()}/stores/{quote(self.name, safe='')}{path}"
         try:

@@ -51,7 +51,7 @@ class AclAdmin:
         options: dict[str, Any] = {"include_authorized_operations": True, "request_timeout": self._admission.timeout_s}
         client = self._admission.client
         of_topics = client.describe_topics(TopicCollection(topics), **options) if topics else {}
-        allowed = {(Resource.TOPIC, name): self._allowed(future) for name, future in of_topics.items()}
+        allowed = {(Resource.TOPIC, name): self._allowed_operations(future) for name, future in of_topics.items()}
         for name in groups:
             allowed[Resource.GROUP, name] = self._allowed_in(name, topics)
         return tuple(
@@ -103,7 +103,7 @@ class AclAdmin:
         member.close()
         return frozenset() if refused else None
 
-    def _allowed(self, future: Future[Any]) -> frozenset[AclOperation] | None:
+    def _allowed_operations(self, future: Future[Any]) -> frozenset[AclOperation] | None:
         """Return the operations allowed on a topic or group; None: the broker does not say. Raises KafkaUnavailable."""
         try:
             operations = self._admission.result(future).authorized_operations

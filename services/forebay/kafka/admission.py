@@ -31,7 +31,7 @@ class Admission:
     """
 
     def __init__(self, settings: KafkaSettings, timeout_s: float) -> None:
-        self.client = AdminClient(settings.admin(error_cb=self._noticed))
+        self.client = AdminClient(settings.admin(error_cb=self._on_error))
         self.servers = settings.bootstrap_servers
         self.timeout_s = timeout_s
         self._refusal = ""
@@ -67,9 +67,9 @@ class Admission:
         """Return the error to raise for a request without an answer: the refusal, if there was one."""
         cause = self._cause or why_silent(self._settings)
         silent = f"{self.servers} does not answer within {self.timeout_s:.0f} s"
-        return self._refused() or KafkaUnavailable(f"no answer from the broker: {cause}" if cause else silent)
+        return self._take_refusal() or KafkaUnavailable(f"no answer from the broker: {cause}" if cause else silent)
 
-    def _refused(self) -> KafkaUnavailable | None:
+    def _take_refusal(self) -> KafkaUnavailable | None:
         self.client.poll(0)
         refusal, self._refusal = self._refusal, ""
         if not refusal:
@@ -78,7 +78,7 @@ class Admission:
             f"the broker {self.servers} does not let us in: check the TLS and SASL options ({refusal})"
         )
 
-    def _noticed(self, error: Any) -> None:
+    def _on_error(self, error: Any) -> None:
         assert isinstance(error, KafkaError)
         if error.code() in NOT_ADMITTED:
             self._refusal = error.str()

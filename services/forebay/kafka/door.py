@@ -77,14 +77,14 @@ def _without_tls(connection: socket.socket, server: str, host: str, protocol: st
 
 def _without_kafka(connection: socket.socket, server: str, protocol: str) -> str:
     """Return what a listener is that does not answer Kafka's requests in clear; "" where it does."""
-    answer = _asked(connection, _API_VERSIONS, b"")
+    answer = _request(connection, _API_VERSIONS, b"")
     if answer[:4] == b"HTTP" or answer[:1] == b"<":
         return f"{server} answers by HTTP, as a schema registry does and no broker: check {_ADDRESS}"
     if answer and answer[0] in _TLS_RECORDS:
         return _expects_tls(server, protocol)
     if answer and answer[4:8] != _CORRELATION:
         return _no_broker(server)
-    if answer and protocol == "PLAINTEXT" and not _asked(connection, _METADATA, struct.pack(">i", 0)):
+    if answer and protocol == "PLAINTEXT" and not _request(connection, _METADATA, struct.pack(">i", 0)):
         return (
             f"{server} hangs up on a client without SASL: {_PROTOCOL}=SASL_PLAINTEXT, with sasl.mechanism, "
             "sasl.username and FOREBAY_KAFKA_SASL_PASSWORD"
@@ -95,7 +95,7 @@ def _without_kafka(connection: socket.socket, server: str, protocol: str) -> str
 def _with_tls(server: str, protocol: str, timeout_s: float) -> str:
     """Return that a listener speaks TLS, if it does: one of Java just hangs up on what is none."""
     with socket.create_connection(_split(server), timeout_s) as connection:
-        if _asked(connection, _API_VERSIONS, b""):
+        if _request(connection, _API_VERSIONS, b""):
             return ""
     try:
         with (
@@ -117,7 +117,7 @@ def _no_broker(server: str) -> str:
     return f"{server} takes connections but does not answer as a Kafka broker does: check {_ADDRESS}"
 
 
-def _asked(connection: socket.socket, api: int, body: bytes) -> bytes:
+def _request(connection: socket.socket, api: int, body: bytes) -> bytes:
     """Return the beginning of the answer to a request of version 0; b"" where the other side hangs up or is silent."""
     request = struct.pack(">hh", api, 0) + _CORRELATION + struct.pack(">h", -1) + body
     try:

@@ -8,7 +8,7 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPar
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from forebay.codec import Unavailable
-from forebay.kafka.errors import failed
+from forebay.kafka.errors import failure_of
 
 _SECONDS = 10.0
 _STALE = (
@@ -62,7 +62,7 @@ def _found(
             admin.list_topics(timeout=seconds)
             return _answers(admin, asked, isolation, seconds)
     except KafkaException as error:
-        raise failed(error.args[0], doing) from error
+        raise failure_of(error.args[0], doing) from error
     except TimeoutError as error:
         raise Unavailable(f"{doing}: no answer within {seconds:.0f} s") from error
 

@@ -89,7 +89,7 @@ def is_group_refusal(error: KafkaError) -> bool:
     return error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
 
 
-def failed(error: KafkaError, doing: str) -> Unavailable:
+def failure_of(error: KafkaError, doing: str) -> Unavailable:
     """Return the error to raise in a job, which retries after any error: NotAuthorized if a right is missing."""
     kind = NotAuthorized if is_forbidden(error) else Unavailable
     return kind(f"{doing}: {error}")

@@ -101,7 +101,7 @@ class OutageLog:
             log.warning("broker %s is reachable again after %.0f s", self._servers, self._clock() - since)
 
 
-def unmasked(callback: Callable[..., None]) -> Callable[..., None]:
+def unmask(callback: Callable[..., None]) -> Callable[..., None]:
     """Return a callback that is called in peace, and lets an error pass which was on its way already.
 
     A fatal error, such as another producer's use of our transactional id, is set as an exception before the client
@@ -109,13 +109,13 @@ def unmasked(callback: Callable[..., None]) -> Callable[..., None]:
     take it for its own. The error would be lost, and the client's call would end in a SystemError.
     """
 
-    def called(*given: Any) -> None:
+    def call(*given: Any) -> None:
         on_its_way = _on_its_way()
         callback(*given)
         if on_its_way is not None:
             raise on_its_way
 
-    return called
+    return call
 
 
 _looks: Callable[[], int] = partial(len, ())
@@ -149,7 +149,7 @@ class _Logger:
     """What librdkafka logs to."""
 
     # A class attribute, because a lookup that continues at the instance clears the pending exception.
-    log = staticmethod(unmasked(_LIBRDKAFKA.log))
+    log = staticmethod(unmask(_LIBRDKAFKA.log))
 
 
 def log_options() -> dict[str, Any]:
@@ -161,7 +161,7 @@ def outage_options(client: str, servers: str) -> dict[str, Any]:
     """Return the options that log outages of the broker, once each. They are noticed when the client is polled."""
     outage = OutageLog(client, servers)
     return {
-        "error_cb": unmasked(outage.on_error),
-        "stats_cb": unmasked(outage.on_statistics),
+        "error_cb": unmask(outage.on_error),
+        "stats_cb": unmask(outage.on_statistics),
         "statistics.interval.ms": _STATISTICS_MS,
     }

@@ -86,12 +86,12 @@ def check_options(options: Options) -> None:
         if reason.startswith(_NO_SUCH):
             raise _unknown(name)
         if reason.startswith("Invalid value"):
-            raise KafkaSettingsError(f"librdkafka refuses the Kafka option {name}: {_masked(reason, options)}")
+            raise KafkaSettingsError(f"librdkafka refuses the Kafka option {name}: {_mask(reason, options)}")
     for together in (for_producer(options), {**for_consumer(options), "group.id": "forebay"}):
         reason = _reason_against(together)
         if reason:
             names = ", ".join(options)
-            raise KafkaSettingsError(f"librdkafka refuses the Kafka options {names}: {_masked(reason, options)}")
+            raise KafkaSettingsError(f"librdkafka refuses the Kafka options {names}: {_mask(reason, options)}")
 
 
 _NO_SUCH = "No such configuration property"
@@ -114,7 +114,7 @@ def _reason_against(config: dict[str, Any]) -> str:
     return ""
 
 
-def _masked(reason: str, options: Options) -> str:
+def _mask(reason: str, options: Options) -> str:
     for value in options.values():
         if isinstance(value, Secret) and value.reveal():
             reason = reason.replace(value.reveal(), "**********")

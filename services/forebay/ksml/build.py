@@ -119,7 +119,7 @@ class Build:
             source: the function; None: it calls none.
             types: of the records that come.
         """
-        used = self._used(source, node)
+        used = self._store_steps(source, node)
 
         def make(bound: Bound, out: Flow) -> Made:
             if source is None:
@@ -142,7 +142,7 @@ class Build:
             )
         )
 
-    def _used(self, source: Source | None, node: Node) -> Mapping[str, tuple[StoreSpec, Step]]:
+    def _store_steps(self, source: Source | None, node: Node) -> Mapping[str, tuple[StoreSpec, Step]]:
         return {} if source is None else {name: self._store(name, node) for name in source.stores}
 
     def _store(self, name: str, node: Node) -> tuple[StoreSpec, Step]:
@@ -215,7 +215,7 @@ def _nothing(*_: Any) -> None:
     """Take the place of the function of a step that calls none."""
 
 
-def located(build: Build, node: Node, work: Callable[[], Any]) -> Any:
+def locate_errors(build: Build, node: Node, work: Callable[[], Any]) -> Any:
     """Do a part of the work on a definition; what it adds, and what goes wrong, names its place. Raises KsmlError."""
     before = len(build.graph.nodes)
     try:

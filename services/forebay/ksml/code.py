@@ -109,7 +109,7 @@ def _result(node: Node, kind: str) -> Type:
 
 @cache
 def _module(text: str, file: str, line: int) -> CodeType:
-    tree = _parsed(text, file, line, "globalCode")
+    tree = _parse(text, file, line, "globalCode")
     return _compile(tree, file, line)
 
 
@@ -125,31 +125,31 @@ def _function(
     line: int,
 ) -> CodeType:
     given = [*parameters, *(f"{member.name}={member.default}" for member in custom)]
-    frame = _parsed(f"def {name}({', '.join(given)}): pass", file, line, "parameters")
+    frame = _parse(f"def {name}({', '.join(given)}): pass", file, line, "parameters")
     function: Any = frame.body[0]
     opening = [f"log = __logs__[{name!r}]", *(f"{store} = stores[{store!r}]" for store in stores)]
     body: list[ast.stmt] = []
     for statement in opening:
-        body += _parsed(statement, file, line, "stores").body
-    body += _parsed(*_placed(code, file), "code").body if code[1] else []
+        body += _parse(statement, file, line, "stores").body
+    body += _parse(*_place(code, file), "code").body if code[1] else []
     if expression[1]:
-        body.append(_returned(*expression, file))
+        body.append(_return_statement(*expression, file))
     function.body = body
     return _compile(frame, file, line)
 
 
-def _placed(code: tuple[str, int], file: str) -> tuple[str, str, int]:
+def _place(code: tuple[str, int], file: str) -> tuple[str, str, int]:
     return code[0], file, code[1]
 
 
-def _returned(text: str, line: int, file: str) -> ast.stmt:
-    tree: ast.Module = _parsed(f"(\n{text}\n)", file, line - 1, "expression")
+def _return_statement(text: str, line: int, file: str) -> ast.stmt:
+    tree: ast.Module = _parse(f"(\n{text}\n)", file, line - 1, "expression")
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
         raise refusal(file, line, "expression is no expression of Python: write statements under code:")
     return ast.copy_location(ast.Return(tree.body[0].value), tree.body[0])
 
 
-def _parsed(text: str, file: str, line: int, what: str) -> ast.Module:
+def _parse(text: str, file: str, line: int, what: str) -> ast.Module:
     try:
         tree = ast.parse(text, file)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -23,11 +23,11 @@ def converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], A
     convert = _converter(source, target, formats)
     take = taker_of(target)
     if source.notation == "avro":
-        return lambda value: None if value is None else take(convert(_unnamed(value)))
+        return lambda value: None if value is None else take(convert(_strip_schema(value)))
     return lambda value: None if value is None else take(convert(value))
 
 
-def _unnamed(value: Any) -> Any:
+def _strip_schema(value: Any) -> Any:
     """Return an Avro struct without name and text of its schema."""
     if not isinstance(value, dict):
         return value

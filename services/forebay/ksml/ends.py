@@ -13,7 +13,7 @@ from forebay.ksml.document import Node
 from forebay.ksml.metadata import context_of
 from forebay.ksml.partitions import chosen_partitions
 from forebay.ksml.pieces import StreamPiece
-from forebay.ksml.stateless import converted
+from forebay.ksml.stateless import convert_records
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, Type
 from forebay.ksml.values import WrongType, text_of
@@ -29,7 +29,7 @@ def target_of(build: Build, node: Node) -> tuple[str, Type, Type, Node]:
 def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
     """Send records to a topic, as its types say."""
     topic, key, value, target = target_of(build, node)
-    converted_piece = converted(build, node, piece, None if key == ANY else key, None if value == ANY else value)
+    converted_piece = convert_records(build, node, piece, None if key == ANY else key, None if value == ANY else value)
     held = target.get("partitioner")
     if held is None:
         converted_piece.stream.to(topic)
@@ -80,7 +80,7 @@ def _among(topic: str, topics: list[str]) -> str:
     return topic
 
 
-def printed(build: Build, node: Node, piece: StreamPiece) -> None:
+def print_records(build: Build, node: Node, piece: StreamPiece) -> None:
     """Print records, or add them to a file."""
     mapper, label, file = node.get("mapper"), node.string("label"), node.string("filename")
     source = None if mapper is None else build.function(mapper, "keyValuePrinter")

@@ -53,7 +53,7 @@ class Functions:
                 exec(source.body, self._globals)
             except Exception as error:
                 self._is_begun = False
-                raise self.explained(source, error) from error
+                raise self.describe_error(source, error) from error
 
     def function(self, source: Source, stores: Mapping[str, Any]) -> Callable[..., Any]:
         """Return what calls a function: it checks the result's type, and says where it failed.
@@ -66,7 +66,7 @@ class Functions:
         variables, own = self._globals, dict(stores)
         is_limited = watch.limit_ms > 0 and not source.only_looks
 
-        def typed(*arguments: Any) -> Any:
+        def call_typed(*arguments: Any) -> Any:
             try:
                 if is_limited:
                     watch.begin()
@@ -80,33 +80,33 @@ class Functions:
             except (Unavailable, MemoryError, RejectedRecord):
                 raise
             except Exception as error:
-                raise self.explained(source, error) from error
+                raise self.describe_error(source, error) from error
             finally:
                 if is_limited and watch.is_open:
                     watch.end()
 
-        def called(*arguments: Any) -> Any:
+        def call_with_stores(*arguments: Any) -> Any:
             if own:
                 variables["stores"] = own
             try:
-                return typed(*arguments)
+                return call_typed(*arguments)
             except TimeOver as error:
-                raise self.explained(source, error) from error
+                raise self.describe_error(source, error) from error
 
-        return called
+        return call_with_stores
 
     def late(self, source: Source) -> Callable[..., Any]:
         """Return what calls a function without stores; it is made ready by the first call."""
         functions: list[Callable[..., Any]] = []
 
-        def called(*arguments: Any) -> Any:
+        def call(*arguments: Any) -> Any:
             if not functions:
                 functions.append(self.function(source, {}))
             return functions[0](*arguments)
 
-        return called
+        return call
 
-    def explained(self, source: Source, error: BaseException) -> RejectedRecord:
+    def describe_error(self, source: Source, error: BaseException) -> RejectedRecord:
         """Return the error of a function with its place in the file and in the function."""
         line = _line_of(error.__traceback__, source.file)
         if isinstance(error, TimeOver):

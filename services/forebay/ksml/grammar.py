@@ -54,7 +54,7 @@ class _Checker:
         if kind == "list":
             self._list(node, key, rest, path)
         elif kind == "named":
-            self._named(node, key, rest, path)
+            self._check_named(node, key, rest, path)
         elif kind == "object":
             self.check(node, f"a {rest}", OBJECTS[rest], path)
         elif kind == "ref":
@@ -76,7 +76,7 @@ class _Checker:
         for number, item in enumerate(node.value, 1):
             self._value(item, key, spec, f"{path}_{number}")
 
-    def _named(self, node: Node, key: str, spec: str, path: str) -> None:
+    def _check_named(self, node: Node, key: str, spec: str, path: str) -> None:
         if not node.is_object:
             self._add(node, f"{key} holds names: write name: and what it is below it")
             return
@@ -84,11 +84,11 @@ class _Checker:
             if child.value is None:
                 self._add(child, f"{name} under {key} is empty: write what it is below it")
             elif spec == "function":
-                self._defined(child)
+                self._check_function(child)
             else:
                 self._value(child, name, spec, f"{path}_{name}" if key != "pipelines" else name)
 
-    def _defined(self, node: Node) -> None:
+    def _check_function(self, node: Node) -> None:
         """Check a function under functions:."""
         kind = node.string("type") or "generic"
         if not node.is_object:

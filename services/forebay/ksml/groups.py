@@ -11,7 +11,7 @@ from forebay.ksml.document import Node
 from forebay.ksml.durations import duration
 from forebay.ksml.naming import store_of
 from forebay.ksml.pieces import GroupedPiece, StreamPiece, TablePiece
-from forebay.ksml.stateless import rekeyed
+from forebay.ksml.stateless import rekey_records
 from forebay.ksml.stores import StoreSpec
 from forebay.ksml.tables import result_of
 from forebay.ksml.types import LONG, Type
@@ -27,7 +27,7 @@ def by_key(piece: StreamPiece) -> GroupedPiece:
 def by_function(build: Build, node: Node, piece: StreamPiece) -> GroupedPiece:
     """Group records by a key that a function makes of each."""
     source = build.function(node.value["mapper"], "keyValueMapper")
-    return by_key(rekeyed(build, node, piece, source, "group by"))
+    return by_key(rekey_records(build, node, piece, source, "group by"))
 
 
 def in_time(node: Node, piece: GroupedPiece) -> GroupedPiece:
@@ -37,7 +37,7 @@ def in_time(node: Node, piece: GroupedPiece) -> GroupedPiece:
 
 def in_sessions(node: Node, piece: GroupedPiece) -> GroupedPiece:
     """Cut the records of each key into sessions."""
-    return _in(node, piece, SessionWindows(_needed(node, "inactivityGap"), duration(node, "grace", 0) or 0))
+    return _in(node, piece, SessionWindows(_required_duration(node, "inactivityGap"), duration(node, "grace", 0) or 0))
 
 
 def _in(node: Node, piece: GroupedPiece, windows: AnyWindows) -> GroupedPiece:
@@ -49,19 +49,19 @@ def _in(node: Node, piece: GroupedPiece, windows: AnyWindows) -> GroupedPiece:
 def _time_windows(node: Node) -> AnyWindows:
     grace, kind = duration(node, "grace", 0) or 0, node.string("windowType")
     if kind == "sliding":
-        return SlidingWindows(_needed(node, "timeDifference"), grace)
-    size = _needed(node, "duration")
-    return tumbling(size, grace) if kind == "tumbling" else hopping(size, _needed(node, "advanceBy"), grace)
+        return SlidingWindows(_required_duration(node, "timeDifference"), grace)
+    size = _required_duration(node, "duration")
+    return tumbling(size, grace) if kind == "tumbling" else hopping(size, _required_duration(node, "advanceBy"), grace)
 
 
-def _needed(node: Node, key: str) -> int:
+def _required_duration(node: Node, key: str) -> int:
     milliseconds = duration(node, key)
     if milliseconds is None:
         raise node.refuse(f"the window has no {key}: write {key}: 5m, for example")
     return milliseconds
 
 
-def cogrouped(build: Build, node: Node, piece: GroupedPiece) -> GroupedPiece:
+def cogroup_records(build: Build, node: Node, piece: GroupedPiece) -> GroupedPiece:
     """Begin an aggregate of the stream: what is aggregated is said by the operation behind it."""
     source = build.function(node.value["aggregator"], "aggregator")
     add = build.keyed_call(source, piece.key, piece.value, source.result)
@@ -69,7 +69,7 @@ def cogrouped(build: Build, node: Node, piece: GroupedPiece) -> GroupedPiece:
     return GroupedPiece(piece.key, source.result, piece.grouped, piece.windows, piece.cogrouped, fold)
 
 
-def counted(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
+def count_records(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
     """Count the records of each group."""
     store = store_of(build, node, "store", "count", LONG)
     if piece.windows is None:
@@ -80,7 +80,7 @@ def counted(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
     return _table(build, piece, store, table, LONG)
 
 
-def reduced(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
+def reduce_records(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
     """Combine the records of each group."""
     if node.get("reducer") is None:
         raise node.refuse("a stream is reduced by one function: write reducer: instead of adder: and subtractor:")
@@ -90,7 +90,7 @@ def reduced(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
     return _fold(build, node, piece, store, fold, piece.value)
 
 
-def aggregated(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
+def aggregate_records(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
     """Fold the records of each group."""
     initial = build.function(node.value["initializer"], "initializer")
     if piece.fold is not None:

@@ -13,7 +13,7 @@ from forebay.ksml.durations import duration
 from forebay.ksml.naming import store_of
 from forebay.ksml.pairs import Pair, pair_of
 from forebay.ksml.pieces import NAMES, GlobalPiece, Piece, StreamPiece, TablePiece
-from forebay.ksml.stateless import converted
+from forebay.ksml.stateless import convert_records
 from forebay.ksml.types import Type
 from forebay.ksml.values import giver_of
 from forebay.time import within
@@ -29,7 +29,7 @@ def other_of(node: Node) -> tuple[str, Node]:
     return sides[0]
 
 
-def joined(build: Build, node: Node, piece: Piece, other: Piece) -> Piece:
+def join_pieces(build: Build, node: Node, piece: Piece, other: Piece) -> Piece:
     """Join a stream or a table with another. Raises KsmlError."""
     if isinstance(piece, StreamPiece):
         if isinstance(other, StreamPiece):
@@ -150,9 +150,9 @@ def _pairs(build: Build, node: Node, piece: Piece, other: Piece) -> Any:
     return pair_of(build.format(piece.value, node), build.format(other.value, node))
 
 
-def merged(build: Build, node: Node, piece: StreamPiece, other: Piece) -> StreamPiece:
+def merge_streams(build: Build, node: Node, piece: StreamPiece, other: Piece) -> StreamPiece:
     """Return the records of two streams as one; the other's have this one's types. Raises KsmlError."""
     if not isinstance(other, StreamPiece):
         raise node.refuse(f"merge takes a stream, not {NAMES[type(other)]}: name one")
-    alike = converted(build, node, other, piece.key, piece.value)
+    alike = convert_records(build, node, other, piece.key, piece.value)
     return StreamPiece(piece.key, piece.value, piece.stream.merge(alike.stream))

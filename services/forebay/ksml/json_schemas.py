@@ -17,7 +17,7 @@ class _FittedCodec:
         self._schema = schema
 
     def encode(self, record: Any) -> bytes:
-        return self._inner.encode(fitted(record, self._schema))
+        return self._inner.encode(fit_schema(record, self._schema))
 
     def decode(self, data: bytes) -> Any:
         return self._inner.decode(data)
@@ -37,7 +37,7 @@ def json_schema_format(name: str, text: str, schema_id: int, values: Format[Any]
     return Format(f"JSON Schema {name}", object, lambda _: codec, *bytes_rows(codec))
 
 
-def fitted(value: Any, schema: Any) -> Any:
+def fit_schema(value: Any, schema: Any) -> Any:
     """Return a value with texts as numbers, and numbers as texts, where the schema says so: KSML converts them, too."""
     if not isinstance(schema, dict):
         return value
@@ -45,9 +45,9 @@ def fitted(value: Any, schema: Any) -> Any:
     kinds = said if isinstance(said, list) else [said]
     if isinstance(value, dict):
         fields = schema.get("properties", {})
-        return {name: fitted(item, fields.get(name)) for name, item in value.items() if not name.startswith("@")}
+        return {name: fit_schema(item, fields.get(name)) for name, item in value.items() if not name.startswith("@")}
     if isinstance(value, list | tuple):
-        return [fitted(item, schema.get("items")) for item in value]
+        return [fit_schema(item, schema.get("items")) for item in value]
     if isinstance(value, str) and "string" not in kinds and not {"number", "integer"}.isdisjoint(kinds):
         return _number(value, float if "number" in kinds else int)
     if isinstance(value, int | float) and not isinstance(value, bool) and kinds == ["string"]:

@@ -67,10 +67,10 @@ class Log:
 
     def _write(self, level: int, text: Any, values: tuple[Any, ...]) -> None:
         if self._log.isEnabledFor(level):
-            self._log.log(level, "%s", filled(str(text), values))
+            self._log.log(level, "%s", fill_placeholders(str(text), values))
 
 
-def filled(text: str, values: tuple[Any, ...]) -> str:
+def fill_placeholders(text: str, values: tuple[Any, ...]) -> str:
     """Return a text with its {} filled in order, as SLF4J does; a value without a place is left out."""
     if not values:
         return text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from forebay.ksml.mounting import mounted
+from forebay.ksml.mounting import read_mounts
 from forebay.ksml.registered import NEEDED
 
-SERVICE = mounted(registry=NEEDED).service
-JOB = mounted(registry=NEEDED).job
+SERVICE = read_mounts(registry=NEEDED).service
+JOB = read_mounts(registry=NEEDED).job

@@ -141,7 +141,7 @@ def _join(paths: Sequence[Path]) -> str:
     return ",".join(str(path.resolve()) for path in paths)
 
 
-def mounted(variables: Mapping[str, str] | None = None, registry: Registry | None = None) -> Mounted:
+def read_mounts(variables: Mapping[str, str] | None = None, registry: Registry | None = None) -> Mounted:
     """Return what the environment names, read once. Raises KsmlError."""
     given = os.environ if variables is None else variables
     files, name, schemas, modules = asked = [given.get(variable, "") for variable in (FILES, NAME, SCHEMAS, MODULES)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from forebay.ksml import ends, groups, joins, stateless, tables
-from forebay.ksml.build import Build, located
+from forebay.ksml.build import Build, locate_errors
 from forebay.ksml.document import Node
 from forebay.ksml.naming import store_of
 from forebay.ksml.partitions import chosen_partitions
@@ -39,7 +39,7 @@ class Pipelines:
             circle = " -> ".join((*self._making[self._making.index(name) :], name))
             raise node.refuse(f"the pipelines {circle} wait for each other: have one of them read a stream")
         self._making.append(name)
-        piece = located(self._build, node, lambda: self._source(node.value["from"]))
+        piece = locate_errors(self._build, node, lambda: self._source(node.value["from"]))
         self._results.setdefault(name, self._flow(node, piece))
         self._making.remove(name)
         self._made.add(name)
@@ -47,7 +47,7 @@ class Pipelines:
     def _source(self, node: Node) -> Piece:
         if node.is_object:
             return self._sources.read(node, f"source-{node.key_line}", "streams")
-        piece = self._sources.named(node) or self._result(node)
+        piece = self._sources.find(node) or self._result(node)
         if piece is None:
             raise node.refuse(f"there is no stream, table or pipeline {node.text!r}: define it under streams:")
         return piece
@@ -60,8 +60,8 @@ class Pipelines:
 
     def _flow(self, node: Node, piece: Piece) -> Piece:
         for operation in node.entries("via"):
-            piece = located(self._build, operation, lambda op=operation, piece=piece: self._operation(op, piece))  # type: ignore[misc]
-        located(self._build, node, lambda: self._end(node, piece))
+            piece = locate_errors(self._build, operation, lambda op=operation, piece=piece: self._operation(op, piece))  # type: ignore[misc]
+        locate_errors(self._build, node, lambda: self._end(node, piece))
         return piece
 
     def _end(self, node: Node, piece: Piece) -> None:
@@ -75,13 +75,13 @@ class Pipelines:
             return
         stream = self._stream(node, piece, endings[0])
         if (to := node.get("to")) is not None:
-            located(self._build, to, lambda: ends.to_topic(self._build, to, stream))
+            locate_errors(self._build, to, lambda: ends.to_topic(self._build, to, stream))
         if (chosen := node.get("toTopicNameExtractor")) is not None:
             ends.to_chosen(self._build, chosen, stream)
         if (action := node.get("forEach")) is not None:
             stateless.for_each(self._build, action, stream)
         if (shown := node.get("print")) is not None:
-            ends.printed(self._build, shown, stream)
+            ends.print_records(self._build, shown, stream)
         nodes = node.entries("branch")
         for branch, piece_of_branch in zip(
             nodes, ends.branches(self._build, nodes, stream) if nodes else (), strict=True
@@ -100,11 +100,11 @@ class Pipelines:
         kind = node.string("type")
         if kind in ("join", "leftJoin", "outerJoin"):
             section, other = joins.other_of(node)
-            return joins.joined(self._build, node, piece, self._other(other, f"{section}s", piece))
+            return joins.join_pieces(self._build, node, piece, self._other(other, f"{section}s", piece))
         if kind == "merge":
             if not isinstance(piece, StreamPiece):
                 raise _unfit(node, piece, "a stream")
-            return joins.merged(self._build, node, piece, self._other(node.value["stream"], "streams", piece))
+            return joins.merge_streams(self._build, node, piece, self._other(node.value["stream"], "streams", piece))
         if isinstance(piece, StreamPiece):
             return self._of_stream(node, kind, piece)
         if isinstance(piece, TablePiece):
@@ -118,7 +118,7 @@ class Pipelines:
     def _other(self, node: Node, section: str, piece: Piece) -> Piece:
         if node.is_object:
             return self._sources.read(node, f"other-{node.key_line}", section, piece.key, piece.value)
-        other = self._sources.named(node, (section,)) or self._result(node)
+        other = self._sources.find(node, (section,)) or self._result(node)
         if other is None:
             raise node.refuse(f"there is no {section[:-1]} {node.text!r}: define it under {section}:")
         return other
@@ -128,7 +128,7 @@ class Pipelines:
         if operation is not None:
             return operation(self._build, node, piece)
         if kind == "repartition":
-            return self._repartitioned(node, piece)
+            return self._repartition(node, piece)
         if kind == "toTable":
             return self._to_table(node, piece)
         raise _unfit(node, piece, _WANTED.get(kind, "a table"))
@@ -139,7 +139,7 @@ class Pipelines:
         self._build.keep(store.name, store._replace(key=piece.key, value=piece.value), table.node)
         return TablePiece(piece.key, piece.value, table)
 
-    def _repartitioned(self, node: Node, piece: StreamPiece) -> Piece:
+    def _repartition(self, node: Node, piece: StreamPiece) -> Piece:
         name = self._build.name(node.string("name") or f"repartition-{node.key_line}")
         held = node.get("partitioner")
         if held is None:
@@ -156,15 +156,15 @@ class Pipelines:
         build = self._build
         match kind:
             case "filter" | "filterNot":
-                return tables.filtered(build, node, piece, passes=kind == "filter")
+                return tables.filter_rows(build, node, piece, passes=kind == "filter")
             case "mapValue" | "mapValues" | "transformValue":
                 return tables.value_mapped(build, node, piece)
             case "convertValue":
-                return tables.converted(build, node, piece, _into(node))
+                return tables.convert_rows(build, node, piece, _into(node))
             case "groupBy":
-                return tables.grouped(build, node, piece)
+                return tables.group_rows(build, node, piece)
             case "suppress":
-                return tables.suppressed(build, node, piece)
+                return tables.suppress_rows(build, node, piece)
             case "toStream":
                 stream = tables.to_stream(piece)
                 return stream if node.get("mapper") is None else stateless.key_mapped(build, node, stream)
@@ -182,47 +182,47 @@ class Pipelines:
             case "windowBySession":
                 return groups.in_sessions(node, piece)
             case "cogroup":
-                return groups.cogrouped(self._build, node, piece)
+                return groups.cogroup_records(self._build, node, piece)
             case "count":
-                return groups.counted(self._build, node, piece)
+                return groups.count_records(self._build, node, piece)
             case "reduce":
-                return groups.reduced(self._build, node, piece)
+                return groups.reduce_records(self._build, node, piece)
             case "aggregate":
-                return groups.aggregated(self._build, node, piece)
+                return groups.aggregate_records(self._build, node, piece)
             case _:
                 raise _unfit(node, piece, _WANTED.get(kind, "a stream or a table"))
 
     def _of_table_groups(self, node: Node, kind: str, piece: GroupedTablePiece) -> Piece:
         match kind:
             case "count":
-                return tables.counted(self._build, node, piece)
+                return tables.count_rows(self._build, node, piece)
             case "reduce":
-                return tables.reduced(self._build, node, piece)
+                return tables.reduce_rows(self._build, node, piece)
             case "aggregate":
-                return tables.aggregated(self._build, node, piece)
+                return tables.aggregate_rows(self._build, node, piece)
             case _:
                 raise _unfit(node, piece, _WANTED.get(kind, "a stream or a table"))
 
 
 def _converted_key(build: Build, node: Node, piece: StreamPiece) -> Piece:
-    return stateless.converted(build, node, piece, _into(node), None)
+    return stateless.convert_records(build, node, piece, _into(node), None)
 
 
 def _converted_value(build: Build, node: Node, piece: StreamPiece) -> Piece:
-    return stateless.converted(build, node, piece, None, _into(node))
+    return stateless.convert_records(build, node, piece, None, _into(node))
 
 
 def _converted_both(build: Build, node: Node, piece: StreamPiece) -> Piece:
     pair = _into(node)
     if pair.kind != "tuple" or len(pair.parts) != 2:
         raise node.refuse("convertKeyValue takes two types: write into: (string, json), for example")
-    return stateless.converted(build, node, piece, *pair.parts)
+    return stateless.convert_records(build, node, piece, *pair.parts)
 
 
 _OF_STREAMS: dict[str, Callable[[Build, Node, StreamPiece], Piece]] = {
-    "filter": lambda build, node, piece: stateless.filtered(build, node, piece, passes=True),
-    "filterNot": lambda build, node, piece: stateless.filtered(build, node, piece, passes=False),
-    "peek": stateless.peeked,
+    "filter": lambda build, node, piece: stateless.filter_records(build, node, piece, passes=True),
+    "filterNot": lambda build, node, piece: stateless.filter_records(build, node, piece, passes=False),
+    "peek": stateless.peek_records,
     **dict.fromkeys(("mapValue", "mapValues", "transformValue"), stateless.value_mapped),
     **dict.fromkeys(("mapKey", "selectKey", "transformKey"), stateless.key_mapped),
     **dict.fromkeys(("map", "transformKeyValue"), stateless.both_mapped),

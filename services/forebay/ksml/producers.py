@@ -84,13 +84,13 @@ class Producer:
     def _next(self) -> tuple[Any, Any] | None:
         """Return the next message, or None where the condition takes none of what was generated."""
         if not self._waiting:
-            self._waiting = [pair for pair in map(self._typed, _pairs(self._generate())) if self._is_taken(pair)]
+            self._waiting = [pair for pair in map(self._convert, _pairs(self._generate())) if self._is_taken(pair)]
         return self._waiting.pop(0) if self._waiting else None
 
     def _is_taken(self, pair: tuple[Any, Any]) -> bool:
         return self._takes is None or bool(self._takes(*pair))
 
-    def _typed(self, pair: Any) -> tuple[Any, Any]:
+    def _convert(self, pair: Any) -> tuple[Any, Any]:
         change_key = converter(self._kinds[0], self.key, self._formats)
         change = converter(self._kinds[1], self.value, self._formats)
         key, value = pair

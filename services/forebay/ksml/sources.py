@@ -26,7 +26,7 @@ class Sources:
         self._made: dict[tuple[str, str], Piece] = {}
         self._places: dict[tuple[str, str], Node] = {}
 
-    def named(self, node: Node, sections: tuple[str, ...] = tuple(_SECTIONS)) -> Piece | None:
+    def find(self, node: Node, sections: tuple[str, ...] = tuple(_SECTIONS)) -> Piece | None:
         """Return the stream or table that a place names; None: there is none of that name."""
         for section in sections:
             declaration = self._build.definition.section(section).get(node.text)

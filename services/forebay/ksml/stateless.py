@@ -20,7 +20,7 @@ from forebay.ksml.values import WrongType
 from forebay.processor.api import Context
 
 
-def filtered(build: Build, node: Node, piece: StreamPiece, *, passes: bool) -> StreamPiece:
+def filter_records(build: Build, node: Node, piece: StreamPiece, *, passes: bool) -> StreamPiece:
     """Forward the records for which the predicate returns true (or false)."""
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
@@ -33,7 +33,7 @@ def filtered(build: Build, node: Node, piece: StreamPiece, *, passes: bool) -> S
     return _same(build, node, piece, "filter" if passes else "filter not", _function(build, node, "if"), body)
 
 
-def peeked(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+def peek_records(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
     """Show each record to a function."""
     source = build.function(node.value["forEach"], "forEach")
     return _same(build, node, piece, "peek", source, _show)
@@ -69,10 +69,10 @@ def value_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
 
 def key_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
     """Return each record another key."""
-    return rekeyed(build, node, piece, _function(build, node, "mapper", "keyTransformer"), "select key")
+    return rekey_records(build, node, piece, _function(build, node, "mapper", "keyTransformer"), "select key")
 
 
-def rekeyed(build: Build, node: Node, piece: StreamPiece, source: Source, name: str) -> StreamPiece:
+def rekey_records(build: Build, node: Node, piece: StreamPiece, source: Source, name: str) -> StreamPiece:
     """Return each record the key that a function makes of it; None is a key, too."""
     key = build.key_format(source.result, node)
     row = writer_of_rows(key)
@@ -145,7 +145,7 @@ def metadata_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece
     return _same(build, node, piece, "transform metadata", source, metadata_flow)
 
 
-def converted(build: Build, node: Node, piece: StreamPiece, key: Type | None, value: Type | None) -> StreamPiece:
+def convert_records(build: Build, node: Node, piece: StreamPiece, key: Type | None, value: Type | None) -> StreamPiece:
     """Return keys or values another type; None: they keep it."""
     change_key = None if key is None else converter(piece.key, key, build.formats)
     change = None if value is None else converter(piece.value, value, build.formats)
@@ -201,7 +201,7 @@ def _step(
     shown = node.string("name") or name
     parent = piece.stream.node
     if source is not None and source.stores and build.by_key:
-        parent = piece.stream.keyed(build.name(f"{source.name}-keyed"))
+        parent = piece.stream.partition_by_key(build.name(f"{source.name}-keyed"))
     return build.step(
         parent,
         shown,

@@ -92,18 +92,18 @@ def read_type(text: Text, key: str, default: Type) -> Type:
     return kind
 
 
-def declared(spec: StoreSpec, formats: Formats) -> Store[Any]:
+def declare_store(spec: StoreSpec, formats: Formats) -> Store[Any]:
     """Return the engine's declaration of a store that functions use. Raises KsmlError."""
     value = formats.of(spec.value)
     alone = kept_as(spec.text, spec.name)
     alone.caching = None  # a cache is for rows that are sent
     try:
-        return _declared(spec._replace(name=alone), value)
+        return _declare(spec._replace(name=alone), value)
     except ValueError as error:
         raise spec.text.refuse(str(error)) from error
 
 
-def _declared(spec: StoreSpec, value: Format[Any]) -> Store[Any]:
+def _declare(spec: StoreSpec, value: Format[Any]) -> Store[Any]:
     if spec.kind == "session":
         return SessionStore(spec.name, value, retention_ms=spec.retention_ms or _DAY_MS)
     if spec.kind == "window":
@@ -125,6 +125,6 @@ def store_node(spec: StoreSpec, formats: Formats) -> Node:
         f"store {spec.name}",
         formats.of(spec.key),
         formats.of(spec.value),
-        stores=(declared(spec, formats),),
+        stores=(declare_store(spec, formats),),
         where=f"{spec.text.file}:{spec.text.key_line}",
     )

@@ -18,7 +18,7 @@ from forebay.operators.folds import Fold
 from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
 
 
-def filtered(build: Build, node: Node, piece: TablePiece, *, passes: bool) -> TablePiece:
+def filter_rows(build: Build, node: Node, piece: TablePiece, *, passes: bool) -> TablePiece:
     """Leave rows out."""
     call = _call(build, node, piece, build.function(node.value["if"], "predicate"))
     verb = piece.table.filter if passes else piece.table.filter_not
@@ -32,7 +32,7 @@ def value_mapped(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     return _kept(build, node, TablePiece(piece.key, source.result, table, piece.windows))
 
 
-def converted(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
+def convert_rows(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
     """Return values another type."""
     from forebay.ksml.convert import converter  # noqa: PLC0415 (only this operation converts)
 
@@ -48,7 +48,7 @@ def to_stream(piece: TablePiece) -> StreamPiece:
     return StreamPiece(piece.key, piece.value, piece.table.to_stream())
 
 
-def grouped(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece:
+def group_rows(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece:
     """Group rows by the key, and as the value, that a function makes of each."""
     source = build.function(node.value["mapper"], "keyValueMapper")
     is_pair = source.result.kind == "tuple" and len(source.result.parts) == 2
@@ -67,7 +67,7 @@ def grouped(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece:
     return GroupedTablePiece(key, value, grouped_table)
 
 
-def aggregated(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
+def aggregate_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     """Fold the rows of each group."""
     if node.get("adder") is None or node.get("subtractor") is None:
         raise node.refuse("rows of a table come and go: write adder: and subtractor: instead of aggregator:")
@@ -80,21 +80,21 @@ def aggregated(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece
     return _fold(build, node, piece, Fold(build.call(initial), _of_pair(add), _of_pair(subtract)), result)
 
 
-def reduced(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
+def reduce_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     """Combine the rows of each group."""
     if node.get("adder") is None or node.get("subtractor") is None:
         raise node.refuse("rows of a table come and go: write adder: and subtractor: instead of reducer:")
     add = build.valued_call(build.function(node.value["adder"], "reducer"), piece.value, piece.value)
     subtract = build.valued_call(build.function(node.value["subtractor"], "reducer"), piece.value, piece.value)
 
-    def added(_key: Any, row: Pair, total: Any) -> Any:
+    def add_row(_key: Any, row: Pair, total: Any) -> Any:
         return row.other if total is None else add(total, row.other)
 
-    fold: Fold[Any, Any] = Fold(lambda: None, added, lambda _key, row, total: subtract(total, row.other))
+    fold: Fold[Any, Any] = Fold(lambda: None, add_row, lambda _key, row, total: subtract(total, row.other))
     return _fold(build, node, piece, fold, piece.value)
 
 
-def counted(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
+def count_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     """Count the rows of each group."""
     store = store_of(build, node, "store", "count", LONG)
     return TablePiece(piece.key, LONG, piece.grouped.count(store=store.name))
@@ -110,7 +110,7 @@ def _of_pair(call: Callable[..., Any]) -> Callable[..., Any]:
     return lambda key, row, total: call(key, row.other, total)
 
 
-def suppressed(build: Build, node: Node, piece: TablePiece) -> TablePiece:
+def suppress_rows(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Hold updates back until a time limit is over or their window closes."""
     store = build.name(node.string("name") or "suppress")
     limits: dict[str, Any] = {

@@ -83,7 +83,7 @@ def parse_type(text: str, notation: str = "") -> Type:
     if wanted.startswith("(") and wanted.endswith(")"):
         return Type("tuple", notation, _parts(wanted[1:-1], notation))
     if wanted.endswith(")") and "(" in wanted:
-        return _composed(wanted, notation)
+        return _parse_composed(wanted, notation)
     if wanted in SCALARS:
         return Type(SCALARS[wanted], notation)
     if wanted in SCHEMALESS:
@@ -111,7 +111,7 @@ def _of_notation(notation: str, rest: str) -> Type:
     return parse_type(rest, own)
 
 
-def _composed(text: str, notation: str) -> Type:
+def _parse_composed(text: str, notation: str) -> Type:
     kind, _, inner = text[:-1].partition("(")
     if kind not in _COMPOSED:
         raise UnknownType(

@@ -109,7 +109,7 @@ def _whole(name: str) -> Taker:
         if value.__class__ is float and value.is_integer():
             value = int(value)
         elif value.__class__ is str:
-            value = _parsed(int, value)
+            value = _parse_number(int, value)
         if value.__class__ is not int:
             raise WrongType(f"{value!r} is {_name(value)}, not {name}")
         if not -bound <= value < bound:
@@ -119,7 +119,7 @@ def _whole(name: str) -> Taker:
     return take
 
 
-def _parsed(number: type[Any], text: str) -> Any:
+def _parse_number(number: type[Any], text: str) -> Any:
     """Return the number that a text is, or the text."""
     try:
         return number(text)
@@ -129,7 +129,7 @@ def _parsed(number: type[Any], text: str) -> Any:
 
 def _number(value: Any) -> float:
     if value.__class__ is str:
-        value = _parsed(float, value)
+        value = _parse_number(float, value)
     if value.__class__ not in (int, float):
         raise WrongType(f"{value!r} is {_name(value)}, not double")
     return float(value)

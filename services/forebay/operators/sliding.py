@@ -57,7 +57,7 @@ class SlidingAggregate(Generic[V, A]):
         updates: list[WindowResult[A]] = []
         before: list[A | None] = []
         refused = late_by = 0
-        for start, (beginning, is_added) in sorted(self._changed(key, timestamp).items()):
+        for start, (beginning, is_added) in sorted(self._changed_windows(key, timestamp).items()):
             window = self.windows.window_from(start)
             if window.end <= until:
                 refused, late_by = refused + is_added, until + 1 - window.end
@@ -91,7 +91,7 @@ class SlidingAggregate(Generic[V, A]):
         start = self.store.first_start(self.store.marks.get(CLOSED) + 1)
         return None if start is None else self.windows.closes_at(self.windows.window_from(start))
 
-    def _changed(self, key: str, timestamp: int) -> dict[int, tuple[WindowEntry[A] | None, bool]]:
+    def _changed_windows(self, key: str, timestamp: int) -> dict[int, tuple[WindowEntry[A] | None, bool]]:
         """Return the windows that a record changes or opens, by start.
 
         Each with the window whose aggregate it begins with (itself, or one that holds the same records; None: it has

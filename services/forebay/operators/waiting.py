@@ -36,7 +36,7 @@ class Waiting(Generic[L, R, O]):
         self.watch(ctx)
         return results
 
-    def fired(self, ctx: Context[Any]) -> list[Result[O]]:
+    def on_timer(self, ctx: Context[Any]) -> list[Result[O]]:
         """Join what has waited long enough; call it when the timer fires."""
         results = [result for waiting in self.take(ctx) for result in self.join.join(waiting)]
         self.watch(ctx)

@@ -48,7 +48,7 @@ def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
     """
     index = cache_directory() / (KAFKA.replace(":", "_") + ".json")
     return _found_or_fetched(
-        "Apache Kafka 4.3.0", progress, lambda: _remembered(index), lambda download: _kafka(download, index)
+        "Apache Kafka 4.3.0", progress, lambda: _read_index(index), lambda download: _kafka(download, index)
     )
 
 
@@ -60,11 +60,11 @@ def registry_jar(progress: Progress) -> Path:
     """
     runner = cache_directory() / REGISTRY.replace(":", "_") / _REGISTRY_RUNNER
 
-    def unpacked() -> Path | None:
+    def unpacked_runner() -> Path | None:
         return runner if runner.is_file() else None
 
     return _found_or_fetched(
-        "Apicurio Registry 3.0.9", progress, unpacked, lambda download: _registry(download, runner)
+        "Apicurio Registry 3.0.9", progress, unpacked_runner, lambda download: _registry(download, runner)
     )
 
 
@@ -90,7 +90,7 @@ def _kafka(download: Download, index: Path) -> tuple[Path, ...]:
     return jars
 
 
-def _remembered(index: Path) -> tuple[Path, ...]:
+def _read_index(index: Path) -> tuple[Path, ...]:
     try:
         sizes = json.loads(index.read_text(encoding="utf-8"))
         jars = tuple(Path(name) for name in sizes)

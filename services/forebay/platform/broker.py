@@ -63,5 +63,5 @@ class Broker(Component):
     def _of(self, record: PlatformRecord) -> ComponentRecord:
         return record.broker
 
-    def _replaced(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord:
+    def _with_component(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord:
         return dataclasses.replace(record, broker=own)

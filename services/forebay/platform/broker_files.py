@@ -9,7 +9,7 @@ from pathlib import Path
 
 from forebay.platform import process
 from forebay.platform.broker_settings import LOG4J2, Listeners, recovery_properties, server_properties
-from forebay.platform.crash_recovery import crashed, fence_crashed_broker
+from forebay.platform.crash_recovery import fence_crashed_broker, has_crashed
 from forebay.platform.errors import PlatformError
 from forebay.platform.progress import Progress
 
@@ -59,7 +59,7 @@ def broker_arguments(
     if not (data / "meta.properties").exists():
         storage = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "--config", str(settings)]
         _format(java, [*common, *storage], logs / "broker.log")
-    elif crashed(data):
+    elif has_crashed(data):
         progress.step("recovering what the broker's last process left")
         alone = directory / "recovery.properties"
         alone.write_text(recovery_properties(listeners.controller_port, data), encoding="utf-8")

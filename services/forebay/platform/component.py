@@ -122,7 +122,7 @@ class Component(ABC):
     def _of(self, record: PlatformRecord) -> ComponentRecord: ...
 
     @abstractmethod
-    def _replaced(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord: ...
+    def _with_component(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord: ...
 
     def _platform_record(self) -> PlatformRecord:
         record = self._state.load()
@@ -131,4 +131,4 @@ class Component(ABC):
         return record
 
     def _update(self, own: ComponentRecord) -> None:
-        self._state.save(self._replaced(self._platform_record(), own))
+        self._state.save(self._with_component(self._platform_record(), own))

@@ -30,7 +30,7 @@ _STOP_SECONDS = 30.0
 _POLL_SECONDS = 0.05
 
 
-def crashed(data: Path) -> bool:
+def has_crashed(data: Path) -> bool:
     """Return whether the broker that used this data directory last ended without closing it."""
     return metadata_log(data).is_dir() and not (data / ".kafka_cleanshutdown").exists()
 

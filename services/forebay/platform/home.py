@@ -52,7 +52,7 @@ def unwritable(home: Path, error: OSError) -> PlatformError:
 
 
 @contextmanager
-def locked(home: Path) -> Iterator[None]:
+def lock(home: Path) -> Iterator[None]:
     """Keep other commands from starting or stopping the same platform meanwhile.
 
     Raises:

@@ -13,7 +13,7 @@ from forebay.platform.broker import Broker
 from forebay.platform.broker_settings import Additions
 from forebay.platform.component import Component
 from forebay.platform.errors import PlatformError
-from forebay.platform.home import STATE_FILE, default_home, delete_home, locked, make_home, unwritable
+from forebay.platform.home import STATE_FILE, default_home, delete_home, lock, make_home, unwritable
 from forebay.platform.ports import free_port, require_free
 from forebay.platform.progress import Progress, SilentProgress
 from forebay.platform.registry import Registry
@@ -63,7 +63,7 @@ class Platform:
         """
         progress = progress or SilentProgress()
         make_home(self.home)
-        with locked(self.home):
+        with lock(self.home):
             try:
                 self._record_ports()
                 self._start([component for component in self.components if not component.is_running()], progress)
@@ -75,7 +75,7 @@ class Platform:
         """Stop what runs and keep the data; nothing happens if it was never started."""
         if self._state.load() is None:
             return
-        with locked(self.home):
+        with lock(self.home):
             self._stop()
 
     def delete(self) -> None:

@@ -68,5 +68,5 @@ class Registry(Component):
     def _of(self, record: PlatformRecord) -> ComponentRecord:
         return record.registry
 
-    def _replaced(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord:
+    def _with_component(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord:
         return dataclasses.replace(record, registry=own)

@@ -76,7 +76,7 @@ class Streams:
         """Streams of which every record was processed, by index."""
         self._lengths = [length_hint(iterator) for iterator in self.iterators]
 
-    def processed(self) -> list[int]:
+    def processed_counts(self) -> list[int]:
         """Return how many records of each stream were processed, when `arrivals` is left before its end.
 
         One record of each stream that has not ended is decoded and waits for its turn.

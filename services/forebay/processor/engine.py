@@ -92,7 +92,7 @@ class TaskEngine:
         self._encoding, self._bounds, self._given = StateEncoding.AT_END, UNBOUNDED, Streams(())
         self._most_output_bytes = settings.max_output_bytes
         self._effects = Effects(self._context, self._journal, self.timers)
-        self._context.isolated, self._context.apart = self._isolated, self._apart
+        self._context.isolated, self._context.apart = self._run_isolated, self._apart
 
     @property
     def footprint_bytes(self) -> int:
@@ -201,7 +201,7 @@ class TaskEngine:
 
     def taken(self) -> int:
         """Return how many records were processed before the one at which `run` raised MemoryError."""
-        return sum(self._given.processed())
+        return sum(self._given.processed_counts())
 
     @property
     def progress(self) -> object:
@@ -213,7 +213,7 @@ class TaskEngine:
         """End a run before the record in hand; return how many records of each stream were processed."""
         self.position = Position(stream_time, self.position.closing_time)
         given, counts, names = self._given, self._result.records_by_topic, self._codecs.names
-        processed = given.processed()
+        processed = given.processed_counts()
         for index, count in enumerate(processed):
             if count and index not in given.ended:
                 topic: str = streams[index][0].topic()  # type: ignore[index]
@@ -346,7 +346,7 @@ class TaskEngine:
             self._effects.keep()
         return True
 
-    def _isolated(self, step: Callable[[], None]) -> None:
+    def _run_isolated(self, step: Callable[[], None]) -> None:
         """Run a step of the record in hand; if it fails, undo it and report the record; the other steps continue."""
         message = self._context.message
         if message is None:

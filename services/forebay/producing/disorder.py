@@ -16,7 +16,7 @@ V = TypeVar("V")
 _REPEATABLE = 1000
 
 
-def disordered(generator: Generator[V], times: Iterable[int], options: Options) -> Iterator[Event[V]]:
+def disorder(generator: Generator[V], times: Iterable[int], options: Options) -> Iterator[Event[V]]:
     """Yield one record for each time, in the order of sending.
 
     A late record keeps its event time and comes up to `max_delay_ms` of event time after it. A repeated one is

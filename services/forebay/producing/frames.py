@@ -66,9 +66,9 @@ class Frames:
         """Return the event's key and value."""
         if event.defect is None:
             return event.key.encode(), self._encode(event.value)
-        return self._malformed(event, event.defect)
+        return self._malformed_frame(event, event.defect)
 
-    def _malformed(self, event: Event[Any], defect: Defect) -> Frame:
+    def _malformed_frame(self, event: Event[Any], defect: Defect) -> Frame:
         key = None if defect is Defect.NULL_KEY else event.key.encode()
         if defect in _ALTERED:
             return key, self._encode_altered(event.value, defect)

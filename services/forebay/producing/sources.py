@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from forebay.catalog import Service, all_services
-from forebay.plugins import PRODUCERS, Named, PluginError, attribute_of, named
+from forebay.plugins import PRODUCERS, Named, PluginError, attribute_of, yield_modules
 from forebay.producing.base import FIXED_START_MS, Event, Generator, Options, Source
-from forebay.producing.disorder import disordered
+from forebay.producing.disorder import disorder
 
 V = TypeVar("V")
 
@@ -24,7 +24,7 @@ def all_sources() -> Mapping[str, Source]:
     Raises:
         PluginError: one of them can't be used.
     """
-    table = {point.name: _brought(point) for point in named(PRODUCERS)}
+    table = {point.name: _brought(point) for point in yield_modules(PRODUCERS)}
     for service in all_services().values():
         for source in _named_by(service):
             table.setdefault(source.topic, source)
@@ -42,7 +42,7 @@ def sources_for(service: Service) -> Mapping[str, Source]:
     """
     inputs = {topic.name: topic.record for topic in service.inputs}
     own = {source.topic: source for source in _named_by(service)}
-    sources = {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
+    sources = {point.name: _brought(point) for point in yield_modules(PRODUCERS) if point.name in inputs}
     if any(record and topic not in own.keys() | sources.keys() for topic, record in inputs.items()):
         sources = {**all_sources(), **sources}
     for topic, source in sources.items():
@@ -83,7 +83,7 @@ def source_of(topic: str) -> Source:
     Raises:
         ValueError: nothing produces it; names the topics there are. PluginError.
     """
-    for point in named(PRODUCERS):
+    for point in yield_modules(PRODUCERS):
         if point.name == topic:
             return _brought(point)
     table = all_sources()
@@ -107,4 +107,4 @@ def records(generator: Generator[V], options: Options) -> Iterator[Event[V]]:
     ms_per_event = 1000 / options.events_per_second
     indexes = count() if options.limit is None else range(options.limit)
     times = (start_ms + int(index * ms_per_event) for index in indexes)
-    return disordered(generator, times, options)
+    return disorder(generator, times, options)

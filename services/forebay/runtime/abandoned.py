@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from forebay.codec import Unavailable
 from forebay.job import Job
-from forebay.kafka.errors import NotAuthorized, failed
+from forebay.kafka.errors import NotAuthorized, failure_of
 from forebay.kafka.identities import marker_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import repartition_topic
@@ -52,7 +52,7 @@ def _look(kafka: KafkaSettings, application: str, read: Collection[str]) -> Coun
     try:
         return _count(consumer, _places(consumer, application, read))
     except KafkaException as error:
-        raise failed(error.args[0], "can't look for records of an earlier release") from error
+        raise failure_of(error.args[0], "can't look for records of an earlier release") from error
     finally:
         consumer.close()
 
@@ -92,5 +92,5 @@ def _count(consumer: Consumer, places: list[TopicPartition]) -> Counter[str]:
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             consumer.seek(TopicPartition(*place, OFFSET_BEGINNING))
         else:
-            raise failed(error, f"can't read {place[0]}")
+            raise failure_of(error, f"can't read {place[0]}")
     return +found

@@ -20,7 +20,7 @@ from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
 from forebay.processor.declared import declared_stores
-from forebay.renaming import actual_topics, renamed
+from forebay.renaming import actual_topics, rename
 from forebay.runtime.abandoned import count_abandoned
 from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
@@ -157,7 +157,7 @@ class JobApplication:
 
     def _named(self, declared: Service) -> Service:
         """Return the service as this application sees it: its own side topics, topics as the broker calls them."""
-        return renamed(declared.as_application(self._application), self._options.topics)
+        return rename(declared.as_application(self._application), self._options.topics)
 
     def _pause(self, seconds: float) -> None:
         if self._stopping.wait(seconds):

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicColle
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.ends import partition_begins, partition_ends
-from forebay.kafka.errors import failed
+from forebay.kafka.errors import failure_of
 from forebay.runtime.errors import TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import Partitioned as Ends
 
@@ -53,7 +53,7 @@ class BrokerView:
             except KafkaException as error:
                 if error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
                     raise TopicChanged(_missing(topic, topic in self._topics)) from error
-                raise failed(error.args[0], f"can't describe {topic}") from error
+                raise failure_of(error.args[0], f"can't describe {topic}") from error
             except TimeoutError as error:
                 raise Unavailable(f"can't describe {topic}: no answer within {self._timeout} s") from error
             ids[topic] = str(described.topic_id)
@@ -87,7 +87,7 @@ class BrokerView:
         try:
             answers = self._consumer.offsets_for_times(asked, self._timeout)
         except KafkaException as error:
-            raise failed(error.args[0], "can't look up offsets by time") from error
+            raise failure_of(error.args[0], "can't look up offsets by time") from error
         latest = self.latest()
         return {(a.topic, a.partition): a.offset if a.offset >= 0 else latest[a.topic][a.partition] for a in answers}
 

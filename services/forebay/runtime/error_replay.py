@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from forebay.kafka.errors import failed
+from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Headers
@@ -158,7 +158,7 @@ class ErrorReplay:
             producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), _SECONDS)
             producer.commit_transaction(_SECONDS)
         except KafkaException as error:
-            raise failed(error.args[0], "these records were not sent; give the command again") from error
+            raise failure_of(error.args[0], "these records were not sent; give the command again") from error
         done.sent += part.sent
         done.passed_over += part.passed_over
 
@@ -185,13 +185,13 @@ class ErrorReplay:
                     if error is None and (message.offset() or 0) < ends[number]:
                         batch.append(message)
                     elif error is not None and error.code() != KafkaError._PARTITION_EOF:
-                        raise failed(error, f"{self._topic} can't be read")
+                        raise failure_of(error, f"{self._topic} can't be read")
                     if error is not None or (message.offset() or 0) + 1 >= ends[number]:
                         left.discard(number)
                 if batch:
                     yield batch
         except KafkaException as error:
-            raise failed(error.args[0], f"{self._topic} can't be read") from error
+            raise failure_of(error.args[0], f"{self._topic} can't be read") from error
         finally:
             consumer.close()
 
@@ -202,7 +202,7 @@ class ErrorReplay:
             known = consumer.list_topics(self._topic, timeout=_SECONDS).topics[self._topic]
             return {number: self._bounds(consumer, number)[1] for number in known.partitions}
         except KafkaException as error:
-            raise failed(error.args[0], f"{self._topic} can't be read") from error
+            raise failure_of(error.args[0], f"{self._topic} can't be read") from error
         finally:
             consumer.close()
 
@@ -224,7 +224,7 @@ class ErrorReplay:
         try:
             producer.init_transactions(_SECONDS)
         except KafkaException as error:
-            raise failed(error.args[0], f"no transaction can begin as {self._group}") from error
+            raise failure_of(error.args[0], f"no transaction can begin as {self._group}") from error
         return producer
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.errors import failed
+from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import marker_group, transactional_id
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.errors import StopJob
@@ -44,7 +44,7 @@ def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[T
         try:
             producer.init_transactions(_SECONDS)
         except KafkaException as error:
-            raise failed(error.args[0], f"can't fence off {name}") from error
+            raise failure_of(error.args[0], f"can't fence off {name}") from error
 
 
 def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Iterable[str]) -> None:
@@ -59,7 +59,7 @@ def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Ite
     try:
         committed = [answer for answer in consumer.committed(asked, _SECONDS) if answer.offset >= 0]
     except KafkaException as error:
-        raise failed(error.args[0], "can't read the marker group") from error
+        raise failure_of(error.args[0], "can't read the marker group") from error
     finally:
         consumer.close()
     if committed:

@@ -13,7 +13,7 @@ from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.limits import TopicLimits
 from forebay.processor.engine_settings import Emit
-from forebay.renaming import renamed
+from forebay.renaming import rename
 from forebay.runtime.broker_findings import Needs
 from forebay.runtime.task.pacing import Limits
 from forebay.stores.kinds import OnChange
@@ -102,7 +102,7 @@ class JobSpec:
     @property
     def entry(self) -> Service:
         """The service as this job sees it: its own side topics, topics as the broker calls them."""
-        return renamed(find_service(self.service).as_application(self.application), self.topics)
+        return rename(find_service(self.service).as_application(self.application), self.topics)
 
     @property
     def marker_group(self) -> str:

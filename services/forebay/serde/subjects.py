@@ -113,7 +113,7 @@ def registering_nothing() -> Iterator[None]:
         _connected[:] = before
 
 
-def connected() -> Subjects:
+def connected_subjects() -> Subjects:
     """Return this process's registry. Raises RegistryUnavailable where none was named."""
     if not _connected:
         raise RegistryUnavailable(

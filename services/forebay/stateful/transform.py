@@ -70,11 +70,14 @@ def transform_with_state(
     stores = {variable.name: _store(variable, name, where) for variable in variables.values()}
     timers = None if mode is TimeMode.NONE else TimerStore(f"{name}-timers")
     main = group_stream(stream, group_by)
-    parents = (main.keyed(name),)
+    parents = (main.partition_by_key(name),)
     if initial_state is not None:
         first = group_stream(initial_state, group_by)
         check_keys(parents[0], first.node, f"{where}: initial_state")
-        sides = Side(parents[0], f"{name}-input"), Side(first.keyed(f"{name}-initial"), f"{name}-initial-state")
+        sides = (
+            Side(parents[0], f"{name}-input"),
+            Side(first.partition_by_key(f"{name}-initial"), f"{name}-initial-state"),
+        )
         parents = bring_together(stream.graph, sides)  # type: ignore[assignment]
     plan = Plan(
         label=f"process {name}: ",

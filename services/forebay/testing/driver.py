@@ -130,7 +130,7 @@ class TestDriver:
                 number,
                 chosen,
                 tasks,
-                self._limited(what, how, number),
+                self._limit(what, how, number),
                 codecs_of,
                 self._time.monotonic,
                 codecs,
@@ -142,7 +142,7 @@ class TestDriver:
         self.late: list[Failure] = []
         written = self.stages[0].codecs
         sinks = {topic: show_output(topic, written, self._sent) for topic in written.outputs}
-        sinks |= {errors(self._name): show_failure(self._failed), late(self._name): show_failure(self._came_late)}
+        sinks |= {errors(self._name): show_failure(self._on_failure), late(self._name): show_failure(self._came_late)}
         self._loop = Loop(self._job, self._name, self.stages, tasks, self._partitions, self._time, sinks)
 
     @property
@@ -256,7 +256,7 @@ class TestDriver:
         """Restart from rows and positions of another driver's tasks, by sub-topology and number."""
         self._loop.restore(tasks)
 
-    def _limited(self, what: What, engine: EngineSettings, stage: int) -> EngineSettings:
+    def _limit(self, what: What, engine: EngineSettings, stage: int) -> EngineSettings:
         """Return the settings with what the topics take as they are created, unless others are given."""
         limits = engine.limits
         if isinstance(what, str) and limits == TaskLimits():
@@ -312,7 +312,7 @@ class TestDriver:
     def _sent(self, output: Forwarded[Any]) -> None:
         self.outputs.append(output)
 
-    def _failed(self, failure: Failure) -> None:
+    def _on_failure(self, failure: Failure) -> None:
         self.errors.append(failure)
 
     def _came_late(self, failure: Failure) -> None:

@@ -17,7 +17,7 @@ _SCALARS = (str, bool, bytes, Decimal, type(None))
 _LONG = range(-(1 << 63), 1 << 63)
 
 
-def fitted(value: Any, hint: Any, path: str) -> Any:
+def fit(value: Any, hint: Any, path: str) -> Any:
     """Return a value as it is read back from Avro: a whole number in a `float` as a float.
 
     Args:
@@ -34,12 +34,12 @@ def fitted(value: Any, hint: Any, path: str) -> Any:
         return fitted_record(value, hint, path)
     if origin is tuple and arguments[1:] == (...,):
         _check(value, tuple, path)
-        return tuple([fitted(item, arguments[0], f"{path}[{index}]") for index, item in enumerate(value)])
+        return tuple([fit(item, arguments[0], f"{path}[{index}]") for index, item in enumerate(value)])
     if origin is FrozenMap:
         _check(value, FrozenMap, path)
         for name in value:
             _check(name, str, f"{path} (a key)")
-        return FrozenMap({name: fitted(item, arguments[1], f"{path}[{name!r}]") for name, item in value.items()})
+        return FrozenMap({name: fit(item, arguments[1], f"{path}[{name!r}]") for name, item in value.items()})
     if hint is float and type(value) is int:
         return float(value)
     if hint in (int, float, *_SCALARS) or hint is None:
@@ -57,7 +57,7 @@ def fitted_record(value: Any, record: type[Any], path: str = "") -> Any:
     for name, hint in typing.get_type_hints(record).items():
         if name in fields_of(record):
             old = getattr(value, name)
-            new = fitted(old, hint, f"{path}.{name}")
+            new = fit(old, hint, f"{path}.{name}")
             if new is not old:
                 changes[name] = new
     if not changes:
@@ -68,7 +68,7 @@ def fitted_record(value: Any, record: type[Any], path: str = "") -> Any:
 def _of_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
     for member in members:
         if type(value) is (typing.get_origin(member) or member):
-            return fitted(value, member, path)
+            return fit(value, member, path)
     names = ", ".join(getattr(member, "__name__", str(member)) for member in members)
     raise EncodeError(f"{path}: {_show(value)} is none of {names}")
 

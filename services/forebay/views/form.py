@@ -43,7 +43,7 @@ class Form:
         """Raise ViewError for what a view selects from."""
         self.fail(f"{said}: this service's views select FROM {self.source.topic}")
 
-    def checked(self, statement: CreateAs) -> Checked:
+    def check(self, statement: CreateAs) -> Checked:
         """Return what is selected and grouped by, once all but the condition is found right. Raises ViewError."""
         query, name = statement.query, self._own(statement.name, "a view, which is its topic's too")
         if query.emit:

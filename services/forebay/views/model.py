@@ -109,32 +109,32 @@ class View:
         return store_of(self.name)
 
     @property
-    def aggregated(self) -> Aggregated:
+    def aggregate_step(self) -> Aggregated:
         """The step that aggregates."""
-        aggregate = self._projected.parent
+        aggregate = self._projection.parent
         assert isinstance(aggregate, Aggregated)
         return aggregate
 
     @property
     def aggregates(self) -> Mapping[str, int]:
         """Which of the plan's aggregates each column is that is none of the groups."""
-        step, names = self._projected, self.aggregated.names
+        step, names = self._projection, self.aggregate_step.names
         shown = zip(step.into, step.columns, strict=True)
         return {into.name: names.index(code.shown) for into, code in shown if into.name not in self.groups}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all the source's columns it looks at, as the plan's rows have them."""
-        step = self._counted.parent if isinstance(self._counted, Filtered) else self._counted
+        step = self._counted_step.parent if isinstance(self._counted_step, Filtered) else self._counted_step
         assert isinstance(step, Scan)
         return tuple(slot.name for slot in step.slots)
 
     @cached_property
     def where(self) -> Predicate | None:
         """Which records count; None: all."""
-        if not isinstance(self._counted, Filtered):
+        if not isinstance(self._counted_step, Filtered):
             return None
-        condition, columns = row_of([self._counted.condition], windowed=False), columns_of(self.columns)
+        condition, columns = row_of([self._counted_step.condition], windowed=False), columns_of(self.columns)
         return lambda record: condition(None, columns(record))[0]
 
     @property
@@ -143,14 +143,14 @@ class View:
         return self.group_by == (self.source.key,)
 
     @property
-    def _counted(self) -> Step:
+    def _counted_step(self) -> Step:
         """The step whose rows are aggregated."""
-        grouped = self.aggregated.parent
+        grouped = self.aggregate_step.parent
         assert isinstance(grouped, Rekeyed)
         return grouped.parent
 
     @property
-    def _projected(self) -> Projected:
+    def _projection(self) -> Projected:
         projection = self.plan.step
         assert isinstance(projection, Projected)
         return projection

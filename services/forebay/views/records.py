@@ -14,7 +14,7 @@ from forebay.sql.computed import row_of
 from forebay.sql.folding import fold_of, results_of
 from forebay.sql.values import hint_of
 from forebay.views.model import Source, View, camel_case, columns_of
-from forebay.views.totals import stored, total_name
+from forebay.views.totals import storage_of, total_name
 
 
 class RowRecords(NamedTuple):
@@ -59,7 +59,7 @@ def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[A
 
 def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
     """Return what makes the next stored row of a source record and the last one (None: there is none)."""
-    step, at = view.aggregated, view.aggregates
+    step, at = view.aggregate_step, view.aggregates
     initial = tuple(aggregate.initial for aggregate in step.aggregates)
     add, results = fold_of(step.aggregates, 0).add, results_of(step.aggregates)
     columns, groups = columns_of(view.columns), columns_of([column.name for column in view.groups.values()])
@@ -68,7 +68,7 @@ def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
     shown = itemgetter(*(names.index(name) if name in names else len(names) + at[name] for name in view.select))
     totals = [(at[name], total) for name, total in _totals(view)]
     first = {number: name for name, number in reversed([*at.items()])}
-    kept_of = [stored(fold_input, first[number]).kept for number, fold_input in enumerate(step.aggregates)]
+    kept_of = [storage_of(fold_input, first[number]).kept for number, fold_input in enumerate(step.aggregates)]
 
     def adding(key: str, record: Any, before: Any) -> Any:
         states = initial if before is None else tuple([of(before) for of in kept_of])
@@ -81,15 +81,15 @@ def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
 
 def _totals(view: View) -> list[tuple[str, type[Any]]]:
     """Return the columns that a total is stored with, and the total's class."""
-    step = view.aggregated
-    totals = ((name, stored(step.aggregates[number], name).total) for name, number in view.aggregates.items())
+    step = view.aggregate_step
+    totals = ((name, storage_of(step.aggregates[number], name).total) for name, number in view.aggregates.items())
     return [(name, total) for name, total in totals if total is not None]
 
 
 def _hint(view: View, name: str) -> Any:
     if name in view.groups:
         return view.groups[name].type
-    aggregate = view.aggregated.aggregates[view.aggregates[name]]
+    aggregate = view.aggregate_step.aggregates[view.aggregates[name]]
     return int if aggregate.result(aggregate.initial) is not None else hint_of(aggregate.type)
 
 

@@ -32,7 +32,7 @@ def parse_view(sql: str, file: str, source: Source) -> View:
     """
     form = Form(file, source)
     statement = _statement(sql, form)
-    select, groups, group_by = form.checked(statement)
+    select, groups, group_by = form.check(statement)
     if statement.query.where is not None:
         check(statement.query.where, form)
     try:

@@ -148,8 +148,8 @@ def _key_of(columns: tuple[str, ...]) -> Callable[[str, Any], str]:
 
         return single
 
-    def joined(key: str, record: Any) -> str:
+    def key_of(key: str, record: Any) -> str:
         values = [getattr(record, name) for name in columns]
         return key if None in values else join_key(*values)
 
-    return joined
+    return key_of

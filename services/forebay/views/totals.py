@@ -47,7 +47,7 @@ def total_name(column: str) -> str:
     return f"{column}_total"
 
 
-def stored(aggregate: Aggregate, column: str) -> Stored:
+def storage_of(aggregate: Aggregate, column: str) -> Stored:
     """Return how what an aggregate keeps is stored; `column` has its values."""
     total = total_name(column)
     pair = attrgetter(f"{total}.count", f"{total}.sum")

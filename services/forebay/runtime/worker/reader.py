@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.errors import failed, is_forbidden
+from forebay.kafka.errors import failure_of, is_forbidden
 from forebay.processor.messages import Message
 from forebay.runtime.errors import OffsetsLost, Unavailable
 from forebay.runtime.protocol.gaps import NO_GAPS, AcceptedGaps
@@ -216,7 +216,7 @@ class GroupReader:
         elif error.fatal():
             refuse_lost(error)
         elif is_forbidden(error):
-            raise failed(error, f"can't read {'the input' if topic is None else f'{topic}-{number}'}")
+            raise failure_of(error, f"can't read {'the input' if topic is None else f'{topic}-{number}'}")
         else:
             log.warning("reading %s-%s: %s: still trying", topic, number, error)
 
@@ -232,7 +232,7 @@ class GroupReader:
             try:
                 low, _ = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=_LOOK_SECONDS)
             except KafkaException as error:
-                raise failed(error.args[0], f"can't ask where {place[0]}-{place[1]} begins") from error
+                raise failure_of(error.args[0], f"can't ask where {place[0]}-{place[1]} begins") from error
             wanted = min(part.next for part in inputs)
             if wanted < low:
                 log.warning(

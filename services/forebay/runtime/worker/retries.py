@@ -10,7 +10,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from forebay.kafka.librdkafka_log import unmasked
+from forebay.kafka.librdkafka_log import unmask
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class RetryWatch:
             if report is not None:
                 report(text)
 
-        return {**config, "stats_cb": unmasked(on_statistics)}
+        return {**config, "stats_cb": unmask(on_statistics)}
 
     def _required(self, config: Mapping[str, Any]) -> dict[str, int]:
         """Return the options that the watch needs, in place of those that it can't work with."""

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from forebay.job import Job
-from forebay.kafka.errors import failed
+from forebay.kafka.errors import failure_of
 from forebay.runtime.broker import BrokerView, check_same
 from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.protocol.lease import Lease
@@ -72,11 +72,11 @@ class GroupSurroundings:
                 break
             except KafkaException as error:
                 if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
-                    raise failed(error.args[0], "can't read the marker group") from error
+                    raise failure_of(error.args[0], "can't read the marker group") from error
                 time.sleep(0.1)
         for answer in answers:
             if answer.error is not None:
-                raise failed(answer.error, f"can't read the marker of {answer.topic}-{answer.partition}")
+                raise failure_of(answer.error, f"can't read the marker of {answer.topic}-{answer.partition}")
         return {(a.topic, a.partition): a.metadata or "" for a in answers if a.offset >= 0}
 
     def read_tails(self, tails: list[Tail]) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from forebay.kafka.errors import failed, is_forbidden
+from forebay.kafka.errors import failure_of, is_forbidden
 from forebay.kafka.leaders import learn_leaders
 from forebay.runtime.broker import topic_gone
 from forebay.runtime.errors import TopicChanged, TransactionTooLong, Unavailable
@@ -93,7 +93,7 @@ class GroupProducer:
             producer.init_transactions(self._timeout)
         except KafkaException as error:
             refuse_lost(error.args[0])
-            raise failed(error.args[0], "can't begin transactions") from error
+            raise failure_of(error.args[0], "can't begin transactions") from error
         self._producer = producer
 
     def commit(
@@ -146,7 +146,7 @@ class GroupProducer:
             self._abort(producer, cause)
             if not is_forbidden(cause):
                 self._refuse_missing(producer, commits)
-            raise failed(cause, "the transaction was not committed") from error
+            raise failure_of(cause, "the transaction was not committed") from error
         except Unavailable as error:
             # Of a producer that can't be used any more nothing is taken, as if the broker were away.
             refuse_lost(_cause(producer, KafkaError(KafkaError._STATE)))
@@ -186,7 +186,7 @@ class GroupProducer:
             for topic in sorted(written - known.keys()) if known else ():
                 error = producer.list_topics(topic, timeout=10.0).topics[topic].error
                 if error is not None and is_forbidden(error):
-                    raise failed(error, f"can't write {topic}")
+                    raise failure_of(error, f"can't write {topic}")
                 if error is not None and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise TopicChanged(topic_gone(topic))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from forebay.mistakes import mistake
-from forebay.plugins import Named, named
+from forebay.plugins import Named, yield_modules
 from forebay.sql.errors import NOWHERE, SqlError
 
 GROUP = "forebay.sql_functions"
@@ -21,7 +21,7 @@ VARIABLE = "FOREBAY_SQL_FUNCTIONS"
 
 def load_functions() -> None:
     """Load the functions of packages and of the files that the environment names, each once. Raises SqlError."""
-    for package in named(GROUP):
+    for package in yield_modules(GROUP):
         _load_module(package)
     for file in os.environ.get(VARIABLE, "").split(os.pathsep):
         if file:

@@ -19,7 +19,7 @@ from forebay.serde.generic import GenericDecoder, without_times
 from forebay.serde.proto_messages import class_of, message_of, messages_of, path_bytes, read_path
 from forebay.serde.proto_text import WrongProto
 from forebay.serde.schema import InvalidSchema, Schema
-from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF, Subjects, connected
+from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF, Subjects, connected_subjects
 from forebay.sql.catalog import Named
 from forebay.sql.encodings.readers import reader
 from forebay.sql.schemas import avro, messages
@@ -47,7 +47,7 @@ class Door:
 
     def register(self) -> int:
         """Return the schema's id, registered if it is new. Raises RegistryRefused, RegistryUnavailable."""
-        return self._schema_id or connected().register(self.subject, Schema(self.text), self._kind).schema_id
+        return self._schema_id or connected_subjects().register(self.subject, Schema(self.text), self._kind).schema_id
 
     @property
     def header(self) -> bytes:
@@ -62,14 +62,14 @@ class Door:
         self._look()
         if schema_id not in self._read:
             try:
-                self._read[schema_id] = make(connected().schema(schema_id).text)
+                self._read[schema_id] = make(connected_subjects().schema(schema_id).text)
             except (WrongProto, InvalidSchema, TypeError, KeyError) as error:
                 raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
         return self._read[schema_id]
 
     def _look(self) -> None:
-        if self._of is not connected():
-            self._of, self._header = connected(), b""
+        if self._of is not connected_subjects():
+            self._of, self._header = connected_subjects(), b""
             self._read.clear()
 
 
@@ -106,8 +106,8 @@ class AvroRows:
         return head + out.getvalue()
 
     def decode(self, data: bytes) -> Any:
-        if self._generic is None or self._of is not connected():
-            self._of = connected()
+        if self._generic is None or self._of is not connected_subjects():
+            self._of = connected_subjects()
             self._generic = GenericDecoder(self._of, plain=True)
         result = self._from(self._generic.decode(data))
         return result if self._wraps else (result,)

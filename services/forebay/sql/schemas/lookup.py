@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from forebay.serde.resolver import UnknownSchemaId
-from forebay.serde.subjects import connected
+from forebay.serde.subjects import connected_subjects
 from forebay.sql.errors import Place, SqlError
 
 
 def ask(subject: str, schema_id: int) -> tuple[int, str] | None:
     """Return what the registry says now. Raises UnknownSchemaId, RegistryUnavailable."""
     if schema_id:
-        return schema_id, connected().schema(schema_id).text
-    result = connected().newest(subject)
+        return schema_id, connected_subjects().schema(schema_id).text
+    result = connected_subjects().newest(subject)
     return None if result is None else (result.schema_id, result.schema.text)
 
 
