@@ -103,15 +103,15 @@ def build(source: Path, target: Path) -> None:
         unit = Path(folder, "native.c")
         run([sys.executable, "-m", "cython", "-3", str(source), "-o", str(unit)])
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(folder, target.name)
+        output = Path(folder, target.name)
         for number, compiler in enumerate(compilers, 1):
             try:
-                run([*compiler, "-shared", *BUNDLE, *FLAGS, f"-I{include}", str(unit), "-o", str(made)])
+                run([*compiler, "-shared", *BUNDLE, *FLAGS, f"-I{include}", str(unit), "-o", str(output)])
                 break
             except CannotBuild:
                 if number == len(compilers):
                     raise
-        shutil.move(made, target)
+        shutil.move(output, target)
 
 
 def run(command: list[str]) -> None:

@@ -49,7 +49,7 @@ def work(job: Job, stop: threading.Event) -> None:
     at = 1
     while not stop.wait(1.0):
         at += 1
-        job.tells(at * 1_000, at, TASKS)
+        job.report(at * 1_000, at, TASKS)
 
 
 def answers(url: str) -> bool:

@@ -92,7 +92,7 @@ class NoSettings:
     """Benchmarks have none."""
 
 
-def joined(_: NoSettings) -> Topology:
+def join_streams(_: NoSettings) -> Topology:
     """Join two streams within an hour, both sides kept until it is over."""
     t = Topology()
     left, right = t.stream("left", str), t.stream("right", str)
@@ -101,7 +101,7 @@ def joined(_: NoSettings) -> Topology:
     return t
 
 
-def windowed(_: NoSettings) -> Topology:
+def count_windows(_: NoSettings) -> Topology:
     """Count by key and hour, given when the hour is over."""
     t = Topology()
     counts = t.stream("left", str).group_by_key().windowed_by(tumbling(3_600_000), Emission.FINAL).count(store="counts")
@@ -110,8 +110,8 @@ def windowed(_: NoSettings) -> Topology:
 
 
 DESCRIBED: Mapping[str, Job] = {
-    "stream-stream join (DSL)": job(NoSettings, joined),
-    "windowed table (DSL)": job(NoSettings, windowed),
+    "stream-stream join (DSL)": job(NoSettings, join_streams),
+    "windowed table (DSL)": job(NoSettings, count_windows),
 }
 
 

@@ -224,11 +224,11 @@ def mock() -> Iterator[str]:
         process.join()
 
 
-def _serve(told: Connection) -> None:
+def _serve(connection: Connection) -> None:
     producer = Producer({"test.mock.num.brokers": 1, "log_level": 0})
     (broker,) = producer.list_topics(timeout=10).brokers.values()
-    told.send(f"{broker.host}:{broker.port}")
-    told.recv()
+    connection.send(f"{broker.host}:{broker.port}")
+    connection.recv()
 
 
 def threads() -> float:

@@ -49,7 +49,7 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
     def process(self, event: MenuPrice | FoodOrder, ctx: Context[FoodBill]) -> None:
         """Keep a price as a version of its item's; bill an order, at once or when its grace is over."""
         if event.item != ctx.key or not event.item:
-            raise RejectedRecord(_misplaced(event.item, ctx.key))
+            raise RejectedRecord(_mismatch(event.item, ctx.key))
         if isinstance(event, FoodOrder):
             self._bill(event, ctx)
         else:
@@ -107,7 +107,7 @@ def _send(bills: Iterable[Result[FoodBill]], ctx: Context[FoodBill]) -> None:
         ctx.forward(value, item, ts)
 
 
-def _misplaced(item: str, key: str) -> str:
+def _mismatch(item: str, key: str) -> str:
     if not item:
         return "item is empty: the producer must name the item"
     return (

@@ -44,9 +44,9 @@ def main(rows: int, rate: int, seconds: int) -> None:
         job.wait()
         print(f"{job.value('forebay_state_bytes') / 1e6:.1f} MB of keys and values")
         files = ("--store-directory", str(home / "replica"))
-        started(home, "in files", *files).stop()
-        started(home, "in files, again", *files).stop()
-        server = started(home, "in memory")
+        start_server(home, "in files", *files).stop()
+        start_server(home, "in files, again", *files).stop()
+        server = start_server(home, "in memory")
         try:
             pulls(server.port)
             pushes(home, kafka, server.port, rate, seconds)
@@ -60,7 +60,7 @@ def send(kafka: KafkaSettings, options: Options) -> None:
     produce(TOPIC, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _s, _t: 0)
 
 
-def started(home: Path, where: str, *arguments: str) -> JobProcess:
+def start_server(home: Path, where: str, *arguments: str) -> JobProcess:
     """Start a query server, wait until it has read all; print how long that took, and what memory it has then."""
     begun = time.perf_counter()
     server = JobProcess(home, SERVICE, *arguments, command="queries")
@@ -83,17 +83,17 @@ def pulls(port: int) -> None:
         return connection.getresponse().read()
 
     keys = [entry["key"] for entry in json.loads(ask(f"/stores/{STORE}?limit=1000"))["entries"]]
-    reference = timed(ask, ["/healthz"])
+    reference = measure(ask, ["/healthz"])
     print(f"  reference (/healthz): p50 {reference[0]:.2f} ms, p99 {reference[1]:.2f} ms")
     for name, paths in {
         "a key": [f"/stores/{STORE}/{key}" for key in keys],
         "100 entries from a key on": [f"/stores/{STORE}?limit=100&from={key}" for key in keys],
     }.items():
-        median, most = timed(ask, paths)
+        median, most = measure(ask, paths)
         print(f"  {name}: p50 {median:.2f} ms, p99 {most:.2f} ms, ratio of medians {median / reference[0]:.1f}")
 
 
-def timed(ask: Callable[[str], bytes], paths: list[str]) -> tuple[float, float]:
+def measure(ask: Callable[[str], bytes], paths: list[str]) -> tuple[float, float]:
     """Return the median and the 99th percentile in ms."""
     taken = []
     for number in range(PULLS):

@@ -48,9 +48,9 @@ class Found:
 @click.option("--groups", default=4, help="Its task groups, a worker process each.")
 def main(tasks: int, groups: int) -> None:
     """Measure."""
-    reference = measured(4, 1)
+    reference = measure(4, 1)
     show(4, 1, reference)
-    result = measured(tasks, groups)
+    result = measure(tasks, groups)
     show(tasks, groups, result)
     ratios = {
         "start": result.start / reference.start,
@@ -61,7 +61,7 @@ def main(tasks: int, groups: int) -> None:
     print("  to the reference: " + ", ".join(f"{name} {ratio:.1f} x" for name, ratio in ratios.items()))
 
 
-def measured(tasks: int, groups: int) -> Found:
+def measure(tasks: int, groups: int) -> Found:
     """Run the job with so many tasks over topics of as many partitions."""
     with platform() as (home, kafka):
         service = find_service(SERVICE)
@@ -82,7 +82,7 @@ def measured(tasks: int, groups: int) -> Found:
         at_rest, _ = cores(job, lambda: time.sleep(SECONDS))
         load = Options(rate=RATE, duration_s=SECONDS, keys=10 * tasks, seed=2)
         under_load, commits = cores(job, lambda: send(kafka, load))
-        memory, workers, threads = taken(job)
+        memory, workers, threads = resources(job)
         job.stop()
         return Found(start, at_rest, under_load, memory, workers / tasks, threads, commits)
 
@@ -102,7 +102,7 @@ def cores(job: JobProcess, work: Callable[[], object]) -> tuple[float, float]:
     return (sum(job.cpu().values()) - cpu) / seconds, (job.value("forebay_commits_total") - commits) / seconds
 
 
-def taken(job: JobProcess) -> tuple[float, float, int]:
+def resources(job: JobProcess) -> tuple[float, float, int]:
     """Return MB of all processes and of the workers, and the highest number of threads of a worker."""
     root = psutil.Process(job.process.pid)
     memory, workers, threads = 0.0, 0.0, 0

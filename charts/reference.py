@@ -51,7 +51,7 @@ def values_of(file: Path) -> Iterator[Value]:
         Undescribed: a value has neither a description nor described values inside it.
     """
     tree = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    described = list(_described(file, tree))
+    described = list(_values_of(file, tree))
     covered = {value.path for value in described}
     for path in _leaves(tree):
         if not any(path[:depth] in covered for depth in range(1, len(path) + 1)):
@@ -59,7 +59,7 @@ def values_of(file: Path) -> Iterator[Value]:
     yield from described
 
 
-def _described(file: Path, tree: Any) -> Iterator[Value]:
+def _values_of(file: Path, tree: Any) -> Iterator[Value]:
     path: list[tuple[int, str]] = []
     text: list[str] = []
     schema: dict[str, Any] = {}
@@ -153,7 +153,7 @@ def readme_of(chart: Path) -> str:
     )
 
 
-def generated() -> Iterator[tuple[Path, str]]:
+def generated_files() -> Iterator[tuple[Path, str]]:
     """Yield every generated file with its content; what later ones are made from comes first."""
     umbrella = CHARTS / UMBRELLA
     yield umbrella / "Chart.yaml", umbrella_chart()
@@ -170,7 +170,7 @@ def generated() -> Iterator[tuple[Path, str]]:
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check report which are out of date."""
     stale = False
-    for file, content in generated():
+    for file, content in generated_files():
         if file.is_file() and file.read_text(encoding="utf-8") == content:
             continue
         stale = True

@@ -48,15 +48,15 @@ class Bench(ServiceBench):
         self.rules = rules or Rules()
         super().__init__(platform, "user-sessions", application, folder, self.rules.arguments())
 
-    def expected(self) -> Expected:
+    def replay_input(self) -> Expected:
         """Replay the input topic."""
-        received = self.received()
-        expected = Expected({}, {}, received.unusable)
+        received = self.read_input()
+        replayed = Expected({}, {}, received.unusable)
         for partition, records in received.records.items():
-            expected.outputs[partition], expected.states[partition] = replay(
+            replayed.outputs[partition], replayed.states[partition] = replay(
                 records, self.rules.idle_timeout_ms, dedupe_retention_ms=self.rules.dedupe_retention_ms
             )
-        return expected
+        return replayed
 
     def states(self) -> dict[int, dict[str, Value]]:
         """Return the states as the changelog topic tells them."""
@@ -67,8 +67,8 @@ class Bench(ServiceBench):
 
     def check(self) -> Expected:
         """Compare everything the job has written with the replay of everything it was sent."""
-        expected, outputs = self.expected(), self.outputs()
-        compare("user-sessions", outputs, expected.outputs)
-        assert self.states() == expected.states
-        assert self.check_errors(expected.errors) == []
-        return expected
+        replayed, outputs = self.replay_input(), self.outputs()
+        compare("user-sessions", outputs, replayed.outputs)
+        assert self.states() == replayed.states
+        assert self.check_errors(replayed.errors) == []
+        return replayed

@@ -77,7 +77,7 @@ class Browser:
         try:
             return wait.until(lambda _: check())
         except TimeoutException as error:
-            raise AssertionError(f"not within {seconds:.0f} s: {description}\n{self.said()}") from error
+            raise AssertionError(f"not within {seconds:.0f} s: {description}\n{self.main_text()}") from error
 
     def until_text(self, selector: str, part: str, seconds: float = 30.0) -> None:
         """Wait until an element of a selector reads so."""
@@ -86,9 +86,9 @@ class Browser:
 
     def click(self, selector: str, text: str = "") -> None:
         """Click the first element of a selector that reads so."""
-        self.until(lambda: self._clicked(selector, text), f"{text!r} in {selector}")
+        self.until(lambda: self._click(selector, text), f"{text!r} in {selector}")
 
-    def _clicked(self, selector: str, text: str) -> bool:
+    def _click(self, selector: str, text: str) -> bool:
         """Click such an element if there is one; one that is replaced meanwhile has not been clicked."""
         for element in self.all(selector):
             if text in element.text:
@@ -100,7 +100,7 @@ class Browser:
         """Press a key where the focus is, whichever element has it by then."""
         ActionChains(self.driver).send_keys(key).perform()
 
-    def said(self) -> str:
+    def main_text(self) -> str:
         """Return what the page shows."""
         return "\n".join(self.texts("main"))[:3_000]
 

@@ -61,14 +61,14 @@ class JobProcess:
         """Return its log's messages."""
         return [line["message"] for line in self.lines()]
 
-    def told(self) -> list[dict[str, Any]]:
+    def progress_reports(self) -> list[dict[str, Any]]:
         """Return the sums since its start that it has told of, every 2 s or so."""
         return [line for line in self.lines() if "records_in" in line]
 
     def total(self, name: str) -> int:
         """Return the newest of these sums by name."""
-        told = self.told()
-        return int(told[-1][name]) if told else 0
+        progress_reports = self.progress_reports()
+        return int(progress_reports[-1][name]) if progress_reports else 0
 
     def records_in(self) -> int:
         """Return the number of records it has told of."""

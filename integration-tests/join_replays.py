@@ -19,12 +19,12 @@ Record = tuple[str, str | None, dict[str, Any] | None, int]
 """Topic, key, value by field name, event time in ms."""
 
 
-def received(bench: ServiceBench) -> dict[int, list[Record]]:
+def usable_records(bench: ServiceBench) -> dict[int, list[Record]]:
     """Return the usable records of all input topics by partition, one topic after the other; count the others."""
     records: dict[int, list[Record]] = {partition: [] for partition in range(PARTITIONS)}
     unusable = 0
     for topic in bench.service.inputs:
-        result = bench.received(topic.name)
+        result = bench.read_input(topic.name)
         unusable += len(result.unusable)
         for partition, usable in result.records.items():
             records[partition] += [(topic.name, *record) for record in usable]
@@ -36,7 +36,7 @@ def received(bench: ServiceBench) -> dict[int, list[Record]]:
 class Bills:
     """The bills of one partition, found and wanted, in the order of the orders' ids; and its task's stream time."""
 
-    found: list[Output]
+    actual: list[Output]
     wanted: list[Output]
     stream_time: int
 
@@ -49,7 +49,7 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
             bills that come due in this time are counted neither way.
     """
     outputs = bench.outputs()
-    of_partitions = received(bench)
+    of_partitions = usable_records(bench)
     # A join's grace counts the time of its stream: prices don't move it.
     latest = {
         partition: max(time for topic, *_, time in records if topic == "food_orders")
@@ -59,7 +59,7 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
     for partition, records in of_partitions.items():
         twice = _given_twice(records)
         stream_time = max(time for other, time in latest.items() if other % tasks == partition % tasks)
-        settled = price_join.settled(records)
+        settled = price_join.final_bills(records)
         due = [bill for bill in settled if bill[2] + grace_ms <= stream_time]
         perhaps = [bill for bill in settled if stream_time < bill[2] + grace_ms <= stream_time + idle_ms]
         bills = list(outputs[partition])
@@ -95,7 +95,7 @@ def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = 
     """Compare the bills of price-join, those whose grace is over, with the prices of the orders' times."""
     compared = bills(bench, grace_ms, tasks, idle_ms)
     for partition, of_one in compared.items():
-        result, wanted = of_one.found, of_one.wanted
+        result, wanted = of_one.actual, of_one.wanted
         extra, missing = [[bill for bill in a if bill not in b] for a, b in ((result, wanted), (wanted, result))]
         assert result == wanted, (
             f"partition {partition}: {len(result)} bills, {len(wanted)} wanted, stream time {of_one.stream_time}; "
@@ -108,7 +108,7 @@ def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = 
 def check_prices(bench: ServiceBench) -> None:
     """Compare price-join's prices with all that came; its history must reach back to the first."""
     prices = bench.changelog("menu-prices")
-    for partition, records in received(bench).items():
+    for partition, records in usable_records(bench).items():
         results = {(price["item"], price["timestamp"]): price["price"] for price in prices[partition].values()}
         versions = {
             (item, timestamp): None if value is None else value["price"]
@@ -120,7 +120,7 @@ def check_prices(bench: ServiceBench) -> None:
 
 def check_votes(bench: ServiceBench, voters: int) -> None:
     """Compare the counts of menu-votes with everybody's latest vote and region."""
-    stores = menu_votes.settled([record for records in received(bench).values() for record in records])
+    stores = menu_votes.final_stores([record for records in usable_records(bench).values() for record in records])
     dishes = _last_votes(bench, "vote_counts")
     assert _non_zero(dishes) == _non_zero(stores["dish-counts"])
     regions = {split_key(key): votes for key, votes in _last_votes(bench, "votes_by_region").items() if votes}
@@ -133,7 +133,7 @@ def check_payments(bench: ServiceBench, at_least: int) -> None:
     """Compare what order-payments tells with every pair of an order and a payment for it: none is too far apart."""
     orders: dict[str, dict[str, Any]] = {}
     payments: dict[str, dict[str, Any]] = {}
-    for records in received(bench).values():
+    for records in usable_records(bench).values():
         for topic, _, value, _ in records:
             assert value is not None
             known, name = (orders, "order_id") if topic == "placed_orders" else (payments, "payment_id")
@@ -153,7 +153,7 @@ def check_payments(bench: ServiceBench, at_least: int) -> None:
 
 def check_sales(bench: ServiceBench, at_least: int) -> None:
     """Compare the changes of ticket-sales with the replay's, as far as compaction has left them."""
-    records = [record[1:] for of_partition in received(bench).values() for record in of_partition]
+    records = [record[1:] for of_partition in usable_records(bench).values() for record in of_partition]
     wanted, stores = ticket_sales.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
     every = _without_times(wanted)
     result = _without_times([output for outputs in bench.outputs().values() for output in outputs])
@@ -172,14 +172,14 @@ def check_averages(bench: ServiceBench, at_least: int) -> None:
     Of a sensor, the rows that compaction has left are also compared in their order: its readings are in one partition.
     An area's last row is the same whatever the order its sensors' readings came in, since sums are exact.
     """
-    records = [record[1:] for of_partition in received(bench).values() for record in of_partition]
+    records = [record[1:] for of_partition in usable_records(bench).values() for record in of_partition]
     wanted, totals = sensor_views.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
     for view, groups in totals.items():
         rows = _rows([output for outputs in bench.outputs(view).values() for output in outputs])
         assert {group: values[-1] for group, values in rows.items()} == {group: t[0] for group, t in groups.items()}
         changelog = bench.changelog(view.replace("_", "-")).values()
         stored = {group.decode(): row for rows_of_task in changelog for group, row in rows_of_task.items()}
-        assert sensor_views.stored(stored) == groups
+        assert sensor_views.stored_totals(stored) == groups
         if view == "avg_readings":
             every = _rows([output[1:] for output in wanted if output[0] == view])
             for sensor, averages in rows.items():

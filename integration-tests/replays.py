@@ -65,7 +65,7 @@ def _windowed_metrics(partitions: Partitions) -> Replayed:
         for key, value, timestamp in records:
             task.take(key, value, timestamp)
         outputs[partition] = task.outputs
-        windows += task.stored().values()
+        windows += task.stored_windows().values()
         late += len(task.late)
     return Replayed(outputs, {"metric-windows": windows}, late=late)
 
@@ -139,7 +139,7 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     Args:
         fewest_unusable: records that can't be used, below which the input tells too little.
     """
-    received = bench.received()
+    received = bench.read_input()
     replayed = REPLAYS[name](received.records)
     result = view(name, bench.outputs())
     assert result.keys() == {key for key, outputs in replayed.outputs.items() if outputs} | result.keys()
@@ -147,9 +147,9 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     assert sum(map(len, replayed.outputs.values())) > 100, f"{name}: the input gives too few outputs to tell"
     for store, values in replayed.stores.items():
         rows = Counter(frozen(value) for part in bench.changelog(store).values() for value in part.values())
-        wanted, beside = Counter(map(frozen, values)), Counter(map(frozen, replayed.leftovers.get(store, ())))
+        wanted, leftovers = Counter(map(frozen, values)), Counter(map(frozen, replayed.leftovers.get(store, ())))
         assert not wanted - rows, f"{name}: the store {store} lacks rows"
-        assert rows - wanted <= beside, f"{name}: the store {store} has rows too many"
+        assert rows - wanted <= leftovers, f"{name}: the store {store} has rows too many"
         assert values, f"{name}: the input leaves the store {store} empty"
     refused = bench.check_errors(received.unusable)
     assert {dict(message.headers() or [])["error.stage"] for message in refused} <= {b"process"}

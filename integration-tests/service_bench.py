@@ -165,7 +165,7 @@ class ServiceBench:
         """Return the number of records in the first input topic."""
         return sum(map(len, read_topic(self.settings, self.input).values()))
 
-    def received(self, topic: str | None = None) -> Received:
+    def read_input(self, topic: str | None = None) -> Received:
         """Read an input topic as a job must."""
         name = topic or self.input
         (record,) = [known.record for known in self.service.inputs if known.name == name]

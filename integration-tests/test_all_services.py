@@ -47,11 +47,11 @@ def benches(platform: Platform, tmp_path: Path) -> Iterator[dict[str, ServiceBen
 @contextmanager
 def some_commits(bench: ServiceBench, watch: PositionWatch, sent: Sent) -> Iterator[JobProcess]:
     """Yield the job after some commits, to end it before it has used what was sent."""
-    enough, used = watch.commits() + 8, watch.used([bench.input])
+    enough, used = watch.commits() + 8, watch.used_offsets([bench.input])
     job = bench.job(*SMALL_COMMITS)
     job.until(lambda: watch.commits() >= enough, "some commits are through")
     yield job
-    assert watch.used([bench.input]) < used + sent.records, "it ended too late to interrupt anything"
+    assert watch.used_offsets([bench.input]) < used + sent.records, "it ended too late to interrupt anything"
 
 
 @pytest.mark.timeout(900)

@@ -167,7 +167,7 @@ class Lottery:
                 draws[(message.key() or b"").decode()].append(self.decoder.decode(message.value() or b""))
         return draws
 
-    def stored(self) -> dict[str, dict[str, Any]]:
+    def stored_rows(self) -> dict[str, dict[str, Any]]:
         """Return the store as its changelog tells it."""
         changelog = read_topic(self.settings, "lottery-draws-changelog")
         return {
@@ -239,7 +239,7 @@ def test_chance_and_clock_survive_kills_and_a_release_in_mid_lease(lottery: Lott
     draws = lottery.draws()
     assert sum(map(len, draws.values())) == lottery.sent
     assert all([draw["count"] for draw in drawn] == list(range(1, len(drawn) + 1)) for drawn in draws.values())
-    assert lottery.stored() == {key: drawn[-1] for key, drawn in draws.items()}, "what was sent is what was kept"
+    assert lottery.stored_rows() == {key: drawn[-1] for key, drawn in draws.items()}, "what was sent is what was kept"
     assert releases_of(draws) == {1, 2, 3}
     lucks = [draw["luck"] for drawn in draws.values() for draw in drawn]
     assert len(set(lucks)) == len(lucks)

@@ -59,7 +59,7 @@ def application(endpoints: Endpoints, tmp_path: Path) -> Iterator[Application]:
     TopicAdmin(application.settings).delete(f"{application.name}-{name}" for name in application.partitions())
 
 
-def expected(tasks: int) -> dict[str, int]:
+def expected_counts(tasks: int) -> dict[str, int]:
     stages = {f"{stage}-task": tasks for stage in range(3)}
     repartitions = {topic.name.removeprefix("x-"): tasks for topic in find_service(SERVICE).repartitions("x", tasks)}
     assert len(repartitions) == 2
@@ -68,7 +68,7 @@ def expected(tasks: int) -> dict[str, int]:
 
 def test_its_changelogs_have_a_partition_per_task(application: Application, capsys: pytest.CaptureFixture[str]) -> None:
     assert application.run("topics", "create", SERVICE, "--tasks", "2") == 0
-    assert application.partitions() == expected(2)
+    assert application.partitions() == expected_counts(2)
     capsys.readouterr()
     assert application.run("topics", "describe", SERVICE, "--tasks", "2", "--json") == 0
     described = {topic["name"]: topic for topic in json.loads(capsys.readouterr().out)}
@@ -89,14 +89,14 @@ def test_a_reset_empties_what_is_its_own(application: Application) -> None:
     application.checkpoint.mkdir(parents=True)
     assert application.run("reset", SERVICE, "--yes") == 0
     assert application.count("orders-changelog") == 0
-    assert application.partitions() == expected(2)
+    assert application.partitions() == expected_counts(2)
     assert not application.checkpoint.exists()
 
 
 def test_a_reset_with_another_number_of_tasks(application: Application) -> None:
     application.run("topics", "create", SERVICE, "--tasks", "2")
     assert application.run("reset", SERVICE, "--tasks", "1", "--yes") == 0
-    assert application.partitions() == expected(1)
+    assert application.partitions() == expected_counts(1)
 
 
 def test_a_reset_makes_no_topics_that_were_not_there(application: Application) -> None:

@@ -50,7 +50,7 @@ class Writer:
     def good(self) -> bytes:
         return self.encode(CONTRACT)
 
-    def altered(self, defect: Defect, **fields: Any) -> bytes:
+    def alter(self, defect: Defect, **fields: Any) -> bytes:
         schema = altered_contract(CONTRACT, "session_id", defect)
         return self.encode(schema, f"bad-input-{defect.value}-value", **fields)
 
@@ -74,9 +74,9 @@ CASES = {
     "an unknown schema id": Case(lambda w: b"\0\x7f\xff\xff\xff" + w.good()[5:], "unknown schema id 2147483647"),
     "no key": Case(Writer.good, "key is null", keyed=False),
     "no value": Case(lambda _: None, "value is null"),
-    "a required field missing": Case(lambda w: w.altered(Defect.MISSING_FIELD), "session_id"),
-    "null in a required field": Case(lambda w: w.altered(Defect.NULL_FIELD, session_id=None), "session_id"),
-    "a field of a wrong type": Case(lambda w: w.altered(Defect.WRONG_TYPE, session_id=True), "session_id"),
+    "a required field missing": Case(lambda w: w.alter(Defect.MISSING_FIELD), "session_id"),
+    "null in a required field": Case(lambda w: w.alter(Defect.NULL_FIELD, session_id=None), "session_id"),
+    "a field of a wrong type": Case(lambda w: w.alter(Defect.WRONG_TYPE, session_id=True), "session_id"),
     "a negative timestamp": Case(lambda w: w.encode(CONTRACT, timestamp=-1), "event time -1 is negative"),
     "a far-future timestamp": Case(lambda w: w.encode(CONTRACT, timestamp=NOW + 48 * HOUR_MS), "future"),
     "an empty action": Case(lambda w: w.encode(CONTRACT, action=""), "action is empty", "process"),

@@ -39,7 +39,7 @@ def test_an_outage_is_told_once_and_its_end_too(
 ) -> None:
     caplog.set_level(logging.INFO, "forebay.kafka")
 
-    def told(*beginnings: str) -> Callable[[], bool]:
+    def is_logged(*beginnings: str) -> Callable[[], bool]:
         def check() -> bool:
             consumer.consume(100, 0.1)
             lines = [record.getMessage() for record in caplog.records]
@@ -50,10 +50,10 @@ def test_an_outage_is_told_once_and_its_end_too(
     broker = f"broker {settings.bootstrap_servers} is "
     consumer.consume(1, 5.0)
     platform.broker.kill()
-    wait_until(told(f"{broker}not reachable: retrying"), "the outage is told", seconds=60)
+    wait_until(is_logged(f"{broker}not reachable: retrying"), "the outage is told", seconds=60)
     platform.broker.start()
     wait_until(
-        told(f"{broker}not reachable: retrying", f"{broker}reachable again after "), "its end is told", seconds=60
+        is_logged(f"{broker}not reachable: retrying", f"{broker}reachable again after "), "its end is told", seconds=60
     )
 
     producer = Producer(settings.producer())
@@ -61,9 +61,9 @@ def test_an_outage_is_told_once_and_its_end_too(
     assert producer.flush(60) == 0
     read: list[bytes | None] = []
 
-    def arrived() -> bool:
+    def has_arrived() -> bool:
         read.extend(message.value() for message in consumer.consume(100, 0.1) if message.error() is None)
         return bool(read)
 
-    wait_until(arrived, "a record after the outage arrives", seconds=60)
+    wait_until(has_arrived, "a record after the outage arrives", seconds=60)
     assert len(caplog.records) == 2

@@ -251,7 +251,7 @@ def test_a_restore_is_shown_until_the_job_runs(consoles: ExitStack, browser: Bro
     assert browser.texts(".restore .number")[0] == "250 offsets of 1,000 offsets"
     bar = browser.all(".restore progress")[0]
     assert (bar.get_attribute("value"), bar.get_attribute("max")) == ("250", "1000")
-    job.tells(10, at=1)
+    job.report(10, at=1)
     console.look(1_700_000_002.0)
     browser.until(lambda: not browser.all(".restore"), "the job runs")
     assert not browser.complaints()
@@ -286,7 +286,7 @@ def test_no_arrow_of_a_topology_runs_behind_a_box(consoles: ExitStack, browser: 
 def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browser: Browser) -> None:
     job = Job()
     console = Console([job, "http://127.0.0.1:1"])
-    job.tells(10, at=1, tasks=64)
+    job.report(10, at=1, tasks=64)
     console.look(1_700_000_000.0)
     browser.url = console.url
     browser.open("#/")

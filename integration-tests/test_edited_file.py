@@ -56,7 +56,7 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
         options = ["-f", str(file), "--run", *broker]
         return JobProcess(options, tmp_path / "job.log", {"FOREBAY_HOME": str(tmp_path)}, "sql")
 
-    def settled(job: JobProcess, times: dict[str, int]) -> None:
+    def wait_for_results(job: JobProcess, times: dict[str, int]) -> None:
         """Wait until each result is that of all records sent so many times."""
         for name, count in times.items():
             wanted = {key: value * count for key, value in ONCE[name].items()}
@@ -66,19 +66,19 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
     try:
         job.until(lambda: any("starting Spark" in message for message in job.messages()), "its topics are there")
         send(settings)
-        settled(job, {"EDITED_BY_A": 1, "EDITED_BY_V": 1, "EDITED_OF_MORE": 1})
+        wait_for_results(job, {"EDITED_BY_A": 1, "EDITED_BY_V": 1, "EDITED_OF_MORE": 1})
         job.kill()
 
         job = run(MORE + BY_V)  # the first statement taken out, the others in another order
         send(settings)
-        settled(job, {"EDITED_BY_V": 2, "EDITED_OF_MORE": 2})
+        wait_for_results(job, {"EDITED_BY_V": 2, "EDITED_OF_MORE": 2})
         assert any("the topology changed" in message for message in job.messages())
         assert job.terminate() == 0
 
         job = run(BY_V + BY_A)  # one put back, another taken out with its topic
         send(settings)
         # Records that the topic's other reader processed during this time are not read again.
-        settled(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2})
+        wait_for_results(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2})
         assert any("no longer reads edited_more" in message for message in job.messages())
         job.kill()
 
@@ -87,7 +87,7 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
         assert "store edited-by-a holds rows of group" in job.text()
 
         job = run(MORE + BY_A + BY_V)
-        settled(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2, "EDITED_OF_MORE": 3})
+        wait_for_results(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2, "EDITED_OF_MORE": 3})
         assert job.terminate() == 0
     finally:
         job.kill()

@@ -48,13 +48,13 @@ def test_everything_equals_a_replay_and_goes_on_after_a_restart(bench: Bench) ->
     bench.produce(FIRST)
     job = bench.drain("--max-records-per-commit", "4000")
     expected = bench.check()
-    assert len(expected.errors) == malformed(FIRST)
+    assert len(expected.errors) == count_malformed(FIRST)
     assert job.records_in() == FIRST.count
     assert job.total("commits") > 3
     sent = sum(map(len, expected.outputs.values()))
-    assert [job.total(name) for name in ("records_out", "errors", "late")] == [sent, malformed(FIRST), 0]
+    assert [job.total(name) for name in ("records_out", "errors", "late")] == [sent, count_malformed(FIRST), 0]
     idle_ends = sum(value["activity"] is None for part in expected.outputs.values() for _, value, _ in part)
-    repeated = FIRST.count - malformed(FIRST) - (sent - idle_ends)
+    repeated = FIRST.count - count_malformed(FIRST) - (sent - idle_ends)
     assert job.total("duplicates") == repeated
     assert repeated > 100, "the input must hold duplicates within the retention"
     assert idle_ends > 100, "the input must hold sessions that end for lack of activity"
@@ -63,8 +63,8 @@ def test_everything_equals_a_replay_and_goes_on_after_a_restart(bench: Bench) ->
     again = bench.drain("--max-records-per-commit", "2000")
     assert again.records_in() == SECOND.count
     expected = bench.check()
-    assert len(expected.errors) == malformed(FIRST) + malformed(SECOND)
+    assert len(expected.errors) == count_malformed(FIRST) + count_malformed(SECOND)
 
 
-def malformed(options: Options) -> int:
+def count_malformed(options: Options) -> int:
     return sum(event.defect is not None for event in generate(INPUT, options))

@@ -22,21 +22,21 @@ def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
     epochs: list[object] = []
     make = ErrorReplay._producer
 
-    def counted(self: ErrorReplay) -> Producer:
+    def count_producer(self: ErrorReplay) -> Producer:
         epochs.append(self)
         return make(self)
 
-    monkeypatch.setattr(ErrorReplay, "_producer", counted)
+    monkeypatch.setattr(ErrorReplay, "_producer", count_producer)
     fail(settings, source, errors, range(10))
-    told: list[int] = []
+    progress: list[int] = []
 
     def run() -> Replayed:
         replay = ErrorReplay(settings, application, errors, {source: 2})
-        return replay.run(lambda done: told.append(done.sent.total()))
+        return replay.run(lambda done: progress.append(done.sent.total()))
 
     assert run().sent.total() == 10
-    assert len(told) >= 3, "several transactions"
-    assert len(epochs) == len(told) + 1, "each has its own epoch; the last one found nothing"
+    assert len(progress) >= 3, "several transactions"
+    assert len(epochs) == len(progress) + 1, "each has its own epoch; the last one found nothing"
     fail(settings, source, errors, range(10, 13))
     assert run().sent.total() == 3
     assert run().sent.total() == 0

@@ -42,7 +42,7 @@ def produce(settings: KafkaSettings, driver: TestDriver) -> None:
     assert producer.flush(30) == 0
 
 
-def expected(driver: TestDriver) -> Sent:
+def expected_records(driver: TestDriver) -> Sent:
     for topic, key, value, at in records(RECORDS):
         driver.pipe(key, value, topic, at)
     assert driver.errors == []
@@ -55,7 +55,7 @@ def expected(driver: TestDriver) -> Sent:
     return results
 
 
-def committed(settings: KafkaSettings) -> Sent:
+def committed_records(settings: KafkaSettings) -> Sent:
     results: Sent = defaultdict(list)
     for topic in JOB.outputs:
         for messages in read_topic(settings, topic).values():
@@ -92,9 +92,9 @@ def test_killed_while_it_runs_it_gives_what_the_driver_gives(
     assert workers
     for worker in workers:
         worker.kill()
-    wanted = expected(driver)
+    wanted = expected_records(driver)
     assert job.finish() == 0, job.text()
     assert positions.commits() > before, "it was killed after its end"
     positions.close()
-    result = committed(settings)
+    result = committed_records(settings)
     assert differences(result, wanted) == []

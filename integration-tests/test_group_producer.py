@@ -50,7 +50,7 @@ class Place:
             transaction_seconds=transaction_seconds,
         )
 
-    def opened(self, transaction_seconds: float = 300.0) -> GroupProducer:
+    def open(self, transaction_seconds: float = 300.0) -> GroupProducer:
         producer = self.producer(transaction_seconds)
         producer.fence()
         return producer
@@ -88,7 +88,7 @@ def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
     result.onward = [Output(b"ann", b"forwarded", 6, "next")]
     time = TaskTime(5, True)
     commit = replace(place.commit(1, result=result), times=(("next", time),))
-    place.opened().commit([commit], [commit.position])
+    place.open().commit([commit], [commit.position])
 
     assert place.seen(place.output) == [b"one", b"two"]
     (error,) = [m for messages in read_topic(place.settings, place.errors).values() for m in messages]
@@ -105,8 +105,8 @@ def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
     forwarded = read_topic(place.settings, place.forwarded)
     (record,) = [m for messages in forwarded.values() for m in messages if m.key() is not None]
     assert (record.value(), record.timestamp()[1], record.headers()) == (b"forwarded", 6, [(SENDER, b"0-1")])
-    told = [messages[-1].headers() for messages in forwarded.values()]
-    assert told == [[(SENDER, b"0-1"), (TIME, time.to_json())]] * 2, "each partition is told the time, records first"
+    headers = [messages[-1].headers() for messages in forwarded.values()]
+    assert headers == [[(SENDER, b"0-1"), (TIME, time.to_json())]] * 2, "each partition is told the time, records first"
     group = Consumer(place.settings.consumer(**{"group.id": f"{place.source}-marker"}))
     (marker,) = group.committed([TopicPartition(place.source, 1)], 20)
     group.close()
@@ -114,7 +114,7 @@ def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
 
 
 def test_a_worker_commits_again_and_again_without_asking_anybody(place: Place) -> None:
-    producer = place.opened()
+    producer = place.open()
     for n in range(1, 21):
         producer.commit([place.commit(n, b"%d" % n)])
     assert place.seen(place.output) == [b"%d" % n for n in range(1, 21)]
@@ -122,9 +122,9 @@ def test_a_worker_commits_again_and_again_without_asking_anybody(place: Place) -
 
 
 def test_a_zombie_s_commit_fails_and_nothing_of_it_is_seen(place: Place) -> None:
-    zombie = place.opened()
+    zombie = place.open()
     zombie.commit([place.commit(1, b"first")])
-    successor = place.opened()
+    successor = place.open()
     with pytest.raises(GroupFenced, match="another worker commits for this group now"):
         zombie.commit([place.commit(2, b"zombie")])
     zombie.discard()
@@ -135,7 +135,7 @@ def test_a_zombie_s_commit_fails_and_nothing_of_it_is_seen(place: Place) -> None
 
 
 def test_a_zombie_s_open_transaction_is_aborted_before_its_successor_reads(place: Place) -> None:
-    place.opened().commit([place.commit(1, b"first")])
+    place.open().commit([place.commit(1, b"first")])
     hanging = Producer(place.settings.producer(**{"transactional.id": place.source, "transaction.timeout.ms": 600_000}))
     hanging.init_transactions(20)
     hanging.begin_transaction()
@@ -145,7 +145,7 @@ def test_a_zombie_s_open_transaction_is_aborted_before_its_successor_reads(place
     group = Consumer(place.settings.consumer(**{"group.id": f"{place.source}-marker"}))
     offsets = [TopicPartition(place.source, 1, 20, "never committed")]
     hanging.send_offsets_to_transaction(offsets, group.consumer_group_metadata(), 20)
-    successor = place.opened()
+    successor = place.open()
     assert [position.n for position in place.positions()] == [1], "read to the end: nothing hides it any more"
     successor.commit([place.commit(2, b"second")])
     assert place.seen(place.output) == [b"first", b"second"]
@@ -155,7 +155,7 @@ def test_a_zombie_s_open_transaction_is_aborted_before_its_successor_reads(place
 
 
 def test_an_attempt_given_up_is_never_seen_and_the_next_one_counts(place: Place) -> None:
-    producer = place.opened()
+    producer = place.open()
     producer.commit([place.commit(1, b"first")])
     with pytest.raises(Exception, match="Message size too large"):
         producer.commit([place.commit(2, *[b"half"] * 100, b"x" * 5_000_000)])
@@ -167,19 +167,19 @@ def test_an_attempt_given_up_is_never_seen_and_the_next_one_counts(place: Place)
 
 def test_many_outputs_go_through_one_transaction(place: Place) -> None:
     values = [b"%d" % number for number in range(25_000)]
-    place.opened().commit([place.commit(1, *values)])
+    place.open().commit([place.commit(1, *values)])
     assert place.seen(place.output) == values
 
 
 def test_a_commit_larger_than_the_producer_s_queue_is_sent_as_the_broker_takes_it(place: Place) -> None:
     small = replace(place.settings, kafka={"queue.buffering.max.kbytes": "1024"})
     values = [bytes([number]) * 300_000 for number in range(40)]
-    replace(place, settings=small).opened().commit([place.commit(1, *values)])
+    replace(place, settings=small).open().commit([place.commit(1, *values)])
     assert sorted(filter(None, place.seen(place.output))) == values
 
 
 def test_a_topic_that_is_gone_is_named_when_nothing_can_be_committed(place: Place) -> None:
-    producer = place.opened()
+    producer = place.open()
     producer.commit([place.commit(1, b"one")])
     TopicAdmin(place.settings).delete([place.store])
     result = BatchResult(outputs=[Output(b"key", b"two", 5, place.output)], changes=[(b"totals\0key", b"value")])
@@ -194,10 +194,10 @@ def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction
     slow = replace(place.settings, kafka={"client.id": place.source})
     try:
         with pytest.raises(TransactionTooLong, match="records still wait for the broker after 2 s"):
-            replace(place, settings=slow).opened(2.0).commit([place.commit(1, *[b"v" * 50_000] * 100)])
+            replace(place, settings=slow).open(2.0).commit([place.commit(1, *[b"v" * 50_000] * 100)])
     finally:
         limit_producer(servers, place.source, 0)
-    place.opened()
+    place.open()
     assert place.seen(place.output) == []
     assert place.positions() == []
 

@@ -57,7 +57,7 @@ def read(reader: GroupReader, item: TaskInput, hidden: bool = False) -> None:
         reader.read(0.1, EVERYTHING)
 
 
-def taken(item: TaskInput) -> list[list[str]]:
+def take(item: TaskInput) -> list[list[str]]:
     return [[(m.value() or b"").decode() for m in stream] for stream in item.ready(EVERYTHING)]
 
 
@@ -77,12 +77,12 @@ def test_control_and_aborted_records_are_passed_over_to_the_end(settings: KafkaS
     assert item.is_read
     was_caught_up = item.is_caught_up
     assert not was_caught_up
-    assert taken(item) == [names(3)]
+    assert take(item) == [names(3)]
     assert item.is_caught_up
     assert item.ends == ((topic, 0, 7),), "three records, a commit, two aborted records, an abort"
     write(settings, topic, texts(1, start=5))
     read(reader, item)
-    assert taken(item) == [names(1, start=5)]
+    assert take(item) == [names(1, start=5)]
 
 
 def test_reading_begins_where_a_partition_stands_and_ends_where_it_must(
@@ -93,7 +93,7 @@ def test_reading_begins_where_a_partition_stands_and_ends_where_it_must(
     item = task(topic, 40, until=60)
     reader.assign([item])
     read(reader, item)
-    assert taken(item) == [names(20, start=40)]
+    assert take(item) == [names(20, start=40)]
     assert item.is_done(1)
     assert item.ends == ((topic, 0, 60),)
 
@@ -105,7 +105,7 @@ def test_what_is_assigned_again_is_read_again(settings: KafkaSettings, reader: G
         item = task(topic, 10)
         reader.assign([item])
         read(reader, item)
-        assert taken(item) == [names(40, start=10)]
+        assert take(item) == [names(40, start=10)]
 
 
 def test_an_open_transaction_hides_what_is_behind_it_and_is_told(
@@ -121,11 +121,11 @@ def test_an_open_transaction_hides_what_is_behind_it_and_is_told(
     reader.assign([item])
     wait_until(lambda: reader.open_transactions() == {(topic, 0): 3}, "the open transaction is told")
     read(reader, item, hidden=True)
-    assert taken(item) == [names(2)]
+    assert take(item) == [names(2)]
     producer.commit_transaction(30)
     wait_until(lambda: reader.open_transactions() == {}, "its end shows")
     read(reader, item)
-    assert taken(item) == [names(2, start=2)]
+    assert take(item) == [names(2, start=2)]
 
 
 def test_a_partition_with_too_much_waiting_is_paused_and_goes_on(
@@ -146,7 +146,7 @@ def test_a_partition_with_too_much_waiting_is_paused_and_goes_on(
     deadline = time.monotonic() + SECONDS
     while len(results) < 2_010:
         assert time.monotonic() < deadline, f"{len(results)} records came"
-        results += [text for stream in taken(item) for text in stream]
+        results += [text for stream in take(item) for text in stream]
         reader.balance([item])
         reader.read(0.1, 50)
     assert [text for text in results if text.startswith("0.")] == names(2_000)
@@ -178,7 +178,7 @@ def test_deleted_records_are_skipped_if_that_is_accepted(settings: KafkaSettings
     item = task(topic, 5)
     accepting.assign([item])
     read(accepting, item)
-    assert taken(item) == [names(20)[12:]]
+    assert take(item) == [names(20)[12:]]
     assert item.skipped == {topic: 7}
     accepting.close()
 

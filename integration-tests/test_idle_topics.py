@@ -22,7 +22,7 @@ def finals(bench: ServiceBench) -> list[dict[str, Any]]:
     return [value for value in values if value["session_status"] == "ended"]
 
 
-def opened(bench: ServiceBench) -> set[Any]:
+def open_windows(bench: ServiceBench) -> set[Any]:
     """Return what the input opened: windows, or users with a session."""
     values = [value for part in bench.outputs().values() for _, value, _ in part]
     if bench.service.name == "windowed-metrics":
@@ -43,7 +43,7 @@ def test_what_is_open_closes_on_an_idle_topic(
         bench.produce(EVENTS)
         job = bench.job()
         job.until(bench.has_read_everything, "the input is read")
-        job.until(lambda: len(finals(bench)) == len(opened(bench)) > 0, "everything open is closed")
+        job.until(lambda: len(finals(bench)) == len(open_windows(bench)) > 0, "everything open is closed")
         closed = finals(bench)
         assert job.terminate() == 0, job.text()
         again = bench.job()

@@ -103,8 +103,8 @@ def test_the_walk_through_type_checks_against_the_installed_wheel(python: Path, 
 
 
 def test_contracts_are_package_data_whatever_lies_beside_the_packages(python: Path, tmp_path: Path) -> None:
-    beside = next(python.parents[1].glob("lib/python*")) / "avro"
-    beside.mkdir()
+    package = next(python.parents[1].glob("lib/python*")) / "avro"
+    package.mkdir()
     script = (
         "import forebay\nfrom forebay.catalog import all_services\nfrom forebay.serde.contracts import load_contract\n"
         "for service in all_services().values():\n"

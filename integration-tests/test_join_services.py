@@ -40,7 +40,7 @@ def events(seed: int, start_ms: int) -> Options:
 
 
 @pytest.fixture
-def drained(platform: Platform, tmp_path: Path, wait_until: WaitUntil) -> Iterator[Open]:
+def open_drained_job(platform: Platform, tmp_path: Path, wait_until: WaitUntil) -> Iterator[Open]:
     """Yield a function that has a service process its input, killed after some commits and started again."""
     benches: list[ServiceBench] = []
 
@@ -68,21 +68,21 @@ def feed(bench: ServiceBench, options: Options) -> None:
         bench.produce(options, topic=topic.name)
 
 
-def test_bills_are_those_at_the_price_of_the_order_s_time(drained: Open) -> None:
-    check_bills(drained("price-join", "--set", f"grace_ms={GRACE_MS}", *HISTORY), GRACE_MS, at_least=5_000)
+def test_bills_are_those_at_the_price_of_the_order_s_time(open_drained_job: Open) -> None:
+    check_bills(open_drained_job("price-join", "--set", f"grace_ms={GRACE_MS}", *HISTORY), GRACE_MS, at_least=5_000)
 
 
-def test_counts_are_those_of_everybody_s_latest_vote_and_region(drained: Open) -> None:
-    check_votes(drained("menu-votes", *HISTORY), voters=100)
+def test_counts_are_those_of_everybody_s_latest_vote_and_region(open_drained_job: Open) -> None:
+    check_votes(open_drained_job("menu-votes", *HISTORY), voters=100)
 
 
-def test_every_order_meets_each_of_its_payments_once(drained: Open) -> None:
-    check_payments(drained("order-payments", "--set", "within_ms=86400000"), at_least=3_000)
+def test_every_order_meets_each_of_its_payments_once(open_drained_job: Open) -> None:
+    check_payments(open_drained_job("order-payments", "--set", "within_ms=86400000"), at_least=3_000)
 
 
-def test_changes_of_a_title_are_the_replays_as_far_as_compaction_has_left_them(drained: Open) -> None:
-    check_sales(drained("ticket-sales"), at_least=5_000)
+def test_changes_of_a_title_are_the_replays_as_far_as_compaction_has_left_them(open_drained_job: Open) -> None:
+    check_sales(open_drained_job("ticket-sales"), at_least=5_000)
 
 
-def test_averages_of_sensors_and_areas_are_the_replays_exactly(drained: Open) -> None:
-    check_averages(drained("sensor-views"), at_least=5_000)
+def test_averages_of_sensors_and_areas_are_the_replays_exactly(open_drained_job: Open) -> None:
+    check_averages(open_drained_job("sensor-views"), at_least=5_000)

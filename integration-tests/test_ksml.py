@@ -17,7 +17,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
 from forebay.serde import Schema
 from forebay.serde.framing import header
-from tests.ksml.bodies import DEFINITIONS, NAMES, expected
+from tests.ksml.bodies import DEFINITIONS, NAMES, expected_records
 
 TOPICS = {
     "user-sessions": ("ksml_user_activity", "ksml_user_session_stats"),
@@ -50,10 +50,10 @@ def test_the_tutorial_s_definitions_survive_a_kill_and_give_each_result_once(
         records, sent = records_of(settings, source), records_of(settings, target)
         assert len(records) == 600
         if name == "order-stores":
-            assert last_of(by_key(sent)) == last_of(by_key(expected(name, records)))
-            assert len(sent) == len(expected(name, records)) == 300
+            assert last_of(by_key(sent)) == last_of(by_key(expected_records(name, records)))
+            assert len(sent) == len(expected_records(name, records)) == 300
         else:
-            assert by_key(sent) == by_key(expected(name, records))
+            assert by_key(sent) == by_key(expected_records(name, records))
 
 
 def last_of(found: dict[str, list[Any]]) -> dict[str, Any]:

@@ -140,11 +140,11 @@ def test_leases_go_on_while_the_broker_is_away(
         assert of.plan(second) != second
     assert replace(offset(second), number=1, planned_at=0) == replace(offset(first), planned_at=0)
     of.plan(second)
-    told = [record.getMessage() for record in caplog.records]
-    assert [line for line in told if "can't be reached" in line] == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert [line for line in messages if "can't be reached" in line] == [
         f"{of.spec.application}: the broker can't be reached: the broker is away: trying again until it answers"
     ]
-    assert any("answers again after" in line for line in told)
+    assert any("answers again after" in line for line in messages)
 
 
 def _unavailable() -> dict[str, str]:

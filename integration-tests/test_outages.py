@@ -42,7 +42,7 @@ def load(bench: Bench, platform: Platform) -> Iterator[Feeder]:
 def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: Feeder) -> None:
     platform.broker.stop()
     job = bench.job()
-    until_told(job, "no answer from the broker|not reachable", 0)
+    until_logged(job, "no answer from the broker|not reachable", 0)
     assert job.http("/healthz")[0] == 200
     status, body = job.http("/readyz")
     assert (status, json.loads(body)["ok"]) == (503, False)
@@ -50,24 +50,24 @@ def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: F
     job.until_commits()
     job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
 
-    told = len(job.lines())
+    since = len(job.lines())
     platform.broker.kill()
-    until_told(job, "not reachable|can't be reached", told)
+    until_logged(job, "not reachable|can't be reached", since)
     platform.broker.start()
     job.until_commits()
-    until_told(job, "reachable again", told)
+    until_logged(job, "reachable again", since)
 
-    told = len(job.lines())
+    since = len(job.lines())
     platform.broker.stop()
-    until_told(job, "not reachable|can't be reached", told)
+    until_logged(job, "not reachable|can't be reached", since)
     platform.broker.start()
     job.until_commits()
 
-    told = len(job.lines())
+    since = len(job.lines())
     newer = newer_record(bench)
     platform.registry.kill()
     bench.send((b"newer", newer, {}))
-    until_told(job, "registry", told)
+    until_logged(job, "registry", since)
     assert outputs_of(bench, "newer") == 0
     platform.registry.start()
     job.until(lambda: outputs_of(bench, "newer") == 1, "the record that waited for the registry is processed")
@@ -81,13 +81,13 @@ def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: F
     bench.check()
 
 
-def until_told(job: JobProcess, words: str, since: int) -> None:
+def until_logged(job: JobProcess, words: str, since: int) -> None:
     """Wait for a log line at warning or above that has these words, after the first `since` lines."""
 
-    def told() -> bool:
+    def is_logged() -> bool:
         return any(re.search(words, line["message"]) for line in job.lines()[since:] if line["level"] != "info")
 
-    job.until(told, f"a line that says {words!r}", 90)
+    job.until(is_logged, f"a line that says {words!r}", 90)
 
 
 def newer_record(bench: Bench) -> bytes:

@@ -94,17 +94,17 @@ def test_a_time_far_ahead_is_refused_as_by_any_broker_except_on_a_jobs_own_topic
     endpoints: Endpoints, config: dict[str, str]
 ) -> None:
     topic = create_topic(endpoints, config)
-    told: list[int | None] = []
+    errors: list[int | None] = []
     producer = Producer({"bootstrap.servers": endpoints.bootstrap_servers})
     producer.produce(
         topic,
         b"ahead",
         "key",
         timestamp=FAR_FUTURE_MS,
-        on_delivery=lambda error, _: told.append(None if error is None else error.code()),
+        on_delivery=lambda error, _: errors.append(None if error is None else error.code()),
     )
     assert producer.flush(30) == 0
-    assert told == [None if config else KafkaError.INVALID_TIMESTAMP]
+    assert errors == [None if config else KafkaError.INVALID_TIMESTAMP]
 
 
 def test_records_and_schema_ids_outlive_down_and_up(platform: Platform, endpoints: Endpoints) -> None:

@@ -96,7 +96,7 @@ class Poisoned(ServiceBench):
             topic, sent.value, sent.key, PARTITION, headers=cast(Any, sent.headers), on_delivery=on_delivery, **time
         )
 
-    def reported(self) -> dict[tuple[str, int], int]:
+    def report_counts(self) -> dict[tuple[str, int], int]:
         """Return how often each input record is in the errors topic, by topic and offset."""
         results: dict[tuple[str, int], int] = {}
         for report in self.errors():
@@ -136,7 +136,7 @@ def goods(service: str, seed: int, start_ms: int = FIXED_START_MS) -> Records:
     return sorted(rows, key=lambda record: record[1].timestamp)
 
 
-def undisturbed(service: str, records: Records) -> list[Result]:
+def expected_results(service: str, records: Records) -> list[Result]:
     """Return what the engine alone makes of the records."""
     driver = TestDriver(service, clock=NOW)
     for topic, event in records:
@@ -182,9 +182,9 @@ def test_what_comes_next_is_processed(bench: Poisoned) -> None:
     }
     bench.send_good(records[half:])
     worker = LoopWorker(bench).open()
-    wanted = comparable(name, undisturbed(name, records))
+    wanted = comparable(name, expected_results(name, records))
     read_until(worker, lambda: len(comparable(name, bench.results())) >= len(wanted))
-    reported = bench.reported()
+    reported = bench.report_counts()
     assert {places[place] for place in places if reported.get(place) != 1} == set()
     assert len(reported) == len(places)
     result = bench.results()
@@ -197,7 +197,7 @@ def test_what_comes_next_is_processed(bench: Poisoned) -> None:
         places.update({(topic.name, offset): poison for offset, poison in odd.items()})
     bench.send_good(goods(name, seed=6, start_ms=last + 1_000))
     read_until(worker, lambda: len(bench.results()) > len(result))
-    for place, times in bench.reported().items():
+    for place, times in bench.report_counts().items():
         assert times == 1, f"{places[place]} is reported {times} times"
         fate = POISONS[places[place]].fate
         assert fate is not Fate.DELETES or place[0] not in tables

@@ -127,7 +127,7 @@ class Followed(threading.Thread):
         return {key: value for key, value in rows.items() if value is not None}
 
 
-def logged(bench: ServiceBench, store: str) -> dict[str, Any]:
+def logged_rows(bench: ServiceBench, store: str) -> dict[str, Any]:
     """Return a key-value store as its changelog tells it."""
     return {key.decode(): value for of_task in bench.changelog(store).values() for key, value in of_task.items()}
 
@@ -146,7 +146,7 @@ def test_a_store_is_queried_while_its_job_is_killed_and_restored(platform: Platf
         bench.drain()
 
         reached = "&".join(f"at_least={end}" for end in bench.ends())
-        (key, *_) = wanted = logged(bench, "user-profiles")
+        (key, *_) = wanted = logged_rows(bench, "user-profiles")
         assert len(wanted) == 100
         result = pull(server, f"/stores/user-profiles/{key}?{reached}&wait_ms=30000")
         assert result["entries"] == [{"key": key, "value": wanted[key]}]
@@ -170,7 +170,7 @@ def test_a_store_is_queried_while_its_job_is_killed_and_restored(platform: Platf
         again.until(lambda: ("end", {"reason": "restart"}) in ended.events, "the push tells of the restore", 60)
         reached = "&".join(f"at_least={end}" for end in bench.ends())
         again.until(lambda: again.http(f"/stores/user-profiles?{reached}&wait_ms=0")[0] == 200, "all is read", 60)
-        assert {e["key"]: e["value"] for e in everything(again, "user-profiles")} == logged(bench, "user-profiles")
+        assert {e["key"]: e["value"] for e in everything(again, "user-profiles")} == logged_rows(bench, "user-profiles")
         assert (
             'forebay_queries_answered_total{service="user-sessions",status="200",store="user-profiles"}'
             in (again.http("/metrics")[1])
@@ -270,7 +270,7 @@ def _metric(server: JobProcess, name: str) -> float:
 
 
 def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, store: str, group: str) -> None:
-    stored = logged(bench, store)
+    stored = logged_rows(bench, store)
     server.until(lambda: followed.rows() == stored, f"all changes of {store} were pushed", 60)
     rows = {entry["key"]: entry["value"] for entry in everything(server, store)}
     assert rows == stored
@@ -280,19 +280,19 @@ def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, stor
     assert len(rows) > 5
     assert all(row["avg_reading_total"]["count"] > 0 for row in rows.values())
     view = store.replace("-", "_")
-    assert sorted(asked(server, f"SELECT * FROM {view}"), key=lambda row: str(row[group])) == [
+    assert sorted(ask(server, f"SELECT * FROM {view}"), key=lambda row: str(row[group])) == [
         sent[key] for key in sorted(sent)
     ]
     key, row = next(iter(sent.items()))
-    assert asked(server, f"SELECT avg_reading AS mean FROM {view} WHERE {group} = '{key}'") == [
+    assert ask(server, f"SELECT avg_reading AS mean FROM {view} WHERE {group} = '{key}'") == [
         {"mean": row["avg_reading"]}
     ]
-    changes = asked(server, f"SELECT * FROM {view} EMIT CHANGES LIMIT {len(rows)}", from_beginning=True)
+    changes = ask(server, f"SELECT * FROM {view} EMIT CHANGES LIMIT {len(rows)}", from_beginning=True)
     assert all(change in [value for of_one in outputs.values() for _, value, _ in of_one] for change in changes)
     assert len(changes) == len(rows)
 
 
-def asked(server: JobProcess, sql: str, **more: Any) -> list[dict[str, Any]]:
+def ask(server: JobProcess, sql: str, **more: Any) -> list[dict[str, Any]]:
     """Ask in SQL; give the rows."""
     status, text = server.http("/sql", json.dumps({"sql": sql, **more}).encode())
     assert status == 200, text

@@ -40,7 +40,7 @@ def topic() -> str:
     return f"registry-{uuid.uuid4().hex[:8]}"
 
 
-def changed(drop: str = "", **added: object) -> Schema:
+def changed_contract(drop: str = "", **added: object) -> Schema:
     """Return the contract without a field, or with one more."""
     document = json.loads(CONTRACT.text)
     document["fields"] = [field for field in document["fields"] if field["name"] != drop]
@@ -57,7 +57,7 @@ def test_registration_is_idempotent(registry: SchemaRegistry, settings: KafkaSet
 
 def test_a_compatible_version_is_taken(registry: SchemaRegistry, topic: str) -> None:
     first = registry.register(subject_of(topic), CONTRACT)
-    newer = registry.register(subject_of(topic), changed(colour={"type": ["null", "string"], "default": None}))
+    newer = registry.register(subject_of(topic), changed_contract(colour={"type": ["null", "string"], "default": None}))
     assert newer.schema_id != first.schema_id
     assert registry.register(subject_of(topic), CONTRACT) == first
 
@@ -65,7 +65,7 @@ def test_a_compatible_version_is_taken(registry: SchemaRegistry, topic: str) -> 
 def test_an_incompatible_version_is_refused_with_the_reason(registry: SchemaRegistry, topic: str) -> None:
     registry.register(subject_of(topic), CONTRACT)
     with pytest.raises(RegistryRefused) as caught:
-        registry.register(subject_of(topic), changed(colour={"type": "string"}))
+        registry.register(subject_of(topic), changed_contract(colour={"type": "string"}))
     message = str(caught.value)
     assert f"forebay.user_sessions.UserActivity is incompatible with what {topic}-value holds: Incompatible" in message
     assert "give new fields a default" in message
@@ -89,7 +89,9 @@ def test_a_newer_writers_records_are_read_as_ours(
     settings: KafkaSettings, registry: SchemaRegistry, topic: str
 ) -> None:
     ours = registry.register(subject_of(topic), CONTRACT)
-    theirs = registry.register(subject_of(topic), changed(colour={"type": ["null", "string"], "default": None}))
+    theirs = registry.register(
+        subject_of(topic), changed_contract(colour={"type": ["null", "string"], "default": None})
+    )
     codec = registry_codec(settings, "user-sessions", UserActivity, ours.schema_id)
     body = codec.encode(ACTIVITY)[5:]
     no_colour = b"\0"
@@ -98,8 +100,10 @@ def test_a_newer_writers_records_are_read_as_ours(
 
 def test_a_schema_of_another_subject_is_not_read(settings: KafkaSettings, registry: SchemaRegistry, topic: str) -> None:
     ours = registry.register(subject_of(topic), CONTRACT)
-    newer = registry.register(subject_of(topic), changed(colour={"type": ["null", "string"], "default": None}))
-    foreign = registry.register(subject_of("other"), changed(shape={"type": ["null", "string"], "default": None}))
+    newer = registry.register(subject_of(topic), changed_contract(colour={"type": ["null", "string"], "default": None}))
+    foreign = registry.register(
+        subject_of("other"), changed_contract(shape={"type": ["null", "string"], "default": None})
+    )
     codec = registry_codec(settings, "user-sessions", UserActivity, ours.schema_id, topic)
     body = codec.encode(ACTIVITY)[5:] + b"\0"
     assert codec.decode(header(newer.schema_id) + body) == ACTIVITY
@@ -118,7 +122,7 @@ def test_a_registry_that_is_away_is_unavailable_and_then_works_again(
     platform: Platform, settings: KafkaSettings, topic: str
 ) -> None:
     theirs = SchemaRegistry(settings.registry()).register(
-        subject_of(topic), changed(colour={"type": "int", "default": 1})
+        subject_of(topic), changed_contract(colour={"type": "int", "default": 1})
     )
     ours = SchemaRegistry(settings.registry()).register(subject_of(topic), CONTRACT)
     impatient = AvroCodec(UserActivity, ours, SchemaRegistry(settings.registry(), patience_s=0))

@@ -43,7 +43,7 @@ class Sales(ServiceBench):
 
     def check(self) -> None:
         """Compare the store's rows, each where it belongs, with a replay of everything sent."""
-        records = [record for records in self.received().records.values() for record in records]
+        records = [record for records in self.read_input().records.values() for record in records]
         _, stores = replay.replay(records, task_of=lambda key: partition_of(key.encode(), 1))
         rows = self.changelog("tickets-sold")
         held = {key.decode(): value for part in rows.values() for key, value in part.items()}

@@ -15,7 +15,7 @@ from topic_reading import read_topic
 
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
-from tests.dsl.rekeyed_join import RESULTS, Record, joined, records
+from tests.dsl.rekeyed_join import RESULTS, Record, expected_join, records
 
 BEGIN = 1_735_689_600_000
 HOUR = 3_600
@@ -37,13 +37,13 @@ def produce(settings: KafkaSettings, given: list[Record]) -> None:
     assert producer.flush(30) == 0
 
 
-def committed(settings: KafkaSettings) -> list[str]:
+def results(settings: KafkaSettings) -> list[str]:
     return sorted((sent.value() or b"").decode() for part in read_topic(settings, RESULTS).values() for sent in part)
 
 
 def differences(settings: KafkaSettings, sent: list[Record]) -> list[tuple[str, str]]:
     """Return which results differ from those that the records must have."""
-    return [pair for pair in zip(committed(settings), joined(sent), strict=True) if pair[0] != pair[1]]
+    return [pair for pair in zip(results(settings), expected_join(sent), strict=True) if pair[0] != pair[1]]
 
 
 def passing(seconds: float) -> Callable[[], bool]:
@@ -63,7 +63,7 @@ def test_a_join_behind_a_repartition(endpoints: Endpoints, service: OwnService, 
         sent.extend(new)
 
     def is_joined() -> bool:
-        return len(committed(settings)) == len(joined(sent))
+        return len(results(settings)) == len(expected_join(sent))
 
     more(10)
     job = JobProcess(command, tmp_path / "job.log", service.environment)

@@ -85,7 +85,7 @@ def rows(url: str, sql: str, **more: Any) -> list[dict[str, Any]]:
     return [line["row"] for line in ask(url, sql, **more) if "row" in line]
 
 
-def settled(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) -> None:
+def wait_for_rows(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) -> None:
     """Ask until the answer is what is wanted."""
     deadline = time.monotonic() + seconds
     while (result := rows(url, sql)) != wanted:
@@ -154,19 +154,19 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         send(settings, key, click)
 
         one = "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
-        settled(url, one, [{"SENSOR": "sensor-1", "AVG": 68.5}], 150)
+        wait_for_rows(url, one, [{"SENSOR": "sensor-1", "AVG": 68.5}], 150)
         sold = "SELECT title, tickets_sold FROM movie_tickets_sold WHERE tickets_sold > 1;"
-        settled(url, sold, [{"TITLE": "Die Hard", "TICKETS_SOLD": 3}], 60)
+        wait_for_rows(url, sold, [{"TITLE": "Die Hard", "TICKETS_SOLD": 3}], 60)
         read_back = "SELECT tickets_sold, price FROM priced WHERE sold_title = 'Die Hard';"
-        settled(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 9}], 60)
+        wait_for_rows(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 9}], 60)
         own = "SELECT product, SHOUT(area) AS area FROM products WHERE sensor = 'sensor-1';"
-        settled(url, own, [{"PRODUCT": 4_140.0, "AREA": "HALL!!"}], 60)
+        wait_for_rows(url, own, [{"PRODUCT": 4_140.0, "AREA": "HALL!!"}], 60)
         insert = "INSERT INTO prices (title, price) VALUES ('Die Hard', 11);"
         assert rows(url, insert) == [{"topic": "sql_prices", "records": 1}]
-        settled(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 11}], 60)
-        settled(url, "SELECT avg FROM part_avg WHERE area = 'hall';", [{"AVG": 178.0 / 3}], 60)
-        settled(url, "SELECT * FROM clicks_per_page WHERE page = 'home';", [{"PAGE": "home", "CLICKS": 2}], 60)
-        settled(url, "SELECT * FROM clicks_per_user WHERE user_id = 1;", [{"USER_ID": 1, "CLICKS": 2}], 60)
+        wait_for_rows(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 11}], 60)
+        wait_for_rows(url, "SELECT avg FROM part_avg WHERE area = 'hall';", [{"AVG": 178.0 / 3}], 60)
+        wait_for_rows(url, "SELECT * FROM clicks_per_page WHERE page = 'home';", [{"PAGE": "home", "CLICKS": 2}], 60)
+        wait_for_rows(url, "SELECT * FROM clicks_per_user WHERE user_id = 1;", [{"USER_ID": 1, "CLICKS": 2}], 60)
         changes = "SELECT * FROM clicks_per_page WHERE page = 'cart' EMIT CHANGES LIMIT 1;"
         assert rows(url, changes, from_beginning=True) == [{"PAGE": "cart", "CLICKS": 1}]
         assert "string PAGE = 1" in str(registry.newest("sql_clicks_per_page-key"))

@@ -126,14 +126,14 @@ def test_a_misspelt_topic_is_answered_with_near_ones(feed: Feed, capsys: pytest.
 
 
 @pytest.fixture
-def heeded() -> Iterator[None]:
+def heed_interrupts() -> Iterator[None]:
     """Let processes heed SIGINT, which they ignore where the tests were started in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("heeded")
+@pytest.mark.usefixtures("heed_interrupts")
 def test_following_shows_what_comes_until_ctrl_c(feed: Feed) -> None:
     feed.write("a")
     command = [sys.executable, "-m", "forebay.cli.main", *feed.arguments("--from", "beginning")]

@@ -90,7 +90,7 @@ def test_a_worker_whose_producer_is_fenced_ends_wherever_its_transaction_is(
     original = getattr(where, name)
     successors: list[LoopWorker] = []
 
-    def fenced(*arguments: Any) -> Any:
+    def fence(*arguments: Any) -> Any:
         if not successors:
             successors.append(LoopWorker(bench))
             successors[0].open()
@@ -99,7 +99,7 @@ def test_a_worker_whose_producer_is_fenced_ends_wherever_its_transaction_is(
         producer._producer.flush(10)
         return result
 
-    monkeypatch.setattr(where, name, fenced)
+    monkeypatch.setattr(where, name, fence)
     feed(bench, 2)
     with pytest.raises(GroupFenced):
         zombie.until(lambda: False)

@@ -27,12 +27,12 @@ class Views(ServiceBench):
 
     def check(self, tasks: int) -> None:
         """Compare the stores' rows, each where it belongs."""
-        records = [record for records in self.received().records.values() for record in records]
+        records = [record for records in self.read_input().records.values() for record in records]
         _, wanted = replay.replay(records)
         for view, totals in wanted.items():
             rows = self.changelog(view.replace("_", "-"))
             held = {key.decode(): row for part in rows.values() for key, row in part.items()}
-            assert replay.stored(held) == totals
+            assert replay.stored_totals(held) == totals
             for task, part in rows.items():
                 assert all(partition_of(group, tasks) == task for group in part), "a row is with another task"
         assert len(wanted["avg_readings"]) == 60

@@ -127,7 +127,7 @@ class PositionWatch:
 
         Newest is what stood when it was asked: a job that commits all the time would be read until it has ended.
         """
-        ends = {place: self._end(*place) for place in self._made()}
+        ends = {place: self._end(*place) for place in self._existing()}
         while any(self._read.get(place, -1) + 1 < end for place, end in ends.items()):
             if not (messages := self._consumer.consume(5_000, 0.05)):
                 break
@@ -140,7 +140,7 @@ class PositionWatch:
         """Return the number of commits of all tasks together."""
         return sum(position["n"] for position in self.read().values())
 
-    def used(self, topics: Iterable[str]) -> int:
+    def used_offsets(self, topics: Iterable[str]) -> int:
         """Return the number of offsets of these topics that are used."""
         wanted = set(topics)
         ends = (end for position in self.read().values() for end in position["ends"])
@@ -150,7 +150,7 @@ class PositionWatch:
         """Leave the broker."""
         self._consumer.close()
 
-    def _made(self) -> list[tuple[str, int]]:
+    def _existing(self) -> list[tuple[str, int]]:
         """Return the places whose topics exist; none without a broker.
 
         Asked of one that does not, the client waits a second for it to come: a job would run away meanwhile.

@@ -6,10 +6,10 @@ from random import Random
 
 from forebay.producing.base import Event, Options, Source
 from menu_votes.model import CustomerRegion
-from producers.draws import weighted
+from producers.draws import weighted_table
 from producers.restaurant import guests, run_id
 
-_REGIONS = weighted([("north", 20.0), ("east", 15.0), ("south", 25.0), ("west", 30.0), ("islands", 2.0)])
+_REGIONS = weighted_table([("north", 20.0), ("east", 15.0), ("south", 25.0), ("west", 30.0), ("islands", 2.0)])
 
 
 class CustomerRegionsGenerator:

@@ -6,11 +6,11 @@ from random import Random
 
 from forebay.producing.base import Event, Options, Source
 from menu_votes.model import CustomerVote
-from producers.draws import weighted
+from producers.draws import weighted_table
 from producers.restaurant import Turns, dishes, guests, run_id
 
 _DISHES = 12
-_FAVOURITES = weighted([(dish, 1 / (rank + 2)) for rank, dish in enumerate(dishes(_DISHES))])
+_FAVOURITES = weighted_table([(dish, 1 / (rank + 2)) for rank, dish in enumerate(dishes(_DISHES))])
 _STAYS = 0.3
 
 

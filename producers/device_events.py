@@ -7,10 +7,10 @@ from random import Random
 
 from device_alerts.model import DeviceEvent
 from forebay.producing.base import FIXED_START_MS, Event, Options, Source
-from producers.draws import MASK, SIZE, weighted
+from producers.draws import MASK, SIZE, weighted_table
 from producers.fleet import Fleet
 
-_TYPES = weighted(
+_TYPES = weighted_table(
     [
         ("sensor_reading", 70.0),
         ("heartbeat", 20.0),
@@ -22,12 +22,12 @@ _TYPES = weighted(
 )
 _VALUES = {
     "heartbeat": ["ok"] * SIZE,
-    "status_update": weighted(
+    "status_update": weighted_table(
         [("idle", 4.0), ("running", 5.0), ("standby", 2.0), ("maintenance", 1.0), ("degraded", 0.5)]
     ),
-    "error": weighted([("E101", 4.0), ("E102", 3.0), ("E205", 2.0), ("E307", 1.0), ("E500", 0.5)]),
-    "diagnostics": weighted([("passed", 9.0), ("failed", 1.0)]),
-    "firmware_check": weighted([("up-to-date", 5.0), ("update-available", 1.0)]),
+    "error": weighted_table([("E101", 4.0), ("E102", 3.0), ("E205", 2.0), ("E307", 1.0), ("E500", 0.5)]),
+    "diagnostics": weighted_table([("passed", 9.0), ("failed", 1.0)]),
+    "firmware_check": weighted_table([("up-to-date", 5.0), ("update-available", 1.0)]),
 }
 
 

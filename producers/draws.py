@@ -13,7 +13,7 @@ SIZE = 4096
 MASK = SIZE - 1
 
 
-def weighted(weights: Sequence[tuple[T, float]]) -> list[T]:
+def weighted_table(weights: Sequence[tuple[T, float]]) -> list[T]:
     """Return SIZE entries in which each value takes its share of the weights (at least one entry)."""
     total = sum(weight for _, weight in weights)
     table: list[T] = []

@@ -6,10 +6,10 @@ from random import Random
 
 from forebay.producing.base import Event, Options, Source
 from price_join.model import FoodOrder
-from producers.draws import weighted
+from producers.draws import weighted_table
 from producers.restaurant import Turns, dishes, guests, run_id
 
-_QUANTITIES = weighted([(1, 60.0), (2, 25.0), (3, 9.0), (4, 4.0), (6, 1.5), (10, 0.5)])
+_QUANTITIES = weighted_table([(1, 60.0), (2, 25.0), (3, 9.0), (4, 4.0), (6, 1.5), (10, 0.5)])
 _GUESTS = 500
 
 

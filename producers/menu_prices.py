@@ -6,10 +6,10 @@ from random import Random
 
 from forebay.producing.base import Event, Options, Source
 from price_join.model import MenuPrice
-from producers.draws import lognormal, weighted
+from producers.draws import lognormal, weighted_table
 from producers.restaurant import dishes
 
-_CHANGES = weighted([(-4, 1.0), (-2, 4.0), (-1, 8.0), (1, 10.0), (2, 6.0), (3, 2.0), (8, 0.5)])
+_CHANGES = weighted_table([(-4, 1.0), (-2, 4.0), (-1, 8.0), (1, 10.0), (2, 6.0), (3, 2.0), (8, 0.5)])
 _CHEAPEST = 4
 _DEAREST = 400
 

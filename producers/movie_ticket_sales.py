@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from forebay.producing.base import Event, Options, Source
-from producers.draws import MASK, weighted
+from producers.draws import MASK, weighted_table
 from producers.restaurant import Turns, run_id
 from ticket_sales.model import MovieTicketSale
 
@@ -27,8 +27,8 @@ _TITLES = (
     "The Lives of Others",
     "Run Lola Run",
 )
-_SHOWN = weighted([(title, 1 / (rank + 1)) for rank, title in enumerate(_TITLES)])
-_TICKETS = weighted([(1, 40.0), (2, 38.0), (3, 10.0), (4, 8.0), (5, 3.0), (8, 1.0)])
+_SHOWN = weighted_table([(title, 1 / (rank + 1)) for rank, title in enumerate(_TITLES)])
+_TICKETS = weighted_table([(1, 40.0), (2, 38.0), (3, 10.0), (4, 8.0), (5, 3.0), (8, 1.0)])
 _UNKNOWN = 0.02
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 from forebay.producing.base import FIXED_START_MS, Event, Options, Source
 from order_stores.model import OrderEvent, Status
-from producers.draws import MASK, lognormal, weighted
+from producers.draws import MASK, lognormal, weighted_table
 
 _MEAN_PAUSE_S = 30
 _UNNAMED = 0.08
@@ -44,7 +44,7 @@ class OrderEventsGenerator:
         count = min(1000, max(5, options.keys // 5))
         cents = lognormal(random, median=2500, sigma=1.0, low=99, high=200_000)
         products = [(f"product_{number:04d}", cents[number] / 100) for number in range(1, count + 1)]
-        self._products = weighted([(product, 1 / (rank + 2)) for rank, product in enumerate(products)])
+        self._products = weighted_table([(product, 1 / (rank + 2)) for rank, product in enumerate(products)])
         self._quantities = lognormal(random, median=1.6, sigma=0.7, low=1, high=25)
         open_orders = min(int(options.events_per_second * _MEAN_PAUSE_S), options.keys)
         self._orders = [_Order() for _ in range(max(1, open_orders))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from producers.draws import MASK, weighted
+from producers.draws import MASK, weighted_table
 from user_sessions.model import Location
 
 _HOMES = (
@@ -38,8 +38,8 @@ _DEVICES = (
     (("tablet", "chrome"), 2.0),
     (("mobile", None), 3.0),
 )
-_PLACES = weighted([(Location(country, city), weight) for (country, city), weight in _HOMES])
-_KITS = weighted(_DEVICES)
+_PLACES = weighted_table([(Location(country, city), weight) for (country, city), weight in _HOMES])
+_KITS = weighted_table(_DEVICES)
 _SECOND_DEVICE = 0.25
 _TRAVELS = 0.03
 _UNLOCATED = 0.02

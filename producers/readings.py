@@ -6,7 +6,7 @@ import math
 from random import Random
 
 from forebay.producing.base import Event, Options, Source
-from producers.draws import SIZE, weighted
+from producers.draws import SIZE, weighted_table
 from producers.restaurant import Turns, run_id
 from sensor_views.model import Reading
 
@@ -21,7 +21,7 @@ _PARTS = (
     ("radiator", 85.0, 1.0),
 )
 """Name, usual temperature in degrees Celsius, how many of the sensors are there."""
-_PLACES = weighted([((name, usual), share) for name, usual, share in _PARTS])
+_PLACES = weighted_table([((name, usual), share) for name, usual, share in _PARTS])
 _PERIOD_MS = 20 * 60_000
 
 

@@ -8,19 +8,21 @@ from dataclasses import dataclass
 from random import Random
 
 from forebay.producing.base import FIXED_START_MS, Event, Options, Source
-from producers.draws import MASK, SIZE, weighted
+from producers.draws import MASK, SIZE, weighted_table
 from windowed_metrics.model import Alerting, ServerMetric
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
 _QUIET, _HIGH, _CRITICAL = 0.0, 0.9, 1.0
-_PEAKS = weighted([(_QUIET, 5.0), (_HIGH, 3.5), (_CRITICAL, 1.5)])
+_PEAKS = weighted_table([(_QUIET, 5.0), (_HIGH, 3.5), (_CRITICAL, 1.5)])
 _PEAK_SHARE = 0.25
 _SHORTEST_CYCLE_MS, _LONGEST_CYCLE_MS = HOUR_MS // 2, 3 * HOUR_MS // 2
-_PLACES = weighted([(("eu-west", 0), 4.0), (("eu-north", 1), 2.0), (("us-east", -5), 5.0), (("ap-south", 5), 3.0)])
-_USES = weighted([("production", 8.0), ("staging", 1.5), ("development", 0.5)])
-_ROLES = weighted([("web", 5.0), ("api", 4.0), ("database", 2.0), ("cache", 1.5), ("queue", 1.0), (None, 0.3)])
+_PLACES = weighted_table(
+    [(("eu-west", 0), 4.0), (("eu-north", 1), 2.0), (("us-east", -5), 5.0), (("ap-south", 5), 3.0)]
+)
+_USES = weighted_table([("production", 8.0), ("staging", 1.5), ("development", 0.5)])
+_ROLES = weighted_table([("web", 5.0), ("api", 4.0), ("database", 2.0), ("cache", 1.5), ("queue", 1.0), (None, 0.3)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import hashlib
 from random import Random
 
 from forebay.producing.base import FIXED_START_MS, Event, Options, Source
-from producers.draws import MASK, lognormal, weighted
+from producers.draws import MASK, lognormal, weighted_table
 from producers.population import Population, Setting
 from user_sessions.model import UserActivity
 
 _PRODUCTS = [f"/products/{number}" for number in range(1, 13)]
-_STEPS = weighted(
+_STEPS = weighted_table(
     [
         (("page_view", "/products"), 12.0),
         (("page_view", "/home"), 8.0),

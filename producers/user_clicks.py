@@ -7,7 +7,7 @@ import heapq
 from random import Random
 
 from forebay.producing.base import FIXED_START_MS, Event, Options, Source
-from producers.draws import MASK, lognormal, weighted
+from producers.draws import MASK, lognormal, weighted_table
 from session_analytics.model import DeviceInfo, Interaction, PageMetadata, SessionInfo, UserClick
 
 GAP_MS = 30_000
@@ -29,7 +29,7 @@ _SIGNED_UP = PageMetadata("account", False, True)
 
 _LINK, _BUTTON, _MENU, _RESULT, _IMAGE = map(Interaction, ("link", "button", "menu", "search_result", "image"))
 
-_PAGES = weighted(
+_PAGES = weighted_table(
     [
         (("/home", _HOME, _MENU), 9.0),
         (("/products", _CATALOG, _MENU), 10.0),
@@ -49,7 +49,7 @@ _PAGES = weighted(
         (("/about", None, _LINK), 0.5),
     ]
 )
-_LANDINGS = weighted(
+_LANDINGS = weighted_table(
     [
         (("/home", _HOME, _LINK), 10.0),
         (("/offers", _CATALOG, _LINK), 4.0),
@@ -57,7 +57,7 @@ _LANDINGS = weighted(
         (("/blog", _CONTENT, _LINK), 2.0),
     ]
 )
-_REFERRERS = weighted(
+_REFERRERS = weighted_table(
     [
         (None, 30.0),
         ("https://www.google.com/", 34.0),
@@ -75,7 +75,7 @@ def _kit(kind: str, system: str, resolution: str, agent: str) -> tuple[DeviceInf
     return DeviceInfo(kind, system, resolution), agent
 
 
-_KITS = weighted(
+_KITS = weighted_table(
     [
         (_kit("mobile", "Android 15", "412x915", "Mozilla/5.0 (Linux; Android 15) Chrome/131.0 Mobile"), 30.0),
         (_kit("mobile", "iOS 18", "393x852", "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) Safari/605.1"), 22.0),

@@ -70,7 +70,7 @@ class Maker:
         """The ordinary record's value."""
         return self.encode(self.event.value)
 
-    def damaged(self, defect: Defect) -> Sent:
+    def with_defect(self, defect: Defect) -> Sent:
         """Return the record with a producer's defect."""
         return Sent(*self._frames.frame(self.event._replace(defect=defect)))
 
@@ -99,7 +99,7 @@ class Maker:
         schema_id = self._register(name, json.dumps(schema))
         return Sent(self.key, b"\0" + schema_id.to_bytes(4, "big") + body.getvalue())
 
-    def nested(self, levels: int) -> Sent:
+    def nest(self, levels: int) -> Sent:
         """Return the record with one more field, of records in records."""
         schema: Any = {"type": "record", "name": "Level0", "fields": []}
         value: Any = {}
@@ -131,7 +131,7 @@ BYTES = {
     "an endless number": Poison(lambda m: Sent(m.key, m.good[:5] + b"\xff" * 100)),
 }
 DEFECTS = {
-    defect.value: Poison(lambda m, defect=defect: m.damaged(defect))  # type: ignore[misc]
+    defect.value: Poison(lambda m, defect=defect: m.with_defect(defect))  # type: ignore[misc]
     for defect in Defect
     if defect is not Defect.NULL_VALUE
 }
@@ -185,7 +185,7 @@ SCHEMAS = {
     "a record without fields": Poison(
         lambda m: m.under("empty", {"type": "record", "name": m.contract["name"], "fields": []}, {})
     ),
-    "records in records in records": Poison(lambda m: m.nested(60)),
+    "records in records in records": Poison(lambda m: m.nest(60)),
 }
 
 POISONS: dict[str, Poison] = {

@@ -47,7 +47,7 @@ def test_a_forgotten_stages_is_refused_at_the_start(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (
             lambda entry: dataclasses.replace(entry, stores={"profiles": "UserProfile"}),
@@ -64,8 +64,8 @@ def test_a_forgotten_stages_is_refused_at_the_start(monkeypatch: pytest.MonkeyPa
     ],
     ids=["a store", "an input", "the record of an output"],
 )
-def test_what_differs_is_named_with_what_to_write(change: Callable[[Service], Service], told: str) -> None:
-    with pytest.raises(Disagreement, match=told):
+def test_what_differs_is_named_with_what_to_write(change: Callable[[Service], Service], message: str) -> None:
+    with pytest.raises(Disagreement, match=message):
         check_agreement(change(SESSIONS), load_job(SESSIONS.job))
 
 

@@ -76,7 +76,7 @@ def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", r"plug_e.service \(named by FOREBAY_SERVICES\) has no SERVICE: write `SERVICE = Service\(name="),
         ("SERVICE = 1", r"SERVICE of plug_e.service .* is no forebay.catalog.Service"),
@@ -87,9 +87,9 @@ def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypa
         (entry("plug_e", "user-sessions"), "brings a second service 'user-sessions': give it another name"),
     ],
 )
-def test_what_cant_be_used_is_told(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, told: str) -> None:
+def test_what_cant_be_used_is_told(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
     monkeypatch.setenv(VARIABLE, write("plug_e", "service", text))
-    with pytest.raises(PluginError, match=told):
+    with pytest.raises(PluginError, match=message):
         all_services()
     assert find_service("user-sessions") is SERVICES["user-sessions"]
 

@@ -53,7 +53,7 @@ def test_rights_and_limits_are_those_of_the_new_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         ({"payment": "x"}, r"order-payments has no input or output topic payment: choose from order_payments, "),
         ({"payments": "a b"}, r"'a b' is no name that Kafka takes for a topic: .* write 'a_b'"),
@@ -62,8 +62,8 @@ def test_rights_and_limits_are_those_of_the_new_names() -> None:
         ({"payments": "order-payments.errors"}, r"payments and a topic of the job itself would both be order-payments"),
     ],
 )
-def test_names_that_make_no_sense_are_refused(names: dict[str, str], told: str) -> None:
-    with pytest.raises(WrongTopics, match=told):
+def test_names_that_make_no_sense_are_refused(names: dict[str, str], message: str) -> None:
+    with pytest.raises(WrongTopics, match=message):
         rename(SERVICE, names)
 
 

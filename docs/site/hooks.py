@@ -48,10 +48,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Turn the repository's links into the site's; what the site does not have is named without a link."""
     place = page.file.src_uri
     source = next((path for path, uri in ELSEWHERE.items() if uri == place), f"docs/{place}")
-    return _LINK.sub(lambda link: _resolved(link, source, place), markdown)
+    return _LINK.sub(lambda link: _resolve(link, source, place), markdown)
 
 
-def _resolved(link: re.Match[str], source: str, place: str) -> str:
+def _resolve(link: re.Match[str], source: str, place: str) -> str:
     mark, text, target, anchor = link.groups()
     path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
     if not (ROOT / path).exists():
@@ -79,8 +79,8 @@ def settings_reference() -> str:
 def _settings(service: Service) -> str:
     head = f"\n## {service.name}\n\n| setting | default | meaning |\n|---|---|---|\n"
     rows = [
-        f"| `{each.name}` ({each.kind.replace('|', ' or ')}) | `{each.default}` | {each.meaning} |"
-        for each in settings_of(service)
+        f"| `{setting.name}` ({setting.kind.replace('|', ' or ')}) | `{setting.default}` | {setting.meaning} |"
+        for setting in settings_of(service)
     ]
     return head + "\n".join(row.replace("\n", " ") for row in rows) if rows else f"\n## {service.name}\n\nNone."
 

@@ -55,14 +55,14 @@ def _properties() -> str:
     protocols = {**dict.fromkeys([*inside, "CONTROLLER"], "PLAINTEXT"), **PROTOCOLS}
     settings = {
         **broker_properties(f"{_FILES}/store.pem", f"{_FILES}/ca.pem"),
-        "listeners": _joined("://", {**listeners, **inside, "CONTROLLER": "127.0.0.1:9093"}),
-        "advertised.listeners": _joined("://", {**advertised, **inside}),
-        "listener.security.protocol.map": _joined(":", protocols),
+        "listeners": _join("://", {**listeners, **inside, "CONTROLLER": "127.0.0.1:9093"}),
+        "advertised.listeners": _join("://", {**advertised, **inside}),
+        "listener.security.protocol.map": _join(":", protocols),
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())
 
 
-def _joined(sign: str, values: dict[str, str]) -> str:
+def _join(sign: str, values: dict[str, str]) -> str:
     return ",".join(f"{name}{sign}{value}" for name, value in values.items())
 
 

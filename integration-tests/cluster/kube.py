@@ -45,7 +45,7 @@ class Background:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - as long-lived as the command
         self._process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT, cwd=ROOT)
 
-    def said(self) -> str:
+    def output(self) -> str:
         """Return its output so far."""
         self._output.flush()
         size = os.fstat(self._output.fileno()).st_size

@@ -38,7 +38,7 @@ class ObjectStore:
             f"{service}.image.tag={tag}",
             f"{service}.checkpoint.url=s3a://{BUCKET}/{service}",
             f"{service}.checkpoint.existingSecret={SECRET}",
-            *(f"{service}.spark.{_escaped(f'spark.hadoop.fs.s3a.{name}')}={value}" for name, value in spark.items()),
+            *(f"{service}.spark.{_escape(f'spark.hadoop.fs.s3a.{name}')}={value}" for name, value in spark.items()),
         ]
 
     def objects(self) -> list[str]:
@@ -51,6 +51,6 @@ class ObjectStore:
         return self.namespace.kubectl("exec", POD, "--", "env", *keys, "python", "-c", _CLIENT + code)
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Return a name as helm's --set takes it: a dot would begin another level."""
     return name.replace(".", r"\.")

@@ -54,7 +54,7 @@ def reader(release: Release, bench: ClusterBench) -> tuple[str, str]:
     return "reader", "reader"
 
 
-def asked(namespace: Namespace, of: tuple[str, str], url: str, token: str = "") -> tuple[int, str]:
+def ask(namespace: Namespace, of: tuple[str, str], url: str, token: str = "") -> tuple[int, str]:
     """Ask a URL from a pod's container; 0 where nothing answers."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     status, body = json.loads(namespace.python(*of, ASK.format(url=url, headers=headers)))
@@ -73,7 +73,7 @@ def test_another_namespace_reaches_nothing(release: Release, outsider: Namespace
     for name, port in (*places, ("demo-console", 7080)):
         assert not connects(outsider, here, f"{name}.{namespace}.svc", port), (name, port)
     url = f"http://demo-{release.service}-queries.{namespace}.svc:7070/healthz"
-    assert asked(outsider, here, url)[0] == 0
+    assert ask(outsider, here, url)[0] == 0
     assert connects(outsider, here, "kubernetes.default.svc", 443), "the outsider itself may connect to anything"
 
 
@@ -84,21 +84,21 @@ def test_the_release_s_namespace_reads_health_and_whoever_has_the_token_queries(
     name = f"demo-{release.service}"
     assert not connects(release.namespace, executor, f"{name}-queries", 7070), "an executor has nothing to ask there"
     stores = f"http://{name}-queries:7070/stores"
-    assert asked(release.namespace, reader, f"http://{name}:8080/healthz")[0] == 200
-    assert asked(release.namespace, reader, stores)[0] == 401
+    assert ask(release.namespace, reader, f"http://{name}:8080/healthz")[0] == 200
+    assert ask(release.namespace, reader, stores)[0] == 401
     token = release.namespace.secret(f"{name}-queries-token", "token")
-    status, body = asked(release.namespace, reader, stores, token)
+    status, body = ask(release.namespace, reader, stores, token)
     assert (status, json.loads(body)["stores"][0]["store"]) == (200, "user-profiles")
 
 
 def test_the_console_shows_the_job_to_whoever_has_its_token(release: Release, reader: tuple[str, str]) -> None:
     jobs = "http://demo-console:7080/api/jobs"
-    assert asked(release.namespace, reader, "http://demo-console:7080/")[0] == 200, "the page itself holds nothing"
-    assert asked(release.namespace, reader, jobs)[0] == 401
+    assert ask(release.namespace, reader, "http://demo-console:7080/")[0] == 200, "the page itself holds nothing"
+    assert ask(release.namespace, reader, jobs)[0] == 401
     token = release.namespace.secret("demo-console-token", "token")
 
     def state() -> str:
-        status, body = asked(release.namespace, reader, jobs, token)
+        status, body = ask(release.namespace, reader, jobs, token)
         assert status == 200, body
         (job,) = json.loads(body)["jobs"]
         assert job["name"] == release.service

@@ -14,7 +14,7 @@ from cluster.release import ALL, ClusterBench, Release
 from ksml_records import by_key, records_of
 
 from charts.umbrella import UMBRELLA
-from tests.ksml.bodies import DEFINITIONS, expected
+from tests.ksml.bodies import DEFINITIONS, expected_records
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 
@@ -72,4 +72,4 @@ def test_a_definition_and_its_producer_give_what_its_functions_give(
             release.replace(driver)
     records, sent = records_of(bench.settings, SOURCE), records_of(bench.settings, TARGET)
     assert len(records) == 2 * EACH_RUN
-    assert by_key(sent) == by_key(expected("user-sessions", records))
+    assert by_key(sent) == by_key(expected_records("user-sessions", records))

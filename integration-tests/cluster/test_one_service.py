@@ -44,17 +44,17 @@ def test_the_number_that_was_scaled_to_outlives_upgrade_rollback_and_server_side
     secret = f"demo-{release.service}-spark-token"
     result = release.namespace.secret(secret, "token")
 
-    def kept() -> tuple[int, str]:
+    def replicas_and_token() -> tuple[int, str]:
         replicas = release.namespace.get("statefulset", release.executors)["spec"]["replicas"]
         return int(replicas), release.namespace.secret(secret, "token")
 
     release.apply(f"{release.service}.serviceAccount.annotations.upgraded=yes")
-    assert kept() == (2, result)
+    assert replicas_and_token() == (2, result)
     release.namespace.helm("rollback", "demo", "--wait", "--timeout", "5m")
-    assert kept() == (2, result)
+    assert replicas_and_token() == (2, result)
     rendered = release.namespace.helm("get", "manifest", "demo")
     run("kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-", given=rendered)
-    assert kept() == (2, result)
+    assert replicas_and_token() == (2, result)
     release.scale(1)
 
 
@@ -93,13 +93,13 @@ def test_queries_give_the_rows_of_the_changelog(release: Release, bench: Cluster
     with closing(Forward(release.namespace, pod, free_port(), 7070)) as forward:
         forward.wait()
         token = release.namespace.secret(f"demo-{release.service}-queries-token", "token")
-        rows = pulled(f"http://127.0.0.1:{forward.port}/stores/user-profiles", token)
+        rows = pull_rows(f"http://127.0.0.1:{forward.port}/stores/user-profiles", token)
     changelog = bench.changelog("user-profiles")
     assert rows == {key.decode(): row for of_task in changelog.values() for key, row in of_task.items()}
     assert len(rows) == 120
 
 
-def pulled(url: str, token: str) -> dict[str, Any]:
+def pull_rows(url: str, token: str) -> dict[str, Any]:
     """Return a store's rows, page by page."""
     headers = {"Authorization": f"Bearer {token}"}
     rows: dict[str, Any] = {}
@@ -117,7 +117,7 @@ def is_another(release: Release, pod: str, before: str) -> bool:
     return release.namespace.uid(pod) not in ("", before)
 
 
-def unmoved(release: Release, before: dict[str, str], *pods: str) -> list[str]:
+def same_pods(release: Release, before: dict[str, str], *pods: str) -> list[str]:
     """Return the pods that are still those of before."""
     return [pod for pod in pods if release.namespace.uid(pod) == before[pod]]
 
@@ -134,14 +134,14 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
     evict = f"--pod-selector={own}", "--delete-emptydir-data", "--timeout=900s"
     with closing(Background("kubectl", "drain", nodes[0], *evict)) as drain:
         try:
-            poll_until(lambda: "disruption budget" in drain.said(), "an executor is kept", 300)
-            poll_until(lambda: len(unmoved(release, before, *pods[1:])) == 1, "one executor is gone", 300)
-            (kept,) = unmoved(release, before, *pods[1:])
+            poll_until(lambda: "disruption budget" in drain.output(), "an executor is kept", 300)
+            poll_until(lambda: len(same_pods(release, before, *pods[1:])) == 1, "one executor is gone", 300)
+            (survivor,) = same_pods(release, before, *pods[1:])
             # Not ready any more: its driver is gone, and can't come back to the only node.
-            assert release.namespace.get("pod", kept)["status"]["phase"] == "Running", drain.said()
+            assert release.namespace.get("pod", survivor)["status"]["phase"] == "Running", drain.output()
         finally:
             run("kubectl", "uncordon", nodes[0])
-        assert drain.wait(600) == 0, drain.said()
+        assert drain.wait(600) == 0, drain.output()
     for pod in pods:
         poll_until(partial(is_another, release, pod, before[pod]), f"another {pod}", 300)
         poll_until(partial(release.namespace.is_ready, pod), f"{pod} is ready", 300)

@@ -26,7 +26,7 @@ def registry() -> Iterator[OciRegistry]:
         yield registry
 
 
-def rendered(name: str, *values: str) -> str:
+def render(name: str, *values: str) -> str:
     """Render a chart; nothing may be said beside it."""
     chosen = [part for value in values for part in ("--set", value)]
     command = ["helm", "template", "demo", name, *chosen]
@@ -37,11 +37,11 @@ def rendered(name: str, *values: str) -> str:
 
 @pytest.mark.parametrize("values", [(), ("user-sessions.queries.enabled=true", "global.image.tag=v2")])
 def test_each_rendering_is_the_same_and_nothing_is_warned_of(values: tuple[str, ...]) -> None:
-    assert rendered(chart(UMBRELLA), *values) == rendered(chart(UMBRELLA), *values)
+    assert render(chart(UMBRELLA), *values) == render(chart(UMBRELLA), *values)
 
 
 def test_no_rendering_holds_a_secret() -> None:
-    objects = list(yaml.safe_load_all(rendered(chart(UMBRELLA), "user-sessions.queries.enabled=true")))
+    objects = list(yaml.safe_load_all(render(chart(UMBRELLA), "user-sessions.queries.enabled=true")))
     secrets = [item for item in objects if item and item["kind"] == "Secret"]
     assert len(secrets) == len(SERVICES) + 1, "one for each job, one for the queries"
     assert [secret["metadata"]["name"] for secret in secrets if secret.get("data") or secret.get("stringData")] == []
@@ -57,4 +57,4 @@ def test_a_chart_is_pushed_pulled_and_rendered_like_the_checkout_s(
     run("helm", "push", "--plain-http", str(tmp_path / f"{name}-{VERSION}.tgz"), place)
     run("helm", "pull", "--plain-http", "--version", VERSION, "--destination", str(tmp_path / "got"), f"{place}/{name}")
     values = [TOLD[name]] if name in TOLD else []
-    assert rendered(str(tmp_path / "got" / f"{name}-{VERSION}.tgz"), *values) == rendered(chart(name), *values)
+    assert render(str(tmp_path / "got" / f"{name}-{VERSION}.tgz"), *values) == render(chart(name), *values)

@@ -39,7 +39,7 @@ def leave(bench: ServiceBench, service: str) -> None:
     job = bench.job(*SMALL_COMMITS)
     job.until(lambda: positions.commits() >= 4 * PARTITIONS and bench.leases() > 0, "a lease is over, another one runs")
     job.kill()
-    read, sent = positions.used(topic.name for topic in bench.service.inputs), len(bench.service.inputs) * COUNT
+    read, sent = positions.used_offsets(topic.name for topic in bench.service.inputs), len(bench.service.inputs) * COUNT
     positions.close()
     if sent - read < 2 * COMMIT_RECORDS:
         raise SystemExit(f"{service}: the kill came too late, too little waits any more: try again")

@@ -90,9 +90,9 @@ def _at_once(life: Life, fault: Fault) -> Injected:
             life.armory.jump(life.armory.shift() - int(fault.seconds * 1000))
         case Kind.SNAPSHOT_OLD:
             life.armory.jump(life.armory.shift() + int(fault.seconds * 1000))
-            at = _killed(life, Kind.MACHINE_KILL)
+            at = _kill(life, Kind.MACHINE_KILL)
         case Kind.REPARTITION_PURGED:
-            at = _killed(life, Kind.WORKER_KILL)
+            at = _kill(life, Kind.WORKER_KILL)
             life.purge()
         case Kind.TWO_WORKERS:
             at = zombies.second_worker(life)
@@ -105,19 +105,19 @@ def _at_once(life: Life, fault: Fault) -> Injected:
         case Kind.ZOMBIE_JVM:
             at = zombies.jvm_outlives_its_driver(life)
         case _:
-            at = _killed(life, fault.kind)
+            at = _kill(life, fault.kind)
     return Injected(at, at)
 
 
-def _killed(life: Life, kind: Kind) -> float:
+def _kill(life: Life, kind: Kind) -> float:
     """Kill processes of the job, once they are there; give when. Raises NotRecovered."""
     victims: list[psutil.Process] = []
 
-    def found() -> bool:
+    def has_victims() -> bool:
         victims[:] = _victims(life, kind)
         return bool(victims)
 
-    life.until(found, f"there is something to kill: {kind.value}")
+    life.until(has_victims, f"there is something to kill: {kind.value}")
     at = time.monotonic()
     for victim in victims:
         with suppress(psutil.NoSuchProcess):

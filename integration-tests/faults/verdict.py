@@ -52,10 +52,10 @@ def _check(service: str, bench: ServiceBench) -> None:
 def _outputs(service: str, bench: ServiceBench) -> tuple[Mapping[Any, list[Any]], Mapping[Any, list[Any]]]:
     if service == "price-join":
         compared = bills(bench, GRACE_MS, idle_ms=_IDLE_MS)
-        return {p: comparison.found for p, comparison in compared.items()}, {
+        return {p: comparison.actual for p, comparison in compared.items()}, {
             p: comparison.wanted for p, comparison in compared.items()
         }
-    return view(service, bench.outputs()), REPLAYS[service](bench.received().records).outputs
+    return view(service, bench.outputs()), REPLAYS[service](bench.read_input().records).outputs
 
 
 def differences(found: Mapping[Any, list[Any]], wanted: Mapping[Any, list[Any]]) -> tuple[int, int]:

@@ -131,16 +131,18 @@ def scram_job(secured: Secured, tmp_path: Path) -> SecuredJob:
 
 def until_told(job: JobProcess, right: Right, since: int) -> None:
     """Wait until readiness, and the log after its first `since` messages, name a right that lacks, and the remedy."""
-    told = re.compile(
+    reason = re.compile(
         rf"User:sessions lacks .*{re.escape(str(right))}.*forebay acl user-sessions --application discreet"
     )
 
     def both() -> bool:
         status, body = job.http("/readyz")
-        return status == 503 and told.search(json.loads(body)["reason"]) is not None
+        return status == 503 and reason.search(json.loads(body)["reason"]) is not None
 
     job.until(
-        lambda: any(told.search(message) for message in job.messages()[since:]), f"the log says that {right} lacks", 300
+        lambda: any(reason.search(message) for message in job.messages()[since:]),
+        f"the log says that {right} lacks",
+        300,
     )
     job.until(both, f"readiness says that {right} lacks", 60)
 

@@ -61,7 +61,7 @@ def test_an_operator_with_one_right_less_is_told(
         TopicAdmin(secured.administrator).delete([right.name])
     secured.revoke("User:operator", right)
     assert operator("topics", "create", SERVICE.name) == 1
-    told = capsys.readouterr().err
-    assert f"{FEWER[operation]} {right.name}: not authorized (TOPIC_AUTHORIZATION_FAILED): `forebay acl`" in told
+    error = capsys.readouterr().err
+    assert f"{FEWER[operation]} {right.name}: not authorized (TOPIC_AUTHORIZATION_FAILED): `forebay acl`" in error
     secured.grant("User:operator", right)
     assert operator("topics", "create", SERVICE.name) == 0

@@ -203,9 +203,9 @@ def test_without_one_of_them_the_broker_refuses(secured: Secured, job: Job, righ
     with without(secured, "User:tickets", right):
         with pytest.raises((Unavailable, KafkaRefused)) as refused:
             job.everything()
-        told = JobRights(secured.user("tickets", PASSWORD), SERVICE, "tickets").explain(str(refused.value))
+        explanation = JobRights(secured.user("tickets", PASSWORD), SERVICE, "tickets").explain(str(refused.value))
     lacking = rights_of(right.resource) if right.resource is Resource.TRANSACTIONAL_ID else str(right)
-    assert f"User:tickets lacks {lacking}: an administrator grants it by `forebay acl ticket-sales" in told
+    assert f"User:tickets lacks {lacking}: an administrator grants it by `forebay acl ticket-sales" in explanation
     job.everything()
 
 

@@ -17,7 +17,7 @@ from security.searching import files_with, holds, open_files_with
 SECRET = "hunter2-4f1c9e"
 
 
-def zipped(data: bytes) -> bytes:
+def zip_file(data: bytes) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("some/file.sst", data)
@@ -42,11 +42,11 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
     "utf-16": lambda data: data.decode().encode("utf-16-le"),
     "base64": lambda data: base64.b64encode(b"x" + data),
     "hex": lambda data: data.hex().encode(),
-    "zip": zipped,
+    "zip": zip_file,
     "gzip": gzip.compress,
     "zstd": zstd,
     "lz4": lz4_blocks,
-    "lz4 in a zip": lambda data: zipped(lz4_blocks(data)),
+    "lz4 in a zip": lambda data: zip_file(lz4_blocks(data)),
 }
 
 

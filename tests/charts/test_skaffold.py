@@ -34,8 +34,8 @@ def test_every_part_is_released_by_its_module() -> None:
 
 
 def test_every_part_is_told_what_it_runs() -> None:
-    told = {release["name"]: release.get("setValues") for _, release in releases()}
-    assert told == {**{part.name: part.values for part in parts()}, "forebay": None}
+    values = {release["name"]: release.get("setValues") for _, release in releases()}
+    assert values == {**{part.name: part.values for part in parts()}, "forebay": None}
 
 
 def test_releases_have_different_names() -> None:

@@ -27,13 +27,13 @@ class Project:
     def change(self, file: str, old: str, new: str) -> None:
         """Write `new` for `old`, which must be there, in a file of the package."""
         path = self.folder / self.package / file
-        old, new = self.named(old), self.named(new)
+        old, new = self.fill_names(old), self.fill_names(new)
         text = path.read_text()
         assert old in text
         path.write_text(text.replace(old, new))
         importlib.invalidate_caches()
 
-    def named(self, text: str) -> str:
+    def fill_names(self, text: str) -> str:
         return text.replace("PACKAGE", self.package).replace("NAME", self.name)
 
 
@@ -44,10 +44,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     before = set(sys.modules)
-    made = Project(f"broken-{next(_NUMBERS)}", tmp_path / "project")
-    write_project(made.name, made.folder)
-    monkeypatch.chdir(made.folder)
-    yield made
+    project = Project(f"broken-{next(_NUMBERS)}", tmp_path / "project")
+    write_project(project.name, project.folder)
+    monkeypatch.chdir(project.folder)
+    yield project
     for name in set(sys.modules) - before:
-        if name.partition(".")[0] == made.package:
+        if name.partition(".")[0] == project.package:
             del sys.modules[name]

@@ -117,14 +117,14 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("change", "told"), MISTAKES.values(), ids=list(MISTAKES))
+@pytest.mark.parametrize(("change", "report"), MISTAKES.values(), ids=list(MISTAKES))
 def test_check_tells_what_is_wrong_and_where(
-    project: Project, change: tuple[str, str, str], told: str, capsys: pytest.CaptureFixture[str]
+    project: Project, change: tuple[str, str, str], report: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.change(*change)
     assert run(["check", project.name]) == 1
     *_, last = capsys.readouterr().err.splitlines()
-    assert re.search(project.named(told), last), last
+    assert re.search(project.fill_names(report), last), last
     assert last.startswith("error: ")
 
 

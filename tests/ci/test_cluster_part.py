@@ -68,8 +68,8 @@ def test_a_cluster_that_does_not_start_is_said_and_taken_down(machine: Machine) 
 def test_charts_images_and_one_service_are_tested_and_the_cluster_taken_down(machine: Machine) -> None:
     done = machine.run()
     assert done.returncode == 0, done.stderr
-    made = [call for call in machine.calls if call.startswith("make")]
-    assert [call.split()[1] for call in made] == ["charts", "image", "e2e"]
+    targets = [call for call in machine.calls if call.startswith("make")]
+    assert [call.split()[1] for call in targets] == ["charts", "image", "e2e"]
     assert machine.calls[-1] == "cluster down"
 
 

@@ -52,7 +52,7 @@ def test_a_very_long_error_keeps_its_beginning_and_its_end() -> None:
 def test_lines_fit_a_terminal_and_stay_whole_in_a_file(terminal: bool, lines: int) -> None:
     file = io.StringIO()
     show(Console(file=file, force_terminal=terminal, width=40, color_system=None), ["seven letters " * 10])
-    told = file.getvalue().splitlines()
-    assert len(told) == lines
-    assert "seven letters" in told[0]
-    assert not any(line.strip().endswith(("sev", "lett")) for line in told)
+    report = file.getvalue().splitlines()
+    assert len(report) == lines
+    assert "seven letters" in report[0]
+    assert not any(line.strip().endswith(("sev", "lett")) for line in report)

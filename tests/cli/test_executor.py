@@ -34,12 +34,12 @@ def test_it_opens_the_packages_that_spark_opens_itself() -> None:
 def test_it_joins_the_driver_it_is_told() -> None:
     command = java_command("demo-driver.here.svc", "demo-executor", "10.0.0.7", "demo-executor-0", "640m", {})
     assert "-Xmx640m" in command
-    told = dict(pairwise(command))
-    assert told["--driver-url"] == "spark://CoarseGrainedScheduler@demo-driver.here.svc:7078"
-    assert told["--app-id"] == "demo-executor"
-    assert told["--podName"] == "demo-executor-0"
-    assert told["--hostname"] == told["--bind-address"] == "10.0.0.7"
-    assert int(told["--cores"]) >= 64, (
+    options = dict(pairwise(command))
+    assert options["--driver-url"] == "spark://CoarseGrainedScheduler@demo-driver.here.svc:7078"
+    assert options["--app-id"] == "demo-executor"
+    assert options["--podName"] == "demo-executor-0"
+    assert options["--hostname"] == options["--bind-address"] == "10.0.0.7"
+    assert int(options["--cores"]) >= 64, (
         "as many task groups as a job may have run in one executor when the others are gone"
     )
 

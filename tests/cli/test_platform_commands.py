@@ -20,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stopped(home: Path) -> Path:
+def stopped_platform(home: Path) -> Path:
     """Make the directory of a platform that was started once."""
     home.mkdir()
     StateFile(home / STATE_FILE).save(PlatformRecord("c", 3, ComponentRecord(9092), ComponentRecord(8081)))
@@ -32,14 +32,14 @@ def test_status_of_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == f"no platform in {home}: `forebay up` starts one\n"
 
 
-def test_status_of_a_stopped_platform(stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_a_stopped_platform(stopped_platform: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["status"]) == 3
     text = capsys.readouterr().out
     assert text.count("down") == 2
     assert "http://127.0.0.1:8081/apis/ccompat/v7" in text
 
 
-def test_status_as_json(stopped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_as_json(stopped_platform: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["status", "--json"]) == 3
     status = json.loads(capsys.readouterr().out)
     assert status["running"] is False
@@ -58,27 +58,27 @@ def test_down_of_nothing_is_no_error(home: Path, capsys: pytest.CaptureFixture[s
     assert not home.exists()
 
 
-def test_deleting_asks_first(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting_asks_first(stopped_platform: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.confirm", lambda question: False)
     assert run(["down", "--delete-data"]) == 1
-    assert stopped.exists()
+    assert stopped_platform.exists()
     monkeypatch.setattr("click.confirm", lambda question: True)
     assert run(["down", "--delete-data"]) == 0
-    assert not stopped.exists()
+    assert not stopped_platform.exists()
 
 
 def test_deleting_where_nobody_answers_says_what_to_give(
-    stopped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stopped_platform: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert run(["down", "--delete-data", "--home", str(stopped)]) == 2
+    assert run(["down", "--delete-data", "--home", str(stopped_platform)]) == 2
     assert capsys.readouterr().err.strip() == "error: there is no terminal to confirm on: pass --yes"
-    assert stopped.exists()
+    assert stopped_platform.exists()
 
 
-def test_deleting_without_being_asked(stopped: Path) -> None:
+def test_deleting_without_being_asked(stopped_platform: Path) -> None:
     assert run(["down", "--delete-data", "--yes"]) == 0
-    assert not stopped.exists()
+    assert not stopped_platform.exists()
 
 
 def test_a_directory_that_holds_no_platform_is_not_deleted(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,11 +98,11 @@ def test_a_directory_that_holds_no_platform_is_not_deleted(home: Path, capsys: p
     ids=["both given", "the broker's of the last start", "the registry's of the last start"],
 )
 def test_one_port_for_both_is_refused(
-    stopped: Path, ports: list[str], option: str, capsys: pytest.CaptureFixture[str]
+    stopped_platform: Path, ports: list[str], option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["up", *ports]) == 1
-    told = f"error: broker and registry can't both listen on port {ports[1]}: choose another port with {option}.\n"
-    assert capsys.readouterr().err == told
+    error = f"error: broker and registry can't both listen on port {ports[1]}: choose another port with {option}.\n"
+    assert capsys.readouterr().err == error
 
 
 @pytest.mark.parametrize("which", ["broker", "registry"])
@@ -112,9 +112,9 @@ def test_a_used_port_is_refused_before_anything_starts(
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert run(["up", f"--{which}-port", str(port)]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"error: port {port}, wanted for the {which}, is in use")
-    assert f"or choose another port with --{which}-port.\n" in told
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: port {port}, wanted for the {which}, is in use")
+    assert f"or choose another port with --{which}-port.\n" in error
     assert not (home / "logs" / "broker.log").exists()
 
 

@@ -19,7 +19,7 @@ class Touched(Exception):
 
 
 @pytest.fixture
-def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def changes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what was reached beyond the checks."""
     results: list[str] = []
 
@@ -32,17 +32,17 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_it_is_refused_while_the_job_holds_its_checkpoint(
-    tmp_path: Path, reached: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, changes: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint = tmp_path / "checkpoint"
     with held_checkpoint(str(checkpoint)):
         assert run(["reset", "user-sessions", "--yes", "--checkpoint", str(checkpoint), *NOWHERE]) == 1
     assert f"another job holds the checkpoint {checkpoint}: stop it first" in capsys.readouterr().err
-    assert (reached, checkpoint.is_dir()) == ([], True)
+    assert (changes, checkpoint.is_dir()) == ([], True)
 
 
 def test_it_is_refused_while_the_job_commits_elsewhere(
-    tmp_path: Path, reached: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, changes: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def runs(_kafka: object, application: str, stages: int) -> None:
         raise JobRuns(f"the job {application} of {stages} stages runs")
@@ -50,4 +50,4 @@ def test_it_is_refused_while_the_job_commits_elsewhere(
     monkeypatch.setattr(command, "refuse_running", runs)
     assert run(["reset", "order-stores", "--yes", "--checkpoint", str(tmp_path / "checkpoint"), *NOWHERE]) == 1
     assert "the job order-stores of 3 stages runs" in capsys.readouterr().err
-    assert reached == []
+    assert changes == []

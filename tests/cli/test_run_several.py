@@ -18,7 +18,7 @@ NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--schema-registry-url", "http:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--application", "x"), "--application is for one service, of several its own id is its service's name"),
         (("--checkpoint", "/x"), "--checkpoint is for one service, of several each has <home>/checkpoints/<service>"),
@@ -30,9 +30,11 @@ NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--schema-registry-url", "http:
         (("--topic", "user_session_stats=device_alerts"), "two services would write device_alerts"),
     ],
 )
-def test_what_is_one_jobs_is_refused(options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_one_jobs_is_refused(
+    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["run", *BOTH, *options, *NOWHERE]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_no_service_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -198,9 +198,9 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_ctrl_c_is_no_error_of_ours(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command()
-    def interrupted() -> None:
+    def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LazyCommand, "load", lambda _: interrupted)
+    monkeypatch.setattr(LazyCommand, "load", lambda _: interrupt)
     assert cli_main.run(["up"]) == 130
     assert capsys.readouterr().err.strip() == "error: interrupted"

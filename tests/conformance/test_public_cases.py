@@ -46,7 +46,7 @@ def expectations(case: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-def changed(case: Any, path: tuple[Any, ...]) -> Any:
+def change_value(case: Any, path: tuple[Any, ...]) -> Any:
     other = copy.deepcopy(case)
     at = other
     for key in path[:-1]:
@@ -60,7 +60,7 @@ def changed(case: Any, path: tuple[Any, ...]) -> Any:
 def test_a_case_fails_when_any_of_its_expectations_is_changed(case: Any) -> None:
     paths = [path for path in expectations(case) if "unchecked" not in json.dumps(_at(case, path))]
     for path in paths[:: max(1, len(paths) // 12)]:
-        assert not run_case(changed(case, path), 0, Backend.IN_MEMORY).passed, path
+        assert not run_case(change_value(case, path), 0, Backend.IN_MEMORY).passed, path
 
 
 def _at(case: Any, path: tuple[Any, ...]) -> Any:

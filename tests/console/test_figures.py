@@ -27,12 +27,12 @@ def console(job: Job) -> Iterator[Console]:
 
 
 def test_rates_and_latencies_are_of_the_time_between_two_looks(job: Job, console: Console) -> None:
-    job.tells(100, at=1)
+    job.report(100, at=1)
     console.look(NOW)
     _, body = console.get("/api/jobs")
     assert body["jobs"][0]["state"] == "running"
     assert body["jobs"][0]["in"] is None, "one look says nothing of rates"
-    job.tells(300, at=2)
+    job.report(300, at=2)
     console.look(NOW + 4)
     (shown,) = console.get("/api/jobs")[1]["jobs"]
     assert (shown["in"], shown["out"]) == (50.0, 50.0)
@@ -41,10 +41,10 @@ def test_rates_and_latencies_are_of_the_time_between_two_looks(job: Job, console
 
 
 def test_a_job_s_page_has_rates_by_place_stores_and_tasks(job: Job, console: Console) -> None:
-    job.tells(10, at=1, tasks=2)
+    job.report(10, at=1, tasks=2)
     job.metrics.observe_lag({(TOPIC, 0): 3, (TOPIC, 1): 4})
     console.look(NOW)
-    job.tells(30, at=2, tasks=2)
+    job.report(30, at=2, tasks=2)
     console.look(NOW + 2)
     _, body = console.get("/api/jobs/user-sessions?topology=1")
     assert body["rates"]["in"] == {TOPIC: 20.0}
@@ -60,18 +60,18 @@ def test_a_job_s_page_has_rates_by_place_stores_and_tasks(job: Job, console: Con
 
 
 def test_arrows_between_steps_have_rates(console: Console, job: Job) -> None:
-    job.tells(10, at=1, tasks=2, passed={"1 3": 4})
+    job.report(10, at=1, tasks=2, passed={"1 3": 4})
     console.look(NOW)
-    job.tells(30, at=2, tasks=2, passed={"1 3": 10})
+    job.report(30, at=2, tasks=2, passed={"1 3": 10})
     console.look(NOW + 2)
     assert console.get("/api/jobs/user-sessions")[1]["rates"]["passed"] == {"0 1 3": 6.0}
 
 
 def test_a_job_that_began_anew_has_no_rates_below_zero(job: Job, console: Console) -> None:
-    job.tells(1_000, at=1)
+    job.report(1_000, at=1)
     console.look(NOW)
     again = Job()
-    again.tells(5, at=1)
+    again.report(5, at=1)
     console.watchers[0].job = console.watchers[0].job.__class__(
         console.watchers[0].job.service, "user-sessions", again.url
     )

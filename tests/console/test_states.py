@@ -18,7 +18,7 @@ from forebay.console.watcher import JobWatcher
 from forebay.platform.ports import HOST, free_port
 from forebay.runtime.http import Answer, HttpServer
 from forebay.runtime.task.figures import TaskFigures
-from tests.console.watching import Console, Job, Restores, told
+from tests.console.watching import Console, Job, Restores, status_report
 
 NOW = 1_700_000_000.0
 NOW_MS = int(NOW * 1000)
@@ -54,7 +54,7 @@ def test_starting_running_and_waiting() -> None:
     job = Job()
     console = Console([job])
     assert state_of(console) == ("starting", "starting: no task has begun yet")
-    job.tells(1, at=1)
+    job.report(1, at=1)
     assert state_of(console)[0] == "running"
     job.health.failing("the broker is away")
     assert state_of(console) == ("trouble", "the broker is away")
@@ -67,7 +67,7 @@ def test_starting_running_and_waiting() -> None:
 def test_a_job_that_ended_says_so_and_shows_no_figures(exit_code: int) -> None:
     job = Job()
     console = Console([job])
-    job.tells(1, at=1)
+    job.report(1, at=1)
     assert state_of(console)[0] == "running"
     before_ms = time.time_ns() // 1_000_000
     job.health.set_end("no such topic", exit_code)
@@ -87,7 +87,7 @@ def test_a_job_that_ended_says_so_and_shows_no_figures(exit_code: int) -> None:
 def test_a_job_s_state_has_a_beginning_that_later_looks_keep() -> None:
     job = Job()
     console = Console([job])
-    job.tells(1, at=1)
+    job.report(1, at=1)
     console.look(NOW)
     job.health.failing("the broker is away")
     for seconds in (2, 4):
@@ -97,7 +97,7 @@ def test_a_job_s_state_has_a_beginning_that_later_looks_keep() -> None:
     job.close()
 
 
-class Told:
+class ReportReader:
     """Reports that the test gives (a `ReportReader`)."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Told:
 
 
 def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
-    reader = Told()
+    reader = ReportReader()
     service = find_service("user-sessions")
     watcher = JobWatcher(WatchedJob(service, service.name), reader, Restores())  # type: ignore[arg-type]
     watcher.look(NOW, 0)
@@ -121,7 +121,7 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
         figures = TaskFigures(
             0, 1, opened=1, at=NOW_MS + seconds * 1000, commits=count, records_in={"user_activity": count}
         )
-        reader.reports = reports_of([told(figures, "user-sessions-0-task")])
+        reader.reports = reports_of([status_report(figures, "user-sessions-0-task")])
         watcher.look(NOW + seconds, float(seconds))
     shown = watcher.overview(NOW)
     assert (shown["state"], shown["in"], shown["lag"]) == ("running", 50.0, None)
@@ -129,7 +129,7 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
         figures = TaskFigures(
             0, 1, opened=1, at=NOW_MS + seconds * 1000, commits=900, records_in={"user_activity": 900}, lag=lag
         )
-        reader.reports = reports_of([told(figures, "user-sessions-0-task")])
+        reader.reports = reports_of([status_report(figures, "user-sessions-0-task")])
         watcher.look(NOW + seconds, float(seconds))
         assert watcher.overview(NOW)["lag"] == sum(lag.get("user_activity", ())[1::2])
     watcher.look(NOW + 60, 60.0)
@@ -143,12 +143,12 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
 def test_reports_of_other_releases_are_left_out() -> None:
     figures = TaskFigures(0, 0, opened=1, at=NOW_MS)
     odd = TopicPartition("a-0-task", 1, 7, '{"figures": "{\\"unknown\\": 1}", "trouble": ""}')
-    result = reports_of([odd, told(figures, "a-0-task", "waits")])
+    result = reports_of([odd, status_report(figures, "a-0-task", "waits")])
     assert (len(result.figures), result.trouble) == (1, "waits")
 
 
 def test_the_lease_of_each_task_is_known_where_it_is_told() -> None:
-    of_older = told(TaskFigures(0, 1, opened=1, at=NOW_MS), "a-0-task")
+    of_older = status_report(TaskFigures(0, 1, opened=1, at=NOW_MS), "a-0-task")
     metadata = {**json.loads(of_older.metadata or ""), "lease": {"number": 7, "planned": NOW_MS}}
     metadata["figures"] = TaskFigures(0, 0, opened=1, at=NOW_MS).to_json()
     result = reports_of([TopicPartition("a-0-task", 0, 0, json.dumps(metadata)), of_older])
@@ -162,7 +162,7 @@ def test_what_a_job_restores_is_told_until_it_runs() -> None:
     assert state_of(console)[0] == "starting"
     shown = {"topic": "user-sessions-0-task", "partition": 1, "offset": 400, "end": 1_000}
     assert console.get("/api/jobs/user-sessions")[1]["restores"] == [shown]
-    job.tells(1, at=1)
+    job.report(1, at=1)
     assert state_of(console)[0] == "running"
     assert console.get("/api/jobs/user-sessions")[1]["restores"] == []
     console.close()
@@ -173,11 +173,11 @@ class Committed:
     """What a restore's group committed (a `GroupOffsets`)."""
 
     def __init__(self) -> None:
-        self.told: dict[tuple[str, int], int] = {}
+        self.offsets: dict[tuple[str, int], int] = {}
 
     def read(self, group: str, topics: list[str]) -> list[TopicPartition]:
         assert (group, topics) == ("a-restore", ["a-user-profiles-changelog", "a-0-task"])
-        return [TopicPartition(*place, offset) for place, offset in self.told.items()]
+        return [TopicPartition(*place, offset) for place, offset in self.offsets.items()]
 
     def leave(self, group: str) -> None:
         assert group == "a-restore"
@@ -187,9 +187,9 @@ def test_what_an_earlier_restore_told_is_left_out(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(restores, "partition_ends", lambda _admin, places, *_: dict.fromkeys(places, 100))
     groups, service = Committed(), find_service("user-sessions")
     reader = RestoreReader(groups, None)  # type: ignore[arg-type]
-    groups.told = {("t", 0): 60, ("t", 1): 70}
+    groups.offsets = {("t", 0): 60, ("t", 1): 70}
     assert reader.read(service, "a") == []
-    groups.told = {("t", 0): 10, ("t", 1): 70, ("u", 0): 120}
+    groups.offsets = {("t", 0): 10, ("t", 1): 70, ("u", 0): 120}
     assert reader.read(service, "a") == [Restoring("t", 0, 10, 100), Restoring("u", 0, 120, 120)]
     reader.running("a")
     assert reader.read(service, "a") == []

@@ -44,7 +44,7 @@ class Job:
         self.url = f"http://{HOST}:{self.server.port}"
         self._opened = time.time_ns() // 1_000_000
 
-    def tells(self, records: int, at: int, tasks: int = 1, **more: Any) -> None:
+    def report(self, records: int, at: int, tasks: int = 1, **more: Any) -> None:
         """Let each task tell of so many records since it was opened."""
         self.metrics.observe(
             [
@@ -161,7 +161,7 @@ class Console:
         self.queries.close()
 
 
-def told(figures: TaskFigures, topic: str, trouble: str = "") -> TopicPartition:
+def status_report(figures: TaskFigures, topic: str, trouble: str = "") -> TopicPartition:
     """Return the offset by which a task tells of itself."""
     metadata = json.dumps({"figures": figures.to_json(), "trouble": trouble})
     return TopicPartition(topic, figures.task, figures.commits, metadata)

@@ -13,7 +13,7 @@ from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 SERVICE = "user-sessions"
 
 
-def told(task: int, opened: int | None = None) -> TaskFigures:
+def task_figures(task: int, opened: int | None = None) -> TaskFigures:
     now = time.time_ns() // 1_000_000
     latencies = [0] * (len(LATENCY_MS) + 1)
     latencies[LATENCY_MS.index(300)] = 2
@@ -43,7 +43,7 @@ def figures(metrics: JobMetrics, service: str = SERVICE) -> Figures:
 
 def test_what_two_tasks_tell() -> None:
     metrics = JobMetrics(SERVICE)
-    metrics.observe([told(0), told(1)])
+    metrics.observe([task_figures(0), task_figures(1)])
     metrics.observe_lag({("user_activity", 0): 5, ("user_activity", 1): 7})
     metrics.restarted()
     result = figures(metrics)
@@ -65,13 +65,13 @@ def test_before_the_first_commit() -> None:
 
 def test_other_services_do_not_count() -> None:
     metrics = JobMetrics(SERVICE)
-    metrics.observe([told(0)])
+    metrics.observe([task_figures(0)])
     assert figures(metrics, "device-alerts").records_in == 0
 
 
 def test_reading_a_page_is_quick_enough_to_do_every_second() -> None:
     metrics = JobMetrics(SERVICE)
-    metrics.observe([told(task) for task in range(64)])
+    metrics.observe([task_figures(task) for task in range(64)])
     began = time.process_time()
     figures(metrics)
     assert time.process_time() - began < 0.5

@@ -45,13 +45,13 @@ class Process(Child):
 
 
 @pytest.fixture
-def watched() -> list[Watched]:
+def states() -> list[Watched]:
     return [Watched(number) for number in range(3)]
 
 
 @pytest.fixture
-def lanes(tmp_path: Path, watched: list[Watched]) -> Lanes:
-    lanes = [Lane([Process(f"producer {n}", tmp_path)], item) for n, item in enumerate(watched)]  # type: ignore[arg-type]
+def lanes(tmp_path: Path, states: list[Watched]) -> Lanes:
+    lanes = [Lane([Process(f"producer {n}", tmp_path)], item) for n, item in enumerate(states)]  # type: ignore[arg-type]
     return Lanes(Process("jobs", tmp_path), lanes)
 
 
@@ -59,30 +59,30 @@ def names(children: list[Child]) -> list[str]:
     return [child.name for child in children]
 
 
-def test_the_jobs_start_first_and_the_producers_once_all_of_them_read(lanes: Lanes, watched: list[Watched]) -> None:
+def test_the_jobs_start_first_and_the_producers_once_all_of_them_read(lanes: Lanes, states: list[Watched]) -> None:
     assert names(lanes.next_to_start(0)) == ["jobs"]
     assert lanes.next_to_start(1) == []
-    watched[1].ready = watched[0].ready = True
+    states[1].ready = states[0].ready = True
     assert lanes.next_to_start(2) == []
-    watched[2].ready = True
+    states[2].ready = True
     assert names(lanes.next_to_start(3)) == ["producer 0", "producer 1", "producer 2"]
     assert lanes.next_to_start(4) == []
     assert names(lanes.producers) == ["producer 0", "producer 1", "producer 2"]
 
 
 def test_a_job_that_does_not_read_keeps_the_others_producers_for_a_while_only(
-    lanes: Lanes, watched: list[Watched]
+    lanes: Lanes, states: list[Watched]
 ) -> None:
     lanes.next_to_start(5)
-    watched[1].ready = True
+    states[1].ready = True
     assert lanes.next_to_start(4 + PATIENCE_SECONDS) == []
     assert names(lanes.next_to_start(5 + PATIENCE_SECONDS)) == ["producer 1"]
-    watched[2].ready = True
+    states[2].ready = True
     assert names(lanes.next_to_start(6 + PATIENCE_SECONDS)) == ["producer 2"]
 
 
-def test_an_ended_process_is_told(lanes: Lanes, watched: list[Watched]) -> None:
-    watched[0].ready = True
+def test_an_ended_process_is_told(lanes: Lanes, states: list[Watched]) -> None:
+    states[0].ready = True
     lanes.next_to_start(0)
     lanes.next_to_start(PATIENCE_SECONDS)
     lanes.require_progress(1)
@@ -95,20 +95,20 @@ def test_an_ended_process_is_told(lanes: Lanes, watched: list[Watched]) -> None:
         lanes.require_progress(2)
 
 
-def test_no_further_first_commit_for_a_long_time_is_told(lanes: Lanes, watched: list[Watched]) -> None:
+def test_no_further_first_commit_for_a_long_time_is_told(lanes: Lanes, states: list[Watched]) -> None:
     lanes.next_to_start(10)
-    watched[1].commits = True
+    states[1].commits = True
     lanes.look()
     lanes.require_progress(200)
     lanes.require_progress(200 + READY_SECONDS)
-    with pytest.raises(DemoError, match="no commit of service-0, service-2 for 300 s") as told:
+    with pytest.raises(DemoError, match="no commit of service-0, service-2 for 300 s") as error:
         lanes.require_progress(201 + READY_SECONDS)
-    assert told.value.log_tail == "last words"
+    assert error.value.log_tail == "last words"
 
 
-def test_it_is_ready_once_every_job_has_committed(lanes: Lanes, watched: list[Watched]) -> None:
+def test_it_is_ready_once_every_job_has_committed(lanes: Lanes, states: list[Watched]) -> None:
     lanes.next_to_start(0)
-    for item in watched:
+    for item in states:
         assert not lanes.are_ready
         item.commits = True
         lanes.look()

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_service(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, done = first_hour.make(tmp_path_factory.mktemp("first-hour"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert first_hour.of("text")[0] in done.stdout
@@ -23,8 +23,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def service(made: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(made, tmp_path / made.name)
+def service(made_service: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made_service, tmp_path / made_service.name)
 
 
 def test_the_change_and_its_test_work(service: Path) -> None:

@@ -79,7 +79,7 @@ def build(_: Nothing) -> Topology:
     clicks.join(prices, pair, str).to("as-of")
     clicks.left_join(prices, pair, str, grace_ms=100, waiting="late-prices").to("as-of-later")
     clicks.join(towns, pair, str, key_of=lambda _, click: f"t{len(click)}").to("in-town")
-    _rekeyed(clicks)
+    _rekey(clicks)
     payments.select_key(lambda key, paid: f"k{len(paid)}", str).left_join(stock, pair, str).to("rekeyed-join")
     _tables(stock, prices)
     placed = stock.left_join_by_foreign_key(prices, lambda _, left: f"k{left % 5}", pair, str, store="placed")
@@ -92,7 +92,7 @@ def build(_: Nothing) -> Topology:
     return t
 
 
-def _rekeyed(clicks: Any) -> None:
+def _rekey(clicks: Any) -> None:
     clicks.map(lambda key, click: (click[:1], key), str, key=str).to("by-letter")
     clicks.flat_map(lambda key, click: [(item, key) for item in click[:2]], str, key=str).to("by-part")
     by_length = clicks.filter_not(lambda key, _: key == "k1").select_key(lambda _, click: len(click), int)

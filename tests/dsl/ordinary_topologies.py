@@ -39,8 +39,8 @@ left = orders.left_join(
 )
 named = orders.left_join(customers, price, Priced)
 left.to("priced")
-joined = orders.join(customers, lambda order, customer: Priced(id=order.id, name=customer.name), Priced)
-joined.peek(lambda key, priced: print(key, priced.id)).to(
+expected_join = orders.join(customers, lambda order, customer: Priced(id=order.id, name=customer.name), Priced)
+expected_join.peek(lambda key, priced: print(key, priced.id)).to(
     lambda key, priced: "a" if priced.name else "b", topics=["a", "b"]
 )
 orders.join(orders, lambda a, b: a.amount + b.amount, float, windows=within(5), store="j").peek(

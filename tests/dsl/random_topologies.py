@@ -30,11 +30,11 @@ def digest(text: Any) -> int:
     return sum(map(ord, str(text)))
 
 
-def rekeyed(stream: Any, number: int) -> Any:
+def rekey(stream: Any, number: int) -> Any:
     return stream.select_key(lambda key, value: f"k{(digest(value) + number) % KEYS}", str)
 
 
-def paired(one: Any, other: Any) -> str:
+def pair(one: Any, other: Any) -> str:
     return f"({one}|{other})"[-80:]
 
 
@@ -63,7 +63,7 @@ class Drawn:
         return self._draw.choice(self._streams)
 
     def _rekey(self) -> None:
-        self._streams.append(rekeyed(self._stream(), self._draw.randrange(KEYS)))
+        self._streams.append(rekey(self._stream(), self._draw.randrange(KEYS)))
 
     def _merge(self) -> None:
         self._streams.append(self._stream().merge(self._stream()))
@@ -71,13 +71,13 @@ class Drawn:
     def _join_table(self) -> None:
         stream, table = self._stream(), self._draw.choice(self._tables)
         join = self._draw.choice((stream.join, stream.left_join))
-        self._streams.append(join(table, paired, str))
+        self._streams.append(join(table, pair, str))
         self._streams[-1].to(self._name("out"))
 
     def _join_streams(self) -> None:
         one, other = self._stream(), self._stream()
         windows, store = within(self._draw.choice((5, 40))), self._name("join")
-        one.join(other, paired, str, windows=windows, store=store).to(self._name("out"))
+        one.join(other, pair, str, windows=windows, store=store).to(self._name("out"))
 
     def _aggregate(self) -> None:
         grouped, store = self._stream().group_by_key(), self._name("store")

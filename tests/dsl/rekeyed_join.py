@@ -41,7 +41,7 @@ def records(begin: int, seconds: int) -> list[Record]:
     return records
 
 
-def joined(given: Iterable[Record]) -> list[str]:
+def expected_join(given: Iterable[Record]) -> list[str]:
     """Return the results that records must have, sorted."""
     prices: dict[str, str] = {}
     results = []

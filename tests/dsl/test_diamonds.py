@@ -122,10 +122,10 @@ def test_the_row_of_a_mapper_that_gives_none_is_not_there_for_a_join() -> None:
 def test_names_made_of_long_chains_of_joins_stay_names_of_topics() -> None:
     def build(t: Topology) -> None:
         rows = t.table("in", int, store="rows")
-        joined = rows
+        expected_join = rows
         for _ in range(6):
-            joined = joined.outer_join(rows, lambda a, b: a or b or 0, int)
-        by_value = joined.group_by(lambda key, _: key, str).count(store="count")
-        by_value.left_join(joined, both, str).to_stream().to("out")
+            expected_join = expected_join.outer_join(rows, lambda a, b: a or b or 0, int)
+        by_value = expected_join.group_by(lambda key, _: key, str).count(store="count")
+        by_value.left_join(expected_join, both, str).to_stream().to("out")
 
     assert Driven(build).feed("in", ("k", 1, 1))[-1] == ("k", "1/1", 1)

@@ -27,12 +27,12 @@ def stream_with_table(t: Topology, store: str) -> None:
 
 def table_with_table(t: Topology, store: str) -> None:
     rows = t.table("in", str, store=store)
-    joined = rows.left_join(rows, both, str)
-    by_value = joined.group_by(lambda key, _: key, str).count(store="count")
-    by_value.left_join(joined, both, str).to_stream().to("out")
+    expected_join = rows.left_join(rows, both, str)
+    by_value = expected_join.group_by(lambda key, _: key, str).count(store="count")
+    by_value.left_join(expected_join, both, str).to_stream().to("out")
 
 
-def generated(build: Build, store: str) -> tuple[list[str], list[str]]:
+def names_of(build: Build, store: str) -> tuple[list[str], list[str]]:
     """Return the names of the repartitions, and of the stores."""
     stages = Driven(lambda t: build(t, store)).job.topology
     stores = [member.name for stage in stages for _, member in declared_stores(stage.processor(Nothing()))]
@@ -42,24 +42,27 @@ def generated(build: Build, store: str) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize("letters", [20, 60, 70, 82])
 def test_a_name_that_a_store_can_have_is_not_cut(letters: int) -> None:
     store = "s" * letters
-    joined = JOINED.format(store)
-    assert generated(stream_with_table, store) == ([f"{joined}-joined"], [store])
-    assert generated(table_with_table, store) == (["count", f"{joined}-along"], [store, "count", f"{joined}-along"])
+    expected_join = JOINED.format(store)
+    assert names_of(stream_with_table, store) == ([f"{expected_join}-joined"], [store])
+    assert names_of(table_with_table, store) == (
+        ["count", f"{expected_join}-along"],
+        [store, "count", f"{expected_join}-along"],
+    )
 
 
 def test_a_repartition_without_a_store_may_have_a_longer_name() -> None:
     store = "s" * 100
     name = f"{JOINED.format(store)}-joined"
     assert LONGEST_STORE < len(name) == LONGEST_REPARTITION
-    assert generated(stream_with_table, store) == ([name], [store])
+    assert names_of(stream_with_table, store) == ([name], [store])
 
 
 @pytest.mark.parametrize("letters", [101, 150, 200])
 @pytest.mark.parametrize("build", [stream_with_table, table_with_table])
 def test_a_longer_name_is_cut(build: Build, letters: int) -> None:
-    repartitions, _ = generated(build, "s" * letters)
+    repartitions, _ = names_of(build, "s" * letters)
     assert len(repartitions[-1]) < LONGEST_STORE
-    assert repartitions != generated(build, "s" * (letters - 1))[0]
+    assert repartitions != names_of(build, "s" * (letters - 1))[0]
 
 
 @pytest.mark.parametrize("letters", [5, 198, 199, 200, 300])

@@ -20,12 +20,12 @@ def pair(left: Any, right: Any) -> str:
 def streams(t: Topology, kind: str, windows: JoinWindows) -> None:
     left, right = t.stream("l", str), t.stream("r", str)
     if kind == "inner":
-        joined = left.join(right, pair, str, windows=windows, store="j")
+        expected_join = left.join(right, pair, str, windows=windows, store="j")
     elif kind == "left":
-        joined = left.left_join(right, pair, str, windows=windows, store="j")
+        expected_join = left.left_join(right, pair, str, windows=windows, store="j")
     else:
-        joined = left.outer_join(right, pair, str, windows=windows, store="j")
-    joined.to("out")
+        expected_join = left.outer_join(right, pair, str, windows=windows, store="j")
+    expected_join.to("out")
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,11 @@ def test_a_table_s_store_that_a_processor_shares_has_the_table_s_keys() -> None:
 
 
 class WrongKey(Processor[str, str]):
-    kept = KeyValueStore("kept", str)
+    store = KeyValueStore("kept", str)
 
     def process(self, event: str, ctx: Context[str]) -> None:
         key: Any = 1.5
-        self.kept.put(key, event)
+        self.store.put(key, event)
 
 
 def test_a_key_of_another_format_says_what_to_declare() -> None:

@@ -20,18 +20,18 @@ DELAY = 100
 class Later(Processor[str, str]):
     """Sends a mark on 100 ms behind each record, under the record's value."""
 
-    kept = KeyValueStore("later-kept", str)
+    store = KeyValueStore("later-kept", str)
 
     def process(self, event: str, ctx: Context[str]) -> None:
-        self.kept.put(ctx.key, event)
+        self.store.put(ctx.key, event)
         ctx.schedule("later", ctx.timestamp + DELAY)
 
     def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
-        ctx.forward(self.kept.get(timer.key) or "", timestamp=timer.due)
+        ctx.forward(self.store.get(timer.key) or "", timestamp=timer.due)
 
 
 class Again(Later):
-    kept = KeyValueStore("again-kept", str)
+    store = KeyValueStore("again-kept", str)
 
 
 class Joined(Processor[str, str]):
@@ -55,7 +55,7 @@ class Away(Joined):
         super().process(event, ctx)
 
 
-def gathered(processor: type[Joined]) -> Topology:
+def gather(processor: type[Joined]) -> Topology:
     """Bring the records of two topics together under one key."""
     t = Topology()
     both = t.stream("one", str).merge(t.stream("two", str))
@@ -64,7 +64,7 @@ def gathered(processor: type[Joined]) -> Topology:
     return t
 
 
-def chained() -> Topology:
+def chain() -> Topology:
     t = Topology()
     first = t.stream("in", str).process(Later, str, name="first")
     second = first.select_key(lambda _, value: value, str).repartition("between")
@@ -78,7 +78,7 @@ def values(sent: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize(("tasks", "partitions"), [(1, 1), (1, 4), (3, 3), (3, 6)])
 def test_records_that_are_there_at_once_are_merged_by_time_through_a_repartition(tasks: int, partitions: int) -> None:
-    driver = TestDriver(gathered(Joined), tasks=tasks, partitions=partitions)
+    driver = TestDriver(gather(Joined), tasks=tasks, partitions=partitions)
     letters = "abcdefghijkl"
     records = [(("one", "two")[at % 2], f"key-{at}", letter, at) for at, letter in enumerate(letters)]
     by_topic = [*records[1::2], *records[::2]]
@@ -87,7 +87,7 @@ def test_records_that_are_there_at_once_are_merged_by_time_through_a_repartition
 
 
 def test_who_is_behind_a_repartition_is_idle_since_its_own_last_record() -> None:
-    driver = TestDriver(chained(), tasks=2)
+    driver = TestDriver(chain(), tasks=2)
     driver.pipe("k", "v", timestamp=0)
     assert driver.advance_wall_time(DELAY) == []
     assert driver.timers() == 1, "the first timer has fired, the second is set now"
@@ -109,7 +109,7 @@ def test_a_record_of_one_task_does_not_wake_another() -> None:
 
 
 def test_what_waits_in_a_repartition_is_used_after_a_restart() -> None:
-    driver = TestDriver(gathered(Away), tasks=2)
+    driver = TestDriver(gather(Away), tasks=2)
     driver.pipe("k", "a", "one", 1)
     Away.is_away = True
     try:
@@ -200,7 +200,7 @@ def test_where_a_record_failed_is_told_as_a_job_tells_it() -> None:
         def process(self, event: str, ctx: Context[str]) -> None:
             raise ValueError(event)
 
-    driver = TestDriver(gathered(Broken), tasks=2)
+    driver = TestDriver(gather(Broken), tasks=2)
     for at in range(3):
         driver.pipe("k", "v", "one", at)
     places = [(error.headers["error.topic"], error.headers["error.partition"]) for error in driver.errors]

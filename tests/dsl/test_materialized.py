@@ -24,7 +24,7 @@ from forebay.time import tumbling, within
 from tests.dsl.driving import Driven, Nothing
 
 
-def counted(store: str) -> Callable[[Topology], None]:
+def build_count(store: str) -> Callable[[Topology], None]:
     def build(t: Topology) -> None:
         table = t.stream("in", str).group_by_key().count(store=store)
         table.to_stream().map_values(lambda _, n: n, int).to("counts")
@@ -46,7 +46,7 @@ def batch(run: Driven) -> list[int]:
     ],
 )
 def test_a_cache_sends_the_last_row_of_a_commit(caching: bool | None, emit: Emit, sent: list[int]) -> None:
-    assert batch(Driven(counted(Materialized("n", caching=caching)), emit=emit)) == sent
+    assert batch(Driven(build_count(Materialized("n", caching=caching)), emit=emit)) == sent
 
 
 def test_what_is_behind_a_cached_store_sees_each_of_its_changes() -> None:
@@ -77,7 +77,7 @@ def test_a_store_without_a_changelog_begins_empty_and_others_do_not() -> None:
 
 
 def test_no_row_of_it_goes_to_a_changelog() -> None:
-    run = Driven(counted(Materialized("n", logging=False)))
+    run = Driven(build_count(Materialized("n", logging=False)))
     run.feed("in", ("k", "a", 1))
     log = stage_log("app", 0, run.job.topology[0].processor(Nothing()))
     rows = list(run.driver.stages[0].tables[0].scan(b""))
@@ -89,7 +89,7 @@ def test_no_row_of_it_goes_to_a_changelog() -> None:
 
 
 def test_a_topology_shows_how_its_stores_are_kept() -> None:
-    run = Driven(counted(Materialized("n", logging=False, persistent=True, caching=True)))
+    run = Driven(build_count(Materialized("n", logging=False, persistent=True, caching=True)))
     entry = Service("shown", "", (Topic("in"),), (Topic("counts"),), {}, "shown.job")
     picture = picture_of(entry, run.job)
     line = "store n (int): timestamped key-value, persistent, cached; no changelog: it begins empty at each start"
@@ -170,7 +170,7 @@ def test_a_table_in_two_places_is_one(tmp_path: Path) -> None:
 
 
 def test_a_task_counts_what_is_put_into_its_stores_and_read() -> None:
-    run = Driven(counted("n"))
+    run = Driven(build_count("n"))
     run.feed("in", ("k", "a", 1), ("k", "b", 2), ("j", "c", 3))
     stage = run.driver.stages[0]
     assert stage.engines[0].store_calls() == {"n": (3, 3)}

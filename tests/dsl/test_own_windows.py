@@ -45,7 +45,7 @@ SHORT = Window(utc("2026-03-28T23:00"), utc("2026-03-29T22:00"))
 LONG = Window(utc("2026-10-24T22:00"), utc("2026-10-25T23:00"))
 
 
-def shown(results: Sequence[tuple[Windowed[str], Any, int]]) -> list[tuple[Window, Any]]:
+def values_by_window(results: Sequence[tuple[Windowed[str], Any, int]]) -> list[tuple[Window, Any]]:
     return [(key.window, value) for key, value, _ in results]
 
 
@@ -64,8 +64,8 @@ def test_a_day_is_final_at_its_own_end(day: Window, hours: int, is_suppressed: b
     run = Driven(build, tasks=2)
     assert run.feed("in", ("k", "a", day.start), ("k", "b", day.end - 1)) == []
     run.driver.restart()
-    assert shown(run.feed("in", ("k", "c", day.end))) == [(day, 2)]
-    assert shown(run.idle(24 * HOUR)) == [(Days().windows_for(day.end)[0], 1)]
+    assert values_by_window(run.feed("in", ("k", "c", day.end))) == [(day, 2)]
+    assert values_by_window(run.idle(24 * HOUR)) == [(Days().windows_for(day.end)[0], 1)]
 
 
 def test_updates_late_records_and_the_end_of_retention() -> None:
@@ -74,7 +74,7 @@ def test_updates_late_records_and_the_end_of_retention() -> None:
 
     run = Driven(build)
     sent = run.feed("in", ("k", "a", SHORT.start), ("k", "b", SHORT.end), ("k", "c", SHORT.end - 1))
-    assert shown(sent) == [(SHORT, 1), (Days().windows_for(SHORT.end)[0], 1), (SHORT, 2)]
+    assert values_by_window(sent) == [(SHORT, 1), (Days().windows_for(SHORT.end)[0], 1), (SHORT, 2)]
     assert run.feed("in", ("k", "d", SHORT.end + HOUR), ("k", "e", SHORT.end - 1))[1:] == []
     assert len(run.driver.late) == 1
     run.driver.restart()

@@ -57,12 +57,12 @@ def test_every_arrow_of_a_flow_chart_joins_boxes_that_are_drawn() -> None:
     pictures = [picture_of(service, load_job(service.job)) for service in SERVICES.values()]
     for picture in (counting(), *pictures):
         drawn: set[str] = set()
-        joined: set[str] = set()
+        expected_join: set[str] = set()
         for line in as_mermaid(picture).splitlines()[1:]:
             for part in line.replace("<-->", "|").replace("-.->", "|").replace("-->", "|").split("|"):
                 ident = part.strip().split("(")[0].split("[")[0].split("{")[0]
-                (drawn if ident != part.strip() else joined).add(ident)
-        assert joined - {"end"} <= drawn
+                (drawn if ident != part.strip() else expected_join).add(ident)
+        assert expected_join - {"end"} <= drawn
 
 
 def test_a_service_written_by_hand_shows_its_sub_topologies(capsys: pytest.CaptureFixture[str]) -> None:

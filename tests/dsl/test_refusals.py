@@ -45,7 +45,7 @@ def words(t: Topology) -> Any:
     return t.stream("words", str)
 
 
-def numbered(t: Topology) -> Any:
+def number_keyed_stream(t: Topology) -> Any:
     return t.stream("numbered", str, key=int)
 
 
@@ -68,20 +68,20 @@ def circle(t: Topology) -> None:
 
 def two_formats(t: Topology) -> None:
     words(t).to("out")
-    numbered(t).to("out")
+    number_keyed_stream(t).to("out")
 
 
-def grouped(t: Topology) -> Any:
+def group_words(t: Topology) -> Any:
     return words(t).group_by_key()
 
 
 REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "streams of other keys": (
-        lambda t: words(t).join(numbered(t), pair, str, windows=within(5), store="j"),
+        lambda t: words(t).join(number_keyed_stream(t), pair, str, windows=within(5), store="j"),
         r"join j: keys are text on one side and long on the other.* give one side the other's keys with select_key",
     ),
     "a table of other keys": (
-        lambda t: numbered(t).join(table(t), pair, str),
+        lambda t: number_keyed_stream(t).join(table(t), pair, str),
         "join rows: keys are long on one side and text on the other",
     ),
     "tables of other keys": (
@@ -90,7 +90,10 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "streams of one aggregate of other keys": (
         lambda t: (
-            grouped(t).cogroup(NO_SUBTRACT).cogroup(numbered(t).group_by_key(), NO_SUBTRACT).aggregate(int, store="all")
+            group_words(t)
+            .cogroup(NO_SUBTRACT)
+            .cogroup(number_keyed_stream(t).group_by_key(), NO_SUBTRACT)
+            .aggregate(int, store="all")
         ),
         "cogroup all: keys are text on one side and long",
     ),
@@ -131,11 +134,11 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
         "store n: rows leave groups, but the fold has no subtract: give it one",
     ),
     "sessions without merge": (
-        lambda t: grouped(t).windowed_by(SessionWindows(5)).aggregate(NO_SUBTRACT, int, store="s"),
+        lambda t: group_words(t).windowed_by(SessionWindows(5)).aggregate(NO_SUBTRACT, int, store="s"),
         "store s: sessions merge, but the fold has no merge: give it one",
     ),
     "finals of an unlimited window": (
-        lambda t: grouped(t).windowed_by(UnlimitedWindows(), Emission.FINAL).count(store="u"),
+        lambda t: group_words(t).windowed_by(UnlimitedWindows(), Emission.FINAL).count(store="u"),
         "store u: an unlimited window never closes; give its updates: emit=Emission.UPDATES",
     ),
     "a topic read twice": (
@@ -144,7 +147,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a topic sent two formats": (two_formats, r"topic out is sent text, text at .* and long, text here: map them"),
     "a store named twice": (
-        lambda t: (grouped(t).count(store="n"), t.stream("b", str).group_by_key().count(store="n")),
+        lambda t: (group_words(t).count(store="n"), t.stream("b", str).group_by_key().count(store="n")),
         r"store n: the name is used at test_refusals.py:\d+ already; give each store its own",
     ),
     "a repartition named twice": (
@@ -197,11 +200,11 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
         "a join with a global table needs key_of=lambda key, value: ...",
     ),
     "windows that are a number": (
-        lambda t: grouped(t).windowed_by(10),
+        lambda t: group_words(t).windowed_by(10),
         r"windowed_by\(10\): give tumbling\(size_ms\), hopping\(size_ms, advance_ms\), SlidingWindows",
     ),
     "windows of several streams that are a number": (
-        lambda t: grouped(t).cogroup(NO_SUBTRACT).windowed_by(10),
+        lambda t: group_words(t).cogroup(NO_SUBTRACT).windowed_by(10),
         r"windowed_by\(10\): give tumbling",
     ),
     "a processor in place of its class": (

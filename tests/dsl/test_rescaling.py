@@ -44,7 +44,7 @@ def respread(run: Driven, build: Callable[[Topology], Any], tasks: int, **more: 
     return other
 
 
-def counted(t: Topology) -> None:
+def count_words(t: Topology) -> None:
     words = t.stream("in", str)
     words.group_by(lambda _, v: len(v), INT).count(store="by-length").to_stream().to("by-length")
     words.group_by_key().count(store="by-key").map_values(lambda _, n: n, int).materialized("kept").to_stream().to(
@@ -53,14 +53,14 @@ def counted(t: Topology) -> None:
     words.deduplicate(lambda _, v: v, store="seen", ttl_ms=10_000).to("new")
 
 
-def windowed(t: Topology) -> None:
+def count_windows(t: Topology) -> None:
     grouped = t.stream("in", str).group_by_key()
     grouped.windowed_by(tumbling(100), Emission.FINAL).count(store="w").to_stream().to("windows")
     grouped.windowed_by(SessionWindows(50), Emission.FINAL).count(store="s").to_stream().to("sessions")
     grouped.windowed_by(SlidingWindows(50)).count(store="l").materialized("sliding").to_stream().to("sliding")
 
 
-def joined(t: Topology) -> None:
+def join_streams_and_tables(t: Topology) -> None:
     left, right = t.stream("in", str), t.stream("other", str)
     windows = within(100)
     left.outer_join(right, lambda a, b: f"{a}-{b}", str, windows=windows, store="j").to("joined")
@@ -81,15 +81,15 @@ class Later(Processor[str, str]):
         ctx.forward(f"{timer.name}: {self.latest.get(str(ctx.key))}")
 
 
-def timed(t: Topology) -> None:
+def send_later(t: Topology) -> None:
     t.stream("in", str).process_values(Later, str, name="later").to("out")
 
 
 TOPICS: dict[Callable[[Topology], Any], list[str]] = {
-    counted: ["in"],
-    windowed: ["in"],
-    joined: ["in", "other", "rows", "regions"],
-    timed: ["in"],
+    count_words: ["in"],
+    count_windows: ["in"],
+    join_streams_and_tables: ["in", "other", "rows", "regions"],
+    send_later: ["in"],
 }
 
 
@@ -136,16 +136,16 @@ def test_keys_of_other_formats_are_found_by_their_bytes() -> None:
     assert [again.pipe("in", number, "b", 2)[0][1] for number in range(20)] == [2] * 20
 
 
-def placed(t: Topology) -> None:
+def join_towns(t: Topology) -> None:
     towns = t.global_table("towns", str, store="towns")
     t.stream("in", str).left_join(towns, lambda a, b: f"{a} {b}", str, key_of=lambda _, town: town).to("out")
 
 
 def test_every_task_has_a_global_table_whole_whatever_their_number() -> None:
-    run = Driven(placed, tasks=2)
+    run = Driven(join_towns, tasks=2)
     run.feed("towns", *((f"town-{n}", str(n), 0) for n in range(9)), ("town-8", None, 1))
     for tasks in (3, 1, 4):
-        run = respread(run, placed, tasks)
+        run = respread(run, join_towns, tasks)
         stores = [store for p in run.driver.stages[0].processors for _, store in declared_stores(p)]
         held = [len(list(store.all())) for store in stores if isinstance(store, KeyValueStore)]
         assert held == [8] * tasks

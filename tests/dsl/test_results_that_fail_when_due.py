@@ -55,7 +55,7 @@ def finals(windows: Any, emission: Emission = Emission.FINAL) -> Build:
     return build
 
 
-def unmatched(join: str) -> Build:
+def fail_for_unmatched(join: str) -> Build:
     def build(t: Topology) -> None:
         one, other = passing(t), t.stream("right", str)
         getattr(one, join)(other, fail_for_bad_value, str, windows=JoinWindows(100, 100, 0), store="pairs").to("out")
@@ -78,8 +78,8 @@ OPERATORS = {
     "hopping": finals(hopping(1_000, 500)),
     "sliding": finals(SlidingWindows(1_000, grace_ms=0)),
     "sessions": finals(SessionWindows(500, grace_ms=0)),
-    "left join": unmatched("left_join"),
-    "outer join": unmatched("outer_join"),
+    "left join": fail_for_unmatched("left_join"),
+    "outer join": fail_for_unmatched("outer_join"),
     "outer join, right": unmatched_right,
     "join after a grace": after_a_grace,
 }

@@ -92,14 +92,14 @@ def test_an_older_version_changes_no_count() -> None:
 def foreign(t: Topology, *, left: bool) -> None:
     orders, customers = t.table("orders", str, store="orders"), t.table("customers", str, store="customers")
     if left:
-        joined = orders.left_join_by_foreign_key(
+        expected_join = orders.left_join_by_foreign_key(
             customers, lambda _, v: v or None, lambda a, b: f"{a}:{b}", str, store="joined"
         )
     else:
-        joined = orders.join_by_foreign_key(
+        expected_join = orders.join_by_foreign_key(
             customers, lambda _, v: v or None, lambda a, b: f"{a}:{b}", str, store="joined"
         )
-    joined.to_stream().to("out")
+    expected_join.to_stream().to("out")
 
 
 @pytest.mark.parametrize("tasks", [1, 3])
@@ -142,15 +142,15 @@ def test_rows_joined_by_foreign_key_are_those_of_both_tables(
             tables[topic].pop(key, None)
         else:
             tables[topic][key] = value
-    joined: dict[str, Any] = {}
+    expected_join: dict[str, Any] = {}
     for key, value, _ in run.by_topic("out"):
-        joined.pop(key, None) if value is None else joined.update({key: value})
+        expected_join.pop(key, None) if value is None else expected_join.update({key: value})
     expected = {
         key: f"{customer}:{tables['customers'].get(customer)}"
         for key, customer in tables["orders"].items()
         if left or customer in tables["customers"]
     }
-    assert joined == expected
+    assert expected_join == expected
 
 
 def test_suppress_until_a_window_closes_gives_one_result_each_on_an_idle_topic_too() -> None:

@@ -59,19 +59,19 @@ def kinds(one: Any, other: Any) -> Any:
 
 
 class Keeps(Processor[Any, Any]):
-    kept = KeyValueStore[Any]("kept", JSON)
+    store = KeyValueStore[Any]("kept", JSON)
 
     def __init__(self, kind: Format[Any]) -> None:
-        self.kept = KeyValueStore("kept", kind)
+        self.store = KeyValueStore("kept", kind)
 
     def process(self, event: Any, ctx: Context[Any]) -> None:
-        before = self.kept.get(ctx.key)
-        self.kept.put(ctx.key, event)
+        before = self.store.get(ctx.key)
+        self.store.put(ctx.key, event)
         if isinstance(event, list):
             event.append("later")
         if isinstance(before, list):
             before.append("later")
-        ctx.forward([repr(before), repr(self.kept.get(ctx.key))])
+        ctx.forward([repr(before), repr(self.store.get(ctx.key))])
 
 
 OPERATORS: dict[str, Describe] = {

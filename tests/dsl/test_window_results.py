@@ -23,7 +23,7 @@ TEXT: Fold[Any, str] = Fold(lambda: "", lambda _, n, text: f"{text}{n}", merge=l
 Result = tuple[str, int, int, Any, int]
 
 
-def shown(results: list[tuple[Windowed[str], Any, int]]) -> list[Result]:
+def results_by_window(results: list[tuple[Windowed[str], Any, int]]) -> list[Result]:
     return [(key.key, *key.window, value, at) for key, value, at in results]
 
 
@@ -44,7 +44,7 @@ def results(windows: Any, *, is_suppressed: bool, is_cogroup: bool) -> list[Resu
     sent = [*run.feed("in", *SENT[:2]), *run.feed("in", *SENT[2:4])]
     if is_cogroup:
         sent += run.feed("other", ("k", "x", 12))
-    return shown([*sent, *run.feed("in", *SENT[4:])])
+    return results_by_window([*sent, *run.feed("in", *SENT[4:])])
 
 
 EMISSION = {True: Emission.UPDATES, False: Emission.FINAL}

@@ -53,29 +53,29 @@ def connect(proxy: Proxy) -> socket.socket:
     return socket.create_connection((HOST, proxy.port), 10)  # type: ignore[attr-defined]
 
 
-def echoed(connection: socket.socket, text: bytes) -> bool:
+def is_echoed(connection: socket.socket, text: bytes) -> bool:
     connection.sendall(text)
     return connection.recv(100) == text
 
 
 def test_it_forwards_both_ways(proxy: Proxy) -> None:
     with connect(proxy) as first, connect(proxy) as second:
-        assert echoed(first, b"one")
-        assert echoed(second, b"two")
+        assert is_echoed(first, b"one")
+        assert is_echoed(second, b"two")
 
 
 def test_slow_both_ways_are_delayed(proxy: Proxy) -> None:
     with connect(proxy) as connection:
-        assert echoed(connection, b"fast")
+        assert is_echoed(connection, b"fast")
         proxy.become(Network.SLOW)
         begun = time.monotonic()
-        assert echoed(connection, b"slow")
+        assert is_echoed(connection, b"slow")
         assert time.monotonic() - begun >= 0.6
 
 
 def test_silent_nothing_arrives_until_it_is_fine_again(proxy: Proxy) -> None:
     with connect(proxy) as connection:
-        assert echoed(connection, b"before")
+        assert is_echoed(connection, b"before")
         proxy.become(Network.SILENT)
         connection.sendall(b"kept")
         connection.settimeout(0.3)
@@ -88,18 +88,18 @@ def test_silent_nothing_arrives_until_it_is_fine_again(proxy: Proxy) -> None:
 
 def test_cut_connections_end_and_new_ones_work_once_it_is_fine(proxy: Proxy) -> None:
     with connect(proxy) as connection:
-        assert echoed(connection, b"before")
+        assert is_echoed(connection, b"before")
         proxy.become(Network.CUT)
         with pytest.raises(ConnectionResetError):
             connection.recv(100)
     with connect(proxy) as refused:
-        assert ended(refused)
+        assert is_closed(refused)
     proxy.become(Network.FINE)
     with connect(proxy) as connection:
-        assert echoed(connection, b"after")
+        assert is_echoed(connection, b"after")
 
 
-def ended(connection: socket.socket) -> bool:
+def is_closed(connection: socket.socket) -> bool:
     try:
         return connection.recv(100) == b""
     except ConnectionResetError:

@@ -17,17 +17,17 @@ def answer(request: Request) -> Answer:
     """Answer as forebay.queries.pages does, two entries a page."""
     _, store, *key = request.path
     if store == "unknown":
-        return told(404, {"error": "there is no store 'unknown': choose from counts"})
+        return json_answer(404, {"error": "there is no store 'unknown': choose from counts"})
     if key:
         result = [{"key": "/".join(key), "value": ROWS["/".join(key)]}] if "/".join(key) in ROWS else []
-        return told(200 if result else 404, {"entries": result, "batches": {}, "more": False})
+        return json_answer(200 if result else 404, {"entries": result, "batches": {}, "more": False})
     after = request.parameters.get("after", [""])[0]
     rest = [{"key": item, "value": ROWS[item]} for item in ROWS if item > after]
     page = {"entries": rest[:2], "batches": {}, "more": len(rest) > 2}
-    return told(200, {**page, "next": rest[1]["key"]} if len(rest) > 2 and store == "counts" else page)
+    return json_answer(200, {**page, "next": rest[1]["key"]} if len(rest) > 2 and store == "counts" else page)
 
 
-def told(status: int, body: object) -> Answer:
+def json_answer(status: int, body: object) -> Answer:
     return Answer(status, "application/json", json.dumps(body).encode())
 
 

@@ -20,12 +20,12 @@ from forebay.sql.statements import parse
 SERVICES = all_services()
 
 
-def named(service: str, application: str, role: Role) -> set[str]:
+def rights_of(service: str, application: str, role: Role) -> set[str]:
     return {str(right) for right in rights(find_service(service), application, role)}
 
 
 def test_a_job_reads_its_inputs_and_writes_everything_else() -> None:
-    assert named("ticket-sales", "shop", Role.RUN) == {
+    assert rights_of("ticket-sales", "shop", Role.RUN) == {
         "Read on the topic movie_ticket_sales",
         "Write on the topic movie_tickets_sold",
         "Write on the topic shop.errors",
@@ -48,22 +48,22 @@ def test_a_job_reads_its_inputs_and_writes_everything_else() -> None:
 
 
 def test_the_other_roles_have_rights_of_their_own() -> None:
-    assert named("price-join", "x", Role.PRODUCE) == {
+    assert rights_of("price-join", "x", Role.PRODUCE) == {
         "Write on the topic menu_prices",
         "Write on the topic food_orders",
     }
-    assert named("price-join", "x", Role.CONSUME) == {
+    assert rights_of("price-join", "x", Role.CONSUME) == {
         "Read on the topic food_bills",
         "Read on the topic x.errors",
         "Read on the topic x.late",
     }
-    assert named("ticket-sales", "x", Role.RESTORE) == {
+    assert rights_of("ticket-sales", "x", Role.RESTORE) == {
         "Read on the topic x-tickets-sold-changelog",
         "Read on the topic x-0-task",
         "Read on the topic x-1-task",
         "Read on the group x-standby",
     }
-    assert named("ticket-sales", "x", Role.QUERY) == {
+    assert rights_of("ticket-sales", "x", Role.QUERY) == {
         "Read on the topic x-tickets-sold-changelog",
         "Read on the topic x-0-task",
         "Read on the topic x-1-task",

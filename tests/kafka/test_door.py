@@ -128,9 +128,9 @@ def test_a_listener_with_tls(listen: Listen, context: ssl.SSLContext) -> None:
 
 
 def test_a_listener_without_tls(listen: Listen) -> None:
-    told = look(listen(hang_up), "SASL_SSL")
-    assert "does not speak TLS, but the client does (SASL_SSL)" in told
-    assert "=SASL_PLAINTEXT, or another port" in told
+    error = look(listen(hang_up), "SASL_SSL")
+    assert "does not speak TLS, but the client does (SASL_SSL)" in error
+    assert "=SASL_PLAINTEXT, or another port" in error
 
 
 def test_what_is_no_broker(listen: Listen) -> None:

@@ -45,14 +45,14 @@ class Record:
         return self.headers_
 
 
-def shown(record: Any, with_headers: bool = False) -> Any:
+def render(record: Any, with_headers: bool = False) -> Any:
     line = Renderer(SCHEMAS, with_headers).line(record)
     assert "\n" not in line
     return json.loads(line)
 
 
 def test_avro_is_decoded() -> None:
-    line = shown(Record(CODEC.encode(ACTIVITY)))
+    line = render(Record(CODEC.encode(ACTIVITY)))
     assert {name: line[name] for name in ("partition", "offset", "timestamp", "key")} == {
         "partition": 3,
         "offset": 42,
@@ -64,8 +64,8 @@ def test_avro_is_decoded() -> None:
 
 
 def test_a_tombstone_has_no_value() -> None:
-    assert shown(Record(None, None))["value"] is None
-    assert shown(Record(None, None))["key"] is None
+    assert render(Record(None, None))["value"] is None
+    assert render(Record(None, None))["key"] is None
 
 
 @pytest.mark.parametrize(
@@ -83,20 +83,20 @@ def test_a_tombstone_has_no_value() -> None:
     ],
 )
 def test_other_values_are_shown_with_a_note(value: bytes, as_shown: object, note: str) -> None:
-    line = shown(Record(value))
+    line = render(Record(value))
     assert line["value"] == as_shown
     assert line["note"].startswith(note)
 
 
 def test_trailing_bytes_are_noted() -> None:
-    assert "3 trailing bytes" in shown(Record(CODEC.encode(ACTIVITY) + b"abc"))["note"]
+    assert "3 trailing bytes" in render(Record(CODEC.encode(ACTIVITY) + b"abc"))["note"]
 
 
 def test_headers_are_shown_when_asked_for() -> None:
     record = Record(None, headers_=[("error.stage", b"decode"), ("raw", b"\xff"), ("empty", None)])
-    assert shown(record, with_headers=True)["headers"] == {"error.stage": "decode", "raw": "ff", "empty": None}
-    assert "headers" not in shown(record)
-    assert shown(Record(None, headers_=None), with_headers=True)["headers"] == {}
+    assert render(record, with_headers=True)["headers"] == {"error.stage": "decode", "raw": "ff", "empty": None}
+    assert "headers" not in render(record)
+    assert render(Record(None, headers_=None), with_headers=True)["headers"] == {}
 
 
 def test_bytes_and_times_inside_a_record_are_shown() -> None:
@@ -106,7 +106,7 @@ def test_bytes_and_times_inside_a_record_are_shown() -> None:
 
     text = '{"type": "record", "name": "Mixed", "fields": [{"name": "raw", "type": "bytes"}]}'
     codec = AvroCodec(Mixed, SCHEMAS.register(Schema(text)), SCHEMAS)
-    assert shown(Record(codec.encode(Mixed(b"\xff"))))["value"] == {"raw": "ff"}
+    assert render(Record(codec.encode(Mixed(b"\xff"))))["value"] == {"raw": "ff"}
 
 
 def test_a_registry_that_is_away_is_no_note() -> None:

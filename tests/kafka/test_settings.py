@@ -82,7 +82,7 @@ def test_the_environment_sets_fields_and_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("COMPATIBILITY", "FULLY", "=FULLY: choose one of NONE, BACKWARD, BACKWARD_TRANSITIVE"),
         ("IDS", "all", "=all: choose one of subject, any"),
@@ -93,11 +93,11 @@ def test_the_environment_sets_fields_and_options() -> None:
         ("URL", "", " is not set"),
     ],
 )
-def test_a_variable_that_makes_no_sense_is_named(name: str, value: str, told: str) -> None:
+def test_a_variable_that_makes_no_sense_is_named(name: str, value: str, message: str) -> None:
     variable = f"FOREBAY_SCHEMA_REGISTRY_{name}"
     with pytest.raises(KafkaSettingsError) as caught:
         settings_from_environment({**ADDRESSES, variable: value})
-    assert str(caught.value).startswith(f"{variable}{told}")
+    assert str(caught.value).startswith(f"{variable}{message}")
 
 
 @pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password", "sasl.oauthbearer.client.secret", "ssl.key.pem"])

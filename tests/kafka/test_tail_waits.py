@@ -35,7 +35,7 @@ def record(partition: int, offset: int) -> Any:
     return SimpleNamespace(error=lambda: None, partition=lambda: partition, offset=lambda: offset)
 
 
-class Told(Silent):
+class OneRecord(Silent):
     """Likewise, but for one record."""
 
     def consume(self, _count: int, _seconds: float) -> list[Any]:
@@ -71,7 +71,7 @@ def test_it_fails_when_nothing_new_comes_and_says_where(monkeypatch: pytest.Monk
 
 
 def test_what_comes_in_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert next(tail(monkeypatch, Told).read(End(), follow=True, seconds=60)).error() is None
+    assert next(tail(monkeypatch, OneRecord).read(End(), follow=True, seconds=60)).error() is None
 
 
 def test_what_is_there_now_ends_though_more_comes_and_nothing_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ class Bodies:
         return lambda key, value: copy.deepcopy(call(key, copy.deepcopy(value)))
 
 
-def expected(name: str, records: Iterable[Record]) -> list[Record]:
+def expected_records(name: str, records: Iterable[Record]) -> list[Record]:
     """Return what a definition sends for records, in order; what raises is left out."""
     bodies = Bodies(name)
     if name == "order-stores":

@@ -18,14 +18,14 @@ streams:
 """
 
 
-def made(text: str) -> Definitions:
+def definition(text: str) -> Definitions:
     """Return the definition of a text."""
     return definitions([definition_of(textwrap.dedent(text), "test.yaml")], SchemaFiles([]))
 
 
 def driver(text: str, tasks: int = 1, **settings: int) -> KsmlDriver:
     """Return the driver of a definition's text."""
-    return KsmlDriver(made(text), KsmlSettings(**settings), tasks)
+    return KsmlDriver(definition(text), KsmlSettings(**settings), tasks)
 
 
 def through(via: str, *records: Any, more: str = "") -> KsmlDriver:
@@ -46,7 +46,7 @@ def results(run: KsmlDriver) -> list[tuple[Any, Any]]:
     return [(sent.key, sent.value) for sent in run.sent]
 
 
-def refused(text: str) -> str:
+def refusal(text: str) -> str:
     """Return why a definition is refused."""
     try:
         driver(text)

@@ -22,7 +22,7 @@ globalTables:
 """
 
 
-def joined(text: str, *records: tuple[Any, ...], via: str = "") -> list[tuple[Any, Any]]:
+def join_results(text: str, *records: tuple[Any, ...], via: str = "") -> list[tuple[Any, Any]]:
     run = driver(f"{OUT}\npipelines:\n{text}")
     for number, (topic, key, value, *at) in enumerate(records):
         run.pipe(key, value, topic, at[0] if at else number)
@@ -138,7 +138,9 @@ def test_sessions_are_merged() -> None:
       - {type: mapKey, mapper: {expression: "[key['key'], key['start'], key['end']]", resultType: json}}
     to: results
 """
-    result = joined(f"  main:{via}", ("numbers", "a", 1, 0), ("numbers", "a", 2, 8_000), ("numbers", "a", 4, 4_000))
+    result = join_results(
+        f"  main:{via}", ("numbers", "a", 1, 0), ("numbers", "a", 2, 8_000), ("numbers", "a", 4, 4_000)
+    )
     assert result[-1] == (["a", 0, 8_000], 7)
 
 
@@ -154,7 +156,7 @@ def test_suppress_gives_a_window_once() -> None:
       - {type: mapKey, mapper: {expression: "key['start']", resultType: json}}
     to: results
 """
-    result = joined(f"  main:{via}", ("numbers", "a", 1, 1), ("numbers", "a", 1, 2), ("numbers", "a", 1, 31))
+    result = join_results(f"  main:{via}", ("numbers", "a", 1, 1), ("numbers", "a", 1, 2), ("numbers", "a", 1, 31))
     assert result == [(0, 2), (30, 1)]
 
 
@@ -165,7 +167,7 @@ def test_streams_are_joined() -> None:
     others = "stream: others, timeDifference: 10s"
     ways = {"join": [["a", 1, 2]], "leftJoin": [["a", 1, 2], ["b", 3, None]]}
     for way, values in ways.items():
-        result = joined(
+        result = join_results(
             f"  main: {{from: numbers, via: [{{type: {way}, {others}, {JOINER}}}], to: results}}",
             ("numbers", "a", 1, 0),
             ("others", "a", 2, 5_000),
@@ -175,7 +177,7 @@ def test_streams_are_joined() -> None:
 
 
 def test_a_stream_is_joined_with_a_table_and_with_a_global_table() -> None:
-    result = joined(
+    result = join_results(
         f"  main: {{from: numbers, via: [{{type: leftJoin, table: names, {JOINER}}}], to: results}}",
         ("names", "a", "anna"),
         ("numbers", "a", 1),
@@ -183,7 +185,7 @@ def test_a_stream_is_joined_with_a_table_and_with_a_global_table() -> None:
     )
     assert [value for _, value in result] == [["a", 1, "anna"], ["b", 2, None]]
     mapper = "mapper: {expression: \"value['item']\", resultType: string}"
-    result = joined(
+    result = join_results(
         f"  main: {{from: numbers, via: [{{type: join, globalTable: prices, {mapper}, {JOINER}}}], to: results}}",
         ("prices", "tea", 3),
         ("numbers", "a", {"item": "tea"}),
@@ -193,7 +195,7 @@ def test_a_stream_is_joined_with_a_table_and_with_a_global_table() -> None:
 
 
 def test_tables_are_joined_by_key_and_by_foreign_key() -> None:
-    result = joined(
+    result = join_results(
         f"  main: {{from: names, via: [{{type: outerJoin, table: places, {JOINER}}}], to: results}}",
         ("names", "a", "anna"),
         ("places", "a", "rome"),
@@ -201,7 +203,7 @@ def test_tables_are_joined_by_key_and_by_foreign_key() -> None:
     )
     assert [value for _, value in result] == [["a", "anna", None], ["a", "anna", "rome"], ["a", None, "rome"]]
     foreign = "foreignKeyExtractor: {expression: value, resultType: string}"
-    result = joined(
+    result = join_results(
         f"  main: {{from: names, via: [{{type: join, table: places, {foreign}, {JOINER}}}], to: results}}",
         ("names", "a", "north"),
         ("places", "north", "oslo"),
@@ -224,7 +226,7 @@ def test_a_table_is_filtered_mapped_and_grouped() -> None:
       - {type: toStream}
     to: results
 """
-    result = joined(f"  main:{via}", ("names", "a", "anna"), ("names", "b", "bo"), ("names", "a", "x"))
+    result = join_results(f"  main:{via}", ("names", "a", "anna"), ("names", "b", "bo"), ("names", "a", "x"))
     assert result == [("all", 4), ("all", 6), ("all", 2)]
 
 
@@ -241,7 +243,7 @@ def test_branches_and_chosen_topics() -> None:
     via: [{type: merge, stream: others}]
     to: results
 """
-    result = joined(text, ("numbers", "a", 11), ("numbers", "b", 2))
+    result = join_results(text, ("numbers", "a", 11), ("numbers", "b", 2))
     assert result == [("a", 11), ("b", 2), ("b", 2)]
     run = driver(
         f"""{NUMBERS}

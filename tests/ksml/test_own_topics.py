@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ksml.running import driver, refused
+from tests.ksml.running import driver, refusal
 
 TEXT = """
 streams:
@@ -42,7 +42,7 @@ def test_a_topic_is_written_as_the_writer_says_and_read_as_the_reader_says(
 
 @pytest.mark.parametrize(("written", "read"), [("json", "long"), ("long", "int"), ("string", "long"), ("xml", "json")])
 def test_types_that_can_not_be_read_are_refused_with_both_lines(written: str, read: str) -> None:
-    message = refused(TEXT.format(written=written, read=read))
+    message = refusal(TEXT.format(written=written, read=read))
     assert message.startswith("test.yaml:10: topic mid is read as ")
     assert "at test.yaml:9" in message
 
@@ -56,4 +56,4 @@ def test_two_streams_of_one_topic_must_have_one_type() -> None:
       a: {from: one, to: {topic: x}}
       b: {from: other, to: {topic: y}}
     """
-    assert "the valueType of topic src is string here and json at test.yaml:3" in refused(text)
+    assert "the valueType of topic src is string here and json at test.yaml:3" in refusal(text)

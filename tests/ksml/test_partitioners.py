@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forebay.ksml.driver import KsmlDriver
-from tests.ksml.running import NUMBERS, made
+from tests.ksml.running import NUMBERS, definition
 
 FUNCTION = """
 functions:
@@ -16,10 +16,10 @@ functions:
 """
 
 
-def placed(end: str, *values: object, via: str = "", partitions: int = 4, tasks: int = 1) -> KsmlDriver:
+def run_pipeline(end: str, *values: object, via: str = "", partitions: int = 4, tasks: int = 1) -> KsmlDriver:
     """Run values through a pipeline that ends so."""
     text = f"{NUMBERS}{FUNCTION}\npipelines:\n  main:\n    from: numbers\n    via: [{via}]\n{end}"
-    run = KsmlDriver(made(text), tasks=tasks, partitions=partitions)
+    run = KsmlDriver(definition(text), tasks=tasks, partitions=partitions)
     for number, value in enumerate(values):
         run.pipe("key", value, "numbers", number)
     return run
@@ -29,17 +29,17 @@ TO = "    to: {topic: results, keyType: string, valueType: json, partitioner: pl
 
 
 def test_a_function_gives_the_partition_of_the_target() -> None:
-    run = placed(TO, 3, 0, None)
+    run = run_pipeline(TO, 3, 0, None)
     assert [(sent.value, sent.partition) for sent in run.sent] == [(3, 3), (0, 0), (None, None)]
 
 
 def test_a_list_of_partitions_is_a_record_for_each() -> None:
-    run = placed(TO, [1, 2, 1], [])
+    run = run_pipeline(TO, [1, 2, 1], [])
     assert [(sent.value, sent.partition) for sent in run.sent] == [([1, 2, 1], 1), ([1, 2, 1], 2)]
 
 
 def test_a_partition_that_is_not_there_and_what_is_none_go_to_errors() -> None:
-    run = placed(TO, 4, "x", 1)
+    run = run_pipeline(TO, 4, "x", 1)
     assert [sent.partition for sent in run.sent] == [1]
     beyond, wrong = (failure.headers["error.message"] for failure in run.driver.errors)
     assert "4 was chosen, but results has the partitions 0 to 3: choose of these" in beyond
@@ -48,7 +48,8 @@ def test_a_partition_that_is_not_there_and_what_is_none_go_to_errors() -> None:
 
 def test_the_stream_that_is_named_has_a_partitioner() -> None:
     text = NUMBERS.replace("results, keyType", "results, partitioner: place, keyType")
-    run = KsmlDriver(made(f"{text}{FUNCTION}\npipelines:\n  main: {{from: numbers, to: results}}\n"), partitions=4)
+    pipeline = "pipelines:\n  main: {from: numbers, to: results}\n"
+    run = KsmlDriver(definition(f"{text}{FUNCTION}\n{pipeline}"), partitions=4)
     run.pipe("key", 2, "numbers")
     assert [sent.partition for sent in run.sent] == [2]
 
@@ -59,13 +60,13 @@ def test_a_chosen_topic_has_partitions_too() -> None:
       topicNameExtractor: {expression: "'results' if value else 'elsewhere'"}
       partitioner: place
 """
-    run = placed(end, 1, 0)
+    run = run_pipeline(end, 1, 0)
     assert [(sent.topic, sent.partition) for sent in run.sent] == [("results", 1)]
     assert "the topic 'elsewhere' was chosen" in run.driver.errors[0].headers["error.message"]
 
 
 def test_a_repartition_has_as_many_partitions_as_tasks() -> None:
-    run = placed("    to: results\n", 1, 2, via="{type: repartition, partitioner: place}", partitions=4, tasks=2)
+    run = run_pipeline("    to: results\n", 1, 2, via="{type: repartition, partitioner: place}", partitions=4, tasks=2)
     assert [sent.value for sent in run.sent] == [1, 2]
     assert not run.driver.errors
 
@@ -81,7 +82,7 @@ pipelines:
     via: [{via}]
     to: results
 """
-    run = KsmlDriver(made(text), tasks=2)
+    run = KsmlDriver(definition(text), tasks=2)
     for value in range(5):
         run.pipe("key", value, "numbers", value)
     assert sorted(sent.value for sent in run.sent) == [0, 1, 2, 3]

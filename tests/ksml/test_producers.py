@@ -13,13 +13,13 @@ from forebay.cli.ksml_produce import send
 from forebay.cli.main import run
 from forebay.ksml.producers import Producer, producers_of
 from forebay.processor.api import RejectedRecord
-from tests.ksml.running import made
+from tests.ksml.running import definition
 
 
 def producer(
     more: str, code: str = "return 'k', n", result: str = "(string, json)", partitioner: str = "None"
 ) -> Producer:
-    outcome = made(
+    outcome = definition(
         f"""
 producers:
   one:
@@ -42,7 +42,7 @@ producers:
     return one
 
 
-def drained(one: Producer) -> list[list[Any]]:
+def drain(one: Producer) -> list[list[Any]]:
     batches = []
     while not one.is_done:
         batches.append([record.value for record in one.batch()])
@@ -50,25 +50,25 @@ def drained(one: Producer) -> list[list[Any]]:
 
 
 def test_without_interval_and_count_it_sends_once() -> None:
-    assert drained(producer("")) == [[1]]
+    assert drain(producer("")) == [[1]]
 
 
 def test_a_count_ends_it_within_a_batch() -> None:
-    assert drained(producer("{count: 5, batchSize: 2}".strip("{}").replace(", ", "\n    "))) == [[1, 2], [3, 4], [5]]
+    assert drain(producer("{count: 5, batchSize: 2}".strip("{}").replace(", ", "\n    "))) == [[1, 2], [3, 4], [5]]
 
 
 def test_until_ends_it_with_the_record_it_says_yes_to() -> None:
-    assert drained(producer("until: {expression: value == 3}")) == [[1], [2], [3]]
+    assert drain(producer("until: {expression: value == 3}")) == [[1], [2], [3]]
 
 
 def test_a_condition_is_asked_for_up_to_ten_messages() -> None:
     one = producer("condition: {expression: value % 4 == 0}\n    count: 2")
-    assert drained(one) == [[4], [8]]
+    assert drain(one) == [[4], [8]]
 
 
 def test_a_list_of_messages_is_sent_one_after_the_other() -> None:
     one = producer("count: 3", "return [('a', n), ('b', -n)]", "list(tuple(string, json))")
-    assert drained(one) == [[1], [-1], [2]]
+    assert drain(one) == [[1], [-1], [2]]
 
 
 class Broker:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.ksml.running import NUMBERS, driver, refused, results
+from tests.ksml.running import NUMBERS, driver, refusal, results
 
 PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
 
@@ -45,7 +45,7 @@ PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
     ],
 )
 def test_a_refusal_names_place_and_remedy(text: str, message: str) -> None:
-    assert message in refused(text)
+    assert message in refusal(text)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_refusal_names_place_and_remedy(text: str, message: str) -> None:
     ],
 )
 def test_an_operation_that_does_not_fit_names_its_line(via: str, message: str) -> None:
-    result = refused(f"{NUMBERS}pipelines:\n  main:\n    from: numbers\n    via:\n      {via}\n    to: results\n")
+    result = refusal(f"{NUMBERS}pipelines:\n  main:\n    from: numbers\n    via:\n      {via}\n    to: results\n")
     assert message in result
     assert result.startswith(("test.yaml:9:", "test.yaml:10:", "test.yaml:7:"))
 
@@ -72,7 +72,7 @@ functions:
 pipelines:
   main: {{from: numbers, via: [{{type: filter, if: f}}], to: results}}
 """
-    assert "f is a reducer, but a predicate is called here" in refused(text)
+    assert "f is a reducer, but a predicate is called here" in refusal(text)
 
 
 def test_a_store_that_is_not_there_is_named() -> None:
@@ -82,7 +82,7 @@ functions:
 pipelines:
   main: {{from: numbers, via: [{{type: filter, if: f}}], to: results}}
 """
-    assert "there is no store 'gone' (none is defined)" in refused(text)
+    assert "there is no store 'gone' (none is defined)" in refusal(text)
 
 
 def test_anchors_and_merges_are_written_out() -> None:
@@ -100,7 +100,7 @@ pipelines:
     for value in (1, 2, 3):
         run.pipe("a", value, "numbers")
     assert results(run) == [("a", 2)]
-    assert "test.yaml:7: invalid YAML: found undefined alias 'typed_function'" in refused(text)
+    assert "test.yaml:7: invalid YAML: found undefined alias 'typed_function'" in refusal(text)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ pipelines:
     ],
 )
 def test_yaml_that_is_no_definition_is_refused(text: str, message: str) -> None:
-    assert message in refused(text)
+    assert message in refusal(text)
 
 
 @pytest.mark.long
 def test_aliases_of_aliases_have_an_end() -> None:
     layers = "".join(f"  l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    assert "stands for more than 200000 values: use fewer anchors" in refused(f"streams:\n  l0: &l0 [1]\n{layers}")
+    assert "stands for more than 200000 values: use fewer anchors" in refusal(f"streams:\n  l0: &l0 [1]\n{layers}")
 
 
 def test_functions_that_call_each_other_in_a_circle_send_the_record_to_errors() -> None:

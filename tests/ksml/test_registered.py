@@ -24,7 +24,7 @@ pipelines:
   main: {from: visits, to: {topic: out, keyType: avro:Place, valueType: avro:Place}}
 """
 PLACE = '{"type": "record", "name": "Place", "fields": [{"name": "city", "type": "string"}]}'
-Asked = list[tuple[str, str]]
+Requests = list[tuple[str, str]]
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def definition(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
+def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
     """Set a registry that knows the topic's schema; give what it was asked."""
-    results: Asked = []
+    results: Requests = []
 
     def send(_: RegistryHttp, method: str, path: str, body: Any = None) -> Answer:
         results.append((method, path))
@@ -52,18 +52,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
     shared_registry.cache_clear()
 
 
-def test_a_job_s_keys_have_the_registry_s_id(definition: Path, asked: Asked) -> None:
+def test_a_job_s_keys_have_the_registry_s_id(definition: Path, requests: Requests) -> None:
     job = mount("places", [definition], registry=NEEDED).job
     keys = job.format_of("visits").key.codec(no_contracts)
     assert keys.encode({"city": "Delft"}) == header(12) + b"\nDelft"
-    assert {path for method, path in asked if method == "POST"} == {"/subjects/visits-key", "/subjects/out-key"}
-    assert ("GET", "/subjects/visits-value/versions/latest") in asked
+    assert {path for method, path in requests if method == "POST"} == {"/subjects/visits-key", "/subjects/out-key"}
+    assert ("GET", "/subjects/visits-value/versions/latest") in requests
 
 
-def test_check_asks_and_tells_nothing(definition: Path, asked: Asked) -> None:
+def test_check_asks_and_tells_nothing(definition: Path, requests: Requests) -> None:
     assert run(["ksml", "check", str(definition)]) == 0
-    assert asked == [("GET", "/subjects/visits-value/versions/latest")] * len(asked)
-    assert asked
+    assert requests == [("GET", "/subjects/visits-value/versions/latest")] * len(requests)
+    assert requests
 
 
 def test_a_process_of_a_job_without_a_registry_is_refused(definition: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from forebay.ksml.driver import KsmlDriver
 from forebay.ksml.mounting import read_all
 from forebay.ksml.producers import producers_of
-from tests.ksml.bodies import DEFINITIONS, NAMES, expected
+from tests.ksml.bodies import DEFINITIONS, NAMES, expected_records
 
 
 def by_key(records: list[tuple[Any, Any]]) -> dict[Any, list[Any]]:
@@ -33,7 +33,7 @@ def test_a_definition_gives_what_its_functions_give_over_a_dict(name: str) -> No
 
     assert len(records) == 300
     assert not run.driver.errors
-    assert by_key([(sent.key, sent.value) for sent in run.sent]) == by_key(expected(name, records))
+    assert by_key([(sent.key, sent.value) for sent in run.sent]) == by_key(expected_records(name, records))
     assert len(run.sent) > 100
 
 

@@ -45,7 +45,7 @@ def replay(
     }
 
 
-def settled(records: Iterable[Record]) -> Stores:
+def final_stores(records: Iterable[Record]) -> Stores:
     """Return the final stores if nothing was too late: they depend on timestamps alone, not on the order of arrival."""
     in_time = sorted(records, key=lambda record: record[3])
     return replay(in_time, history_retention_ms=1 << 60, dedupe_retention_ms=1 << 60)[1]

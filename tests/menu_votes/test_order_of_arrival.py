@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from menu_votes.model import CustomerRegion, CustomerVote
 from tests.deletes import pipe_each
 from tests.menu_votes.harness import START, Poll
-from tests.menu_votes.replay import settled
+from tests.menu_votes.replay import final_stores
 from tests.menu_votes.test_replay_agreement import CUSTOMERS, TOPICS, Arrived
 
 pytestmark = pytest.mark.long
@@ -35,11 +35,13 @@ def test_shuffled_events_give_the_same_stores(chosen: list[tuple[str, str]], ran
     arrived = events(chosen)
     random.shuffle(arrived)
     poll = Poll(tasks)
-    stores = settled(pipe_each(poll.driver, arrived, TOPICS))
-    found = poll.stores(set(CUSTOMERS))
-    assert {name: found[name] for name in ("votes", "regions")} == {name: stores[name] for name in ("votes", "regions")}
+    stores = final_stores(pipe_each(poll.driver, arrived, TOPICS))
+    result = poll.stores(set(CUSTOMERS))
+    assert {name: result[name] for name in ("votes", "regions")} == {
+        name: stores[name] for name in ("votes", "regions")
+    }
     for name in ("dish-counts", "region-counts"):
-        assert without_zeros(found[name]) == without_zeros(stores[name])
+        assert without_zeros(result[name]) == without_zeros(stores[name])
 
 
 def without_zeros(counts: dict[object, int]) -> dict[object, int]:

@@ -38,7 +38,7 @@ class Ends(Processor[Number, Total]):
         ctx.forward(Total(timer.due, ctx.closing_time), "closed")
 
 
-def fired(driver: TestDriver) -> list[int]:
+def fired_at(driver: TestDriver) -> list[int]:
     return [output.value.amount for output in driver.outputs]
 
 
@@ -46,7 +46,7 @@ def test_it_fires_at_the_next_end_and_is_set_anew() -> None:
     driver = TestDriver(Ends(), CODECS)
     for timestamp in (250, 350, 460):
         driver.pipe(f"k{timestamp}", Number(f"{timestamp}", timestamp, 1))
-    assert fired(driver) == [300, 400]
+    assert fired_at(driver) == [300, 400]
     assert driver.timers() == 1
 
 
@@ -55,7 +55,7 @@ def test_it_fires_on_an_idle_topic() -> None:
     driver.pipe("k", Number("e", 120, 1))
     assert driver.advance_wall_time(49) == []
     driver.advance_wall_time(1)
-    assert fired(driver) == [200]
+    assert fired_at(driver) == [200]
     assert driver.timers() == 0
 
 
@@ -65,4 +65,4 @@ def test_it_is_set_again_after_a_wake_up_that_failed() -> None:
     driver.pipe("k", Number("f", 230, 1))
     assert len(driver.errors) == 1
     driver.pipe("k", Number("g", 330, 1))
-    assert fired(driver) == [300]
+    assert fired_at(driver) == [300]

@@ -15,13 +15,13 @@ def country_of(_: str, order: Cell) -> str | None:
     return order.json[:2] or None
 
 
-def joined(bench: Bench, kind: Join) -> tuple[GlobalTable[Cell], GlobalTableJoin[Cell, Cell, Cell]]:
+def open_join(bench: Bench, kind: Join) -> tuple[GlobalTable[Cell], GlobalTableJoin[Cell, Cell, Cell]]:
     table = GlobalTable(bench.open(KeyValueStore("countries", Cell)))
     return table, GlobalTableJoin(table, kind, country_of, pair)
 
 
 def test_a_record_meets_the_row_it_names_as_it_stands(bench: Bench) -> None:
-    table, join = joined(bench, Join.INNER)
+    table, join = open_join(bench, Join.INNER)
     table.update("nl", Cell("Netherlands"))
     assert join.process("order-1", Cell("nl"), 5) == [Result("order-1", Cell("nlNetherlands"), 5)]
     table.update("nl", Cell("NL"))
@@ -30,7 +30,7 @@ def test_a_record_meets_the_row_it_names_as_it_stands(bench: Bench) -> None:
 
 
 def test_without_a_row_an_inner_join_gives_nothing_and_a_left_join_the_record_alone(bench: Bench) -> None:
-    table, inner = joined(bench, Join.INNER)
+    table, inner = open_join(bench, Join.INNER)
     left = GlobalTableJoin(table, Join.LEFT, country_of, pair)
     table.update("nl", Cell("Netherlands"))
     table.update("nl", None)
@@ -40,9 +40,9 @@ def test_without_a_row_an_inner_join_gives_nothing_and_a_left_join_the_record_al
 
 
 def test_a_null_value_is_ignored(bench: Bench) -> None:
-    assert joined(bench, Join.LEFT)[1].process("k", None, 1) == []
+    assert open_join(bench, Join.LEFT)[1].process("k", None, 1) == []
 
 
 def test_an_outer_join_is_refused(bench: Bench) -> None:
     with pytest.raises(ValueError, match=r"store countries: .* joined outer with a global table; use inner or left"):
-        joined(bench, Join.OUTER)
+        open_join(bench, Join.OUTER)

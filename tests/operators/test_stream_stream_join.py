@@ -185,12 +185,12 @@ class Model:
         return given
 
     def release(self, now: int) -> list[tuple[str, str, int]]:
-        def closed(record: tuple[int, str, str, str]) -> bool:
+        def is_closed(record: tuple[int, str, str, str]) -> bool:
             ahead = self.windows.after_ms if record[1] == "L" else self.windows.before_ms
             return record[0] + ahead + self.windows.grace_ms < now
 
-        free = sorted((w for w in self.waiting if closed(w)), key=lambda w: w[:3])
-        self.waiting = [w for w in self.waiting if not closed(w)]
+        free = sorted((w for w in self.waiting if is_closed(w)), key=lambda w: w[:3])
+        self.waiting = [w for w in self.waiting if not is_closed(w)]
         return [(key, alone(side, text), ts) for ts, side, key, text in free]
 
 

@@ -17,7 +17,7 @@ from tests.operators.cells import pair
 Joined = StreamTableJoin[Cell, Cell, Cell]
 
 
-def versioned(bench: Bench, history: int = 1_000) -> LatestByTimestamp[Cell]:
+def open_versions(bench: Bench, history: int = 1_000) -> LatestByTimestamp[Cell]:
     return LatestByTimestamp(bench.open(VersionedKeyValueStore("prices", Cell, history_retention_ms=history)))
 
 
@@ -26,7 +26,7 @@ def waiting(bench: Bench) -> JoinBuffer[Cell]:
 
 
 def test_the_table_is_looked_up_as_of_the_record_inclusive(bench: Bench) -> None:
-    table = versioned(bench)
+    table = open_versions(bench)
     table.update("k", Cell("1"), 10)
     table.update("k", Cell("2"), 20)
     join: Joined = StreamTableJoin(table, Join.LEFT, pair)
@@ -43,7 +43,7 @@ def test_an_unversioned_table_is_looked_up_as_it_stands(bench: Bench) -> None:
 
 
 def test_a_record_waits_until_the_streams_time_reaches_its_own_plus_grace(bench: Bench) -> None:
-    table = versioned(bench)
+    table = open_versions(bench)
     join: Joined = StreamTableJoin(table, Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
     assert join.process("k", Cell("a"), 10) == []
     table.update("k", Cell("1"), 10)
@@ -53,7 +53,7 @@ def test_a_record_waits_until_the_streams_time_reaches_its_own_plus_grace(bench:
 
 
 def test_a_record_older_than_the_grace_is_joined_at_once_and_one_at_its_bound_too(bench: Bench) -> None:
-    join: Joined = StreamTableJoin(versioned(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
+    join: Joined = StreamTableJoin(open_versions(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
     join.process("k", Cell("a"), 20)
     assert [r.timestamp for r in join.process("k", Cell("b"), 14)] == [14]
     assert [r.timestamp for r in join.process("k", Cell("c"), 15)] == [15]
@@ -61,7 +61,7 @@ def test_a_record_older_than_the_grace_is_joined_at_once_and_one_at_its_bound_to
 
 
 def test_records_of_one_key_and_time_are_all_kept_in_order(bench: Bench) -> None:
-    join: Joined = StreamTableJoin(versioned(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
+    join: Joined = StreamTableJoin(open_versions(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
     for text in "bab":
         assert join.process("k", Cell(text), 10) == []
         bench.commit()
@@ -69,7 +69,7 @@ def test_records_of_one_key_and_time_are_all_kept_in_order(bench: Bench) -> None
 
 
 def test_an_idle_stream_is_moved_on_by_release(bench: Bench) -> None:
-    join: Joined = StreamTableJoin(versioned(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
+    join: Joined = StreamTableJoin(open_versions(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
     join.process("k", Cell("a"), 20)
     assert join.release(24) == []
     assert [r.timestamp for r in join.release(25)] == [20]
@@ -77,9 +77,9 @@ def test_an_idle_stream_is_moved_on_by_release(bench: Bench) -> None:
 
 
 def test_null_values_and_null_keys(bench: Bench) -> None:
-    inner: Joined = StreamTableJoin(versioned(bench), Join.INNER, pair)
+    inner: Joined = StreamTableJoin(open_versions(bench), Join.INNER, pair)
     assert inner.process("k", None, 1) == inner.process(None, Cell("a"), 1) == []
-    left: Joined = StreamTableJoin(versioned(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
+    left: Joined = StreamTableJoin(open_versions(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
     assert left.process(None, None, 1) == []
     assert left.process(None, Cell("a"), 1) == [Result(None, Cell("a-"), 1)]
 
@@ -93,14 +93,14 @@ def test_bad_declarations_name_the_store_and_the_remedy(bench: Bench) -> None:
     with pytest.raises(ValueError, match=r"store prices: .* make the table a VersionedKeyValueStore"):
         declare(plain, 0)
     with pytest.raises(ValueError, match=r"store prices: .* longer than .* 100 ms; give .* at least 101"):
-        declare(versioned(bench, 100), 101)
-    declare(versioned(bench, 100), 100)
+        declare(open_versions(bench, 100), 101)
+    declare(open_versions(bench, 100), 100)
     with pytest.raises(ValueError, match=r"store prices: .* negative"):
-        declare(versioned(bench), -1)
+        declare(open_versions(bench), -1)
     with pytest.raises(ValueError, match=r"store prices: .* use inner or left"):
-        declare(versioned(bench), 0, Join.OUTER)
+        declare(open_versions(bench), 0, Join.OUTER)
     with pytest.raises(ValueError, match=r"store prices: .* needs a JoinBuffer"):
-        StreamTableJoin(versioned(bench), Join.INNER, pair, grace_ms=1)
+        StreamTableJoin(open_versions(bench), Join.INNER, pair, grace_ms=1)
 
 
 STEPS = st.lists(
@@ -117,7 +117,7 @@ def test_every_order_meets_the_price_of_its_time_as_known_when_it_is_released(
     pending: list[tuple[int, str, int, str]] = []
     orders, clock = -1, 0
     with open_bench(Backend.IN_MEMORY) as bench:
-        table = versioned(bench, 10_000)
+        table = open_versions(bench, 10_000)
         join: Joined = StreamTableJoin(table, Join.LEFT, pair, buffer=waiting(bench), grace_ms=grace)
         for number, (kind, key, step) in enumerate(steps):
             ts = max(0, clock + step)

@@ -12,7 +12,7 @@ from order_payments.settings import OrderPaymentsSettings
 START = 1_735_689_600_000
 MINUTE = 60_000
 
-Told = list[tuple[str, str, str | None]]
+Outcomes = list[tuple[str, str, str | None]]
 """Order, status and payment of each output."""
 
 
@@ -23,21 +23,21 @@ class Shop:
         self.driver = TestDriver("order-payments", tasks=tasks, settings=OrderPaymentsSettings(**settings))
         self._numbers = itertools.count(1)
 
-    def order(self, at: int, order_id: str, amount: float = 10.0, key: str | None = None) -> Told:
+    def order(self, at: int, order_id: str, amount: float = 10.0, key: str | None = None) -> Outcomes:
         """Place an order; give what it caused."""
         placed = PlacedOrder(order_id, "anna", amount, START + at)
-        return told(self.driver.pipe(order_id if key is None else key, placed, "placed_orders"))
+        return outcomes(self.driver.pipe(order_id if key is None else key, placed, "placed_orders"))
 
-    def pay(self, at: int, order_id: str, amount: float = 10.0, payment_id: str = "") -> Told:
+    def pay(self, at: int, order_id: str, amount: float = 10.0, payment_id: str = "") -> Outcomes:
         """Pay for an order; give what it caused."""
         payment = Payment(payment_id or f"p-{next(self._numbers)}", order_id, amount, "card", START + at)
-        return told(self.driver.pipe(order_id, payment, "payments"))
+        return outcomes(self.driver.pipe(order_id, payment, "payments"))
 
-    def pause(self, ms: int) -> Told:
+    def pause(self, ms: int) -> Outcomes:
         """Let time pass without a record; give what it caused."""
-        return told(self.driver.advance_wall_time(ms))
+        return outcomes(self.driver.advance_wall_time(ms))
 
 
-def told(outputs: list[Forwarded[OrderPayment]]) -> Told:
+def outcomes(outputs: list[Forwarded[OrderPayment]]) -> Outcomes:
     """Return order, status and payment of outputs."""
     return [(output.key, output.value.status, output.value.payment_id) for output in outputs]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from order_payments.model import Payment, PlacedOrder
-from tests.order_payments.harness import Told
+from tests.order_payments.harness import Outcomes
 
 
-def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int) -> Told:
+def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int) -> Outcomes:
     """Return order, status and payment of each output, sorted.
 
     Repeated ids (of payments: for the same order) and unusable records count for nothing.
@@ -24,7 +24,7 @@ def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int)
                 orders.setdefault(event.order_id, event)
             else:
                 payments.setdefault((event.order_id, event.payment_id), event)
-    results: Told = []
+    results: Outcomes = []
     for order in orders.values():
         near = [
             payment

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from order_payments.settings import OrderPaymentsSettings
-from tests.order_payments.harness import MINUTE, START, Shop, Told
+from tests.order_payments.harness import MINUTE, START, Outcomes, Shop
 
 
 def test_whichever_comes_first() -> None:
@@ -82,15 +82,15 @@ def test_each_pair_once_and_each_order_without_any_once(
     shop = Shop(tasks, within_ms=within_ms, grace_ms=50)
     orders: dict[str, int] = {}
     payments: list[tuple[str, int]] = []
-    came: Told = []
+    results: Outcomes = []
     for what, order_id, at in script:
         if what == "pay":
             payments.append((order_id, at))
-            came += shop.pay(at, order_id)
+            results += shop.pay(at, order_id)
         elif order_id not in orders:
             orders[order_id] = at
-            came += shop.order(at, order_id)
-    came += shop.pause(1_000)
+            results += shop.order(at, order_id)
+    results += shop.pause(1_000)
     pairs = [
         (order_id, "PAID", f"p-{number}")
         for number, (order_id, at) in enumerate(payments, 1)
@@ -98,4 +98,4 @@ def test_each_pair_once_and_each_order_without_any_once(
     ]
     paid = {order_id for order_id, _, _ in pairs}
     alone = [(order_id, "UNPAID", None) for order_id in orders if order_id not in paid]
-    assert sorted(came, key=str) == sorted([*pairs, *alone], key=str)
+    assert sorted(results, key=str) == sorted([*pairs, *alone], key=str)

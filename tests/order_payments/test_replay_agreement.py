@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from order_payments.model import Payment, PlacedOrder
-from tests.order_payments.harness import START, Shop, Told, told
+from tests.order_payments.harness import START, Outcomes, Shop, outcomes
 from tests.order_payments.replay import replay
 
 WITHIN, GRACE = 40, 20
@@ -22,12 +22,12 @@ orders = st.builds(PlacedOrder, names, st.just("anna"), amounts, times)
 payments = st.builds(Payment, st.integers(0, 30).map(str), names, amounts, st.just("card"), times)
 
 
-def told_of(records: list[tuple[str, PlacedOrder | Payment]], shop: Shop) -> Told:
+def told_of(records: list[tuple[str, PlacedOrder | Payment]], shop: Shop) -> Outcomes:
     """Return everything told, once all that was open has closed."""
     for key, event in records:
         shop.driver.pipe(key, event, "placed_orders" if isinstance(event, PlacedOrder) else "payments")
     shop.pause(3_600_000)
-    return sorted(told(shop.driver.outputs), key=str)
+    return sorted(outcomes(shop.driver.outputs), key=str)
 
 
 @settings(deadline=None, max_examples=60)

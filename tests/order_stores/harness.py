@@ -51,7 +51,7 @@ def pipe(to: TestDriver, status: str, at: int = 0, **fields: Any) -> OrderProces
     return output.value
 
 
-def refused(to: TestDriver, status: str, at: int = 0, **fields: Any) -> str:
+def refusal(to: TestDriver, status: str, at: int = 0, **fields: Any) -> str:
     """Process one event that must change nothing, and give the reason it was refused for."""
     before, count = stores(to), len(to.errors)
     event = step(status, at, **fields)

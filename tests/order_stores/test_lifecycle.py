@@ -3,7 +3,7 @@
 import pytest
 
 from order_stores.model import Order, Status
-from tests.order_stores.harness import START, driver, lifecycle, pipe, refused
+from tests.order_stores.harness import START, driver, lifecycle, pipe, refusal
 
 ALLOWED = {
     ("created",),
@@ -34,26 +34,26 @@ def test_whatever_else_is_refused_and_changes_no_store(path: tuple[str, ...], st
         return
     task = driver()
     lifecycle(task, *path)
-    reason = refused(task, status.value, 10_000, event_id="refused")
+    reason = refusal(task, status.value, 10_000, event_id="refused")
     assert f"order o1 is {path[-1] if path else 'unknown'}" in reason
     assert status in reason
 
 
 def test_the_reason_names_what_may_follow() -> None:
     task = driver()
-    assert "order o1 is unknown: it must be created before it is paid" in refused(task, "paid")
+    assert "order o1 is unknown: it must be created before it is paid" in refusal(task, "paid")
     lifecycle(task, "created")
-    assert "order o1 is created, which can't be followed by shipped: only by cancelled or paid" in refused(
+    assert "order o1 is created, which can't be followed by shipped: only by cancelled or paid" in refusal(
         task, "shipped"
     )
     lifecycle(task, "paid", "shipped", "delivered")
-    assert "can't be followed by paid: nothing follows it" in refused(task, "paid")
+    assert "can't be followed by paid: nothing follows it" in refusal(task, "paid")
 
 
 def test_a_refused_event_may_come_again_when_its_time_has_come() -> None:
     task = driver()
     pipe(task, "created")
-    refused(task, "shipped", event_id="e-3")
+    refusal(task, "shipped", event_id="e-3")
     pipe(task, "paid")
     assert pipe(task, "shipped", event_id="e-3").sold == 3
     assert task.duplicates == 0
@@ -74,4 +74,4 @@ def test_survives_a_restart() -> None:
     task.restart()
     assert pipe(task, "paid").customer_orders == 1
     task.restart()
-    refused(task, "paid")
+    refusal(task, "paid")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.order_stores.harness import START, driver, pipe, refused, step, stores
+from tests.order_stores.harness import START, driver, pipe, refusal, step, stores
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_refused_with_the_reason_and_without_effect(fields: dict[str, Any], reas
     if known == "created" and "order_id" not in fields:
         pipe(task, "created")
     status = fields.get("status", "paid" if task.store("orders") else "created")
-    assert reason in refused(task, **{"status": status} | fields)
+    assert reason in refusal(task, **{"status": status} | fields)
 
 
 def test_the_key_must_be_the_order() -> None:

@@ -39,7 +39,7 @@ def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeJava:
 
 
 @pytest.fixture
-def spawned(tmp_path: Path) -> Iterator[Callable[[Path], ProcessRecord]]:
+def spawn(tmp_path: Path) -> Iterator[Callable[[Path], ProcessRecord]]:
     """Start processes that are killed at the test's end."""
     records: list[ProcessRecord] = []
 

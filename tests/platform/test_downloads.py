@@ -60,7 +60,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         runner = tarfile.TarInfo("apicurio-registry-app-3.0.9-runner.jar")
         runner.size = 4
         archive.addfile(runner, io.BytesIO(b"jar!"))
-    monkeypatch.setattr("forebay.platform.checksums.RECORDED", recorded(root))
+    monkeypatch.setattr("forebay.platform.checksums.RECORDED", digests(root))
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(root)))
     Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     address = f"http://user:secret@127.0.0.1:{server.server_port}"
@@ -72,7 +72,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     server.server_close()
 
 
-def recorded(root: Path) -> dict[str, str]:
+def digests(root: Path) -> dict[str, str]:
     files = (file for file in root.rglob("*") if file.suffix in (".jar", ".gz"))
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 

@@ -25,8 +25,8 @@ def wait_for_output(log: Path) -> None:
         assert time.monotonic() < deadline, f"nothing was written to {log} in 30 s"
 
 
-def test_a_process_is_recognised_by_its_token_not_by_its_pid(fake_java: MakeJava, spawned: Spawn) -> None:
-    record = spawned(fake_java(WAITS))
+def test_a_process_is_recognised_by_its_token_not_by_its_pid(fake_java: MakeJava, spawn: Spawn) -> None:
+    record = spawn(fake_java(WAITS))
     result = process.find(record)
     assert result is not None
     assert result.pid == record.pid
@@ -40,30 +40,30 @@ def test_a_process_of_somebody_else_with_the_recorded_pid_is_not_ended() -> None
     process.kill(own)
 
 
-def test_a_process_survives_the_terminal(fake_java: MakeJava, spawned: Spawn) -> None:
-    record = spawned(fake_java(WAITS))
+def test_a_process_survives_the_terminal(fake_java: MakeJava, spawn: Spawn) -> None:
+    record = spawn(fake_java(WAITS))
     assert os.getsid(record.pid) != os.getsid(0)
 
 
-def test_an_ended_child_is_not_running(fake_java: MakeJava, spawned: Spawn) -> None:
-    record = spawned(fake_java(WAITS))
+def test_an_ended_child_is_not_running(fake_java: MakeJava, spawn: Spawn) -> None:
+    record = spawn(fake_java(WAITS))
     os.kill(record.pid, signal.SIGKILL)
     deadline = time.monotonic() + 30
     while process.find(record) is not None:
         assert time.monotonic() < deadline, "a killed process still counts as running after 30 s"
 
 
-def test_terminate_ends_it_and_kill_ends_it(fake_java: MakeJava, spawned: Spawn) -> None:
+def test_terminate_ends_it_and_kill_ends_it(fake_java: MakeJava, spawn: Spawn) -> None:
     java = fake_java(WAITS)
-    first, second = spawned(java), spawned(java)
+    first, second = spawn(java), spawn(java)
     process.terminate(first, 30)
     process.kill(second)
     assert process.find(first) is None
     assert process.find(second) is None
 
 
-def test_a_process_that_ignores_the_request_is_killed(fake_java: MakeJava, spawned: Spawn, tmp_path: Path) -> None:
-    record = spawned(fake_java(IGNORES_TERM))
+def test_a_process_that_ignores_the_request_is_killed(fake_java: MakeJava, spawn: Spawn, tmp_path: Path) -> None:
+    record = spawn(fake_java(IGNORES_TERM))
     wait_for_output(tmp_path / "java.log")
     process.terminate(record, 0.1)
     assert process.find(record) is None
@@ -84,8 +84,8 @@ def test_a_java_that_is_gone_is_named(tmp_path: Path) -> None:
 
 
 def test_a_started_process_is_known_although_its_arguments_show_late(
-    fake_java: MakeJava, spawned: Spawn, monkeypatch: pytest.MonkeyPatch
+    fake_java: MakeJava, spawn: Spawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown, looks = psutil.Process.cmdline, iter(range(100))
     monkeypatch.setattr(psutil.Process, "cmdline", lambda self: [] if next(looks) < 3 else shown(self))
-    assert process.find(spawned(fake_java(WAITS))) is not None
+    assert process.find(spawn(fake_java(WAITS))) is not None

@@ -48,7 +48,7 @@ def replay(
     return task.outputs, {"menu-prices": {item: task.history(item) for item in sorted(task.prices)}}
 
 
-def settled(records: Iterable[Record], join: str = "inner") -> list[Output]:
+def final_bills(records: Iterable[Record], join: str = "inner") -> list[Output]:
     """Return the bills by order time as they must be when every price has come before its orders, late or not.
 
     So they are with a grace as long as the longest delay, in whatever order a task meets both topics.

@@ -11,7 +11,7 @@ from price_join.model import FoodOrder, MenuPrice
 from price_join.settings import Unpriced
 from tests.deletes import pipe_each
 from tests.price_join.harness import START, Kitchen
-from tests.price_join.replay import settled
+from tests.price_join.replay import final_bills
 from tests.price_join.test_replay_agreement import TOPICS
 
 SPAN = 40
@@ -40,4 +40,4 @@ def test_shuffled_events_give_the_same_bills(
     kitchen = Kitchen(grace_ms=SPAN, join=join)
     records = pipe_each(kitchen.driver, arrived, TOPICS)
     kitchen.pause(SPAN)
-    assert kitchen.results() == settled(records, join.value)
+    assert kitchen.results() == final_bills(records, join.value)

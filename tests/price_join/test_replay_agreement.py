@@ -14,7 +14,7 @@ from price_join.model import FoodOrder, MenuPrice
 from price_join.settings import Unpriced
 from tests.deletes import Delete, pipe_each
 from tests.price_join.harness import START, Kitchen
-from tests.price_join.replay import Output, replay, settled
+from tests.price_join.replay import Output, final_bills, replay
 
 pytestmark = pytest.mark.long
 
@@ -87,7 +87,7 @@ def test_a_grace_finds_prices_that_would_come_too_late() -> None:
     for kitchen in (hasty, patient):
         records = pipe_each(kitchen.driver, arrived, TOPICS)
         kitchen.pause(11_000)
-    right = totals(settled(records))
+    right = totals(final_bills(records))
     assert totals(patient.results()) == right
     hastily = totals(hasty.results())
     assert sum(hastily.get(order_id) != total for order_id, total in right.items()) > 20

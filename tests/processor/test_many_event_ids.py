@@ -32,7 +32,7 @@ def commit(dedupe: Dedupe, table: MemoryTable, batch: int) -> list[Change]:
     return changes
 
 
-def filled(retention_ms: int, ids: list[str], at: int) -> MemoryTable:
+def fill_table(retention_ms: int, ids: list[str], at: int) -> MemoryTable:
     dedupe, table = Dedupe(retention_ms), MemoryTable()
     for name in ids:
         dedupe.add(dedupe.digest(name), at)
@@ -40,7 +40,7 @@ def filled(retention_ms: int, ids: list[str], at: int) -> MemoryTable:
     return table
 
 
-def loaded(table: MemoryTable, retention_ms: int) -> Dedupe:
+def load_dedupe(table: MemoryTable, retention_ms: int) -> Dedupe:
     dedupe = Dedupe(retention_ms)
     dedupe.load(table)
     return dedupe
@@ -63,7 +63,7 @@ def test_150_000_ids_in_30_seconds_of_one_batch_fit_the_changelog() -> None:
         dedupe.add(dedupe.digest(name), 1_000_000 + number // 5)
     changes = commit(dedupe, table, 1)
     assert max(len(key) + len(value or b"") for key, value in changes) < LIMIT / 10
-    assert known(loaded(table, RETENTION), ids, 1_100_000) == len(ids)
+    assert known(load_dedupe(table, RETENTION), ids, 1_100_000) == len(ids)
 
 
 def test_all_rows_of_a_bucket_go_when_it_expires() -> None:
@@ -78,13 +78,13 @@ def test_all_rows_of_a_bucket_go_when_it_expires() -> None:
 
 
 def test_rows_of_several_tasks_joined_in_one_stay_bounded() -> None:
-    tables = [filled(RETENTION, [f"{task}-{name}" for name in names(40_000)], 1_000) for task in range(8)]
+    tables = [fill_table(RETENTION, [f"{task}-{name}" for name in names(40_000)], 1_000) for task in range(8)]
     spreader = Spreader((), lambda name, key: key, 8, 1)
     (rows,) = spreader.spread([table.scan(b"") for table in tables])
     assert max(len(key) + len(value) for key, value in rows.items()) < LIMIT / 10
     table = MemoryTable()
     table.apply(rows.items(), b"t")
-    assert len(loaded(table, RETENTION)) == 8 * 40_000
+    assert len(load_dedupe(table, RETENTION)) == 8 * 40_000
 
 
 def test_rows_of_an_earlier_release_load_and_are_cut_when_tasks_are_joined() -> None:
@@ -96,7 +96,7 @@ def test_rows_of_an_earlier_release_load_and_are_cut_when_tasks_are_joined() -> 
     assert max(map(len, rows.values())) < LIMIT / 10
     table = MemoryTable()
     table.apply(rows.items(), b"t")
-    dedupe = loaded(table, RETENTION)
+    dedupe = load_dedupe(table, RETENTION)
     assert known(dedupe, ids, 6 * 60_000 + RETENTION - 1) == len(ids)
     assert known(dedupe, ids, 6 * 60_000 + RETENTION) == 0
 
@@ -105,22 +105,22 @@ def test_rows_of_an_earlier_release_load_and_are_cut_when_tasks_are_joined() -> 
 def test_after_a_change_of_the_retention_repetitions_are_recognized_for_the_new_one(retention_ms: int) -> None:
     at = 1_735_689_600_000
     ids = names(1_000)
-    dedupe = loaded(filled(RETENTION, ids, at), retention_ms)
+    dedupe = load_dedupe(fill_table(RETENTION, ids, at), retention_ms)
     assert known(dedupe, ids, at + retention_ms - 1) == len(ids)
     assert known(dedupe, ids, at + retention_ms + retention_ms // 10 + RETENTION // 10) == 0
 
 
 def test_a_shorter_retention_lets_go_of_what_is_past_it() -> None:
     at = 1_735_689_600_000
-    table = filled(RETENTION, names(1_000), at)
-    dedupe = loaded(table, 6_000)
+    table = fill_table(RETENTION, names(1_000), at)
+    dedupe = load_dedupe(table, 6_000)
     dedupe.add(dedupe.digest("later"), at + 2 * RETENTION)
     commit(dedupe, table, 2)
     assert (len(dedupe), len(table)) == (1, 1)
 
 
 def test_a_retention_of_0_lets_go_of_all_ids() -> None:
-    table = filled(RETENTION, names(1_000), 1_000)
-    dedupe = loaded(table, 0)
+    table = fill_table(RETENTION, names(1_000), 1_000)
+    dedupe = load_dedupe(table, 0)
     commit(dedupe, table, 2)
     assert (len(dedupe), len(table)) == (0, 0)

@@ -112,9 +112,9 @@ def test_a_report_that_is_too_large_is_shortened_and_says_so(
     sums.pipe_bytes(key, value, 77, headers=headers)
     (error,) = sums.errors
     assert (error.key is not None, error.value is not None, "h" in error.headers) == tuple(map(bool, kept))
-    told = error.headers["error.shortened"]
-    assert {part for part in ("key", "value", "headers") if f"{part} (" in told} == said
-    assert "above the 5000 bytes that sums.errors takes" in told
+    shortened = error.headers["error.shortened"]
+    assert {part for part in ("key", "value", "headers") if f"{part} (" in shortened} == said
+    assert "above the 5000 bytes that sums.errors takes" in shortened
     assert (error.headers["error.topic"], error.headers["error.offset"]) == ("numbers", "0")
     size = len(error.key or b"") + len(error.value or b"") + sum(len(k) + len(v) for k, v in error.headers.items())
     assert size <= 5_000

@@ -19,7 +19,7 @@ from tests.queries.written import CODECS, LOG, WrittenTask
 DAY = 86_400.0
 
 
-def opened(file: Path, log: StageLog = LOG, kept_s: float = DAY) -> TaskReplica:
+def open_replica(file: Path, log: StageLog = LOG, kept_s: float = DAY) -> TaskReplica:
     return TaskReplica(0, log, CODECS, CopyTable(file), kept_s)
 
 
@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 def written(file: Path) -> tuple[WrittenTask, dict[str, int]]:
     """Return a task with a row, whose replica is in a file, and the ends of its changelogs."""
-    task = WrittenTask(0, opened(file))
+    task = WrittenTask(0, open_replica(file))
     task.store("plain").put("a", Cell("1"))
     ends = task.commit()
     task.replica.batches_end(ends)
@@ -45,7 +45,7 @@ def value(found: TaskReplica, key: str) -> object:
 def test_a_start_goes_on_where_the_last_one_ended(file: Path) -> None:
     task, ends = written(file)
     task.replica.close()
-    again = opened(file)
+    again = open_replica(file)
     assert again.begins == ends
     assert (again.batch, value(again, "a")) == (1, Cell("1"))
     assert again.ends == task.replica.ends
@@ -73,7 +73,7 @@ def test_a_long_way_behind_rows_are_not_held_in_memory_but_seen_whole(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicas, "_AT_ONCE", 10)
-    task = WrittenTask(0, opened(file))
+    task = WrittenTask(0, open_replica(file))
     topic = next(topic for topic in task.replica.topics if topic.endswith("plain-changelog"))
     task.replica.expect({item: 1_000 if item == topic else 0 for item in task.replica.topics})
     for number in range(95):

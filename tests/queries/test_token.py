@@ -31,7 +31,7 @@ def url() -> Iterator[str]:
     server.close()
 
 
-def asked(url: str, authorization: str | None = None) -> tuple[int, str | None]:
+def ask(url: str, authorization: str | None = None) -> tuple[int, str | None]:
     headers = {} if authorization is None else {"Authorization": authorization}
     try:
         with urlopen(Ask(url, headers=headers), timeout=10) as response:
@@ -44,24 +44,24 @@ def asked(url: str, authorization: str | None = None) -> tuple[int, str | None]:
 
 @pytest.mark.parametrize("path", ["/stores", "/stores/user-profiles", "/changes/user-profiles", "/anything"])
 def test_without_the_token_every_query_is_refused(url: str, path: str) -> None:
-    assert asked(f"{url}{path}") == (401, "Bearer")
+    assert ask(f"{url}{path}") == (401, "Bearer")
 
 
 @pytest.mark.parametrize(
     "authorization", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN]
 )
 def test_anything_but_the_token_is_refused(url: str, authorization: str) -> None:
-    assert asked(f"{url}/stores", authorization)[0] == 401
+    assert ask(f"{url}/stores", authorization)[0] == 401
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
 def test_with_the_token_queries_are_answered(url: str, scheme: str) -> None:
-    assert asked(f"{url}/stores", f"{scheme} {TOKEN}") == (200, None)
+    assert ask(f"{url}/stores", f"{scheme} {TOKEN}") == (200, None)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics"])
 def test_health_and_metrics_are_open(url: str, path: str) -> None:
-    assert asked(f"{url}{path}")[0] == 200
+    assert ask(f"{url}{path}")[0] == 200
 
 
 def test_the_refusal_says_what_to_send() -> None:
@@ -133,6 +133,6 @@ def test_the_paths_are_told_as_openapi(url: str) -> None:
     assert document["openapi"] == "3.1.0"
     assert "/stores/{store}/{key}" in document["paths"]
     assert "/sql" not in document["paths"]
-    told = json.loads(openapi(True).body)  # type: ignore[arg-type]
-    limits = told["paths"]["/sql"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    openapi_document = json.loads(openapi(True).body)  # type: ignore[arg-type]
+    limits = openapi_document["paths"]["/sql"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert limits["properties"]["sql"]["maxLength"] == 65_536

@@ -23,8 +23,8 @@ _WINDOWS: dict[Verb, Any] = {
 }
 _ROWS: Fold[int, int] = Fold(
     lambda: None,  # type: ignore[arg-type, return-value]
-    lambda _key, value, total: model.added(total, value),
-    lambda _key, value, total: model.subtracted(total, value),  # type: ignore[arg-type, return-value]
+    lambda _key, value, total: model.add_row(total, value),
+    lambda _key, value, total: model.remove_row(total, value),  # type: ignore[arg-type, return-value]
 )
 
 
@@ -62,13 +62,13 @@ def _of_topic(topology: Topology, at: int, step: Step, made: list[Table[str, int
         return topology.table(step.topic, int, store=store, history_retention_ms=100)
     stream = topology.stream(step.topic, int)
     if step.verb is Verb.ENRICH:
-        stream = stream.left_join(made[step.of[0]], model.joined, int)
+        stream = stream.left_join(made[step.of[0]], model.join_values, int)
     grouped = stream.group_by_key()
     if step.verb not in WINDOWS:
         return grouped.reduce(lambda one, other: one + other, store=store)
     counts = _counts(grouped, step, store)
     passing = counts.filter(lambda _, count: model.passes(step.number, count))
-    return _by_text(counts.left_join(passing, model.joined, int), f"{store}-rows")
+    return _by_text(counts.left_join(passing, model.join_values, int), f"{store}-rows")
 
 
 def _counts(grouped: GroupedStream[str, int], step: Step, store: str) -> Table[Any, int]:
@@ -96,7 +96,7 @@ def _of_tables(at: int, step: Step, made: list[Table[str, int]]) -> Table[str, i
         case Verb.FILTER:
             return one.filter(lambda _, value: model.passes(number, value))
         case Verb.MAP:
-            return one.map_values(lambda _, value: model.changed(number, value), int)
+            return one.map_values(lambda _, value: model.map_value(number, value), int)
         case Verb.KEEP:
             return one.materialized(f"s{at}")
         case Verb.SUPPRESS:
@@ -108,15 +108,15 @@ def _of_tables(at: int, step: Step, made: list[Table[str, int]]) -> Table[str, i
     other = made[step.of[1]]
     match step.verb:
         case Verb.JOIN:
-            return one.join(other, model.joined, int)
+            return one.join(other, model.join_values, int)
         case Verb.LEFT_JOIN:
-            return one.left_join(other, model.joined, int)
+            return one.left_join(other, model.join_values, int)
         case Verb.OUTER_JOIN:
-            return one.outer_join(other, model.joined, int)
+            return one.outer_join(other, model.join_values, int)
         case Verb.FOREIGN:
             return one.join_by_foreign_key(
-                other, lambda _, value: model.foreign_key(value), model.joined, int, store=f"s{at}"
+                other, lambda _, value: model.foreign_key(value), model.join_values, int, store=f"s{at}"
             )
     return one.left_join_by_foreign_key(
-        other, lambda _, value: model.foreign_key(value), model.joined, int, store=f"s{at}"
+        other, lambda _, value: model.foreign_key(value), model.join_values, int, store=f"s{at}"
     )

@@ -15,12 +15,12 @@ def passes(number: int, value: int) -> bool:
     return value % 3 != number % 3
 
 
-def changed(number: int, value: int) -> int:
+def map_value(number: int, value: int) -> int:
     """What a map makes of a value."""
     return (value * 7 + number) % 97
 
 
-def joined(one: int | None, other: int | None) -> int:
+def join_values(one: int | None, other: int | None) -> int:
     """What a join makes of two values."""
     return ((7 if one is None else one) * 3 + (5 if other is None else other) * 5) % 97
 
@@ -35,12 +35,12 @@ def group(number: int, value: int) -> str:
     return KEYS[value % 3] if number % 2 else KEYS[0]
 
 
-def added(total: int | None, value: int) -> int:
+def add_row(total: int | None, value: int) -> int:
     """Count and sum in one number, with one row more."""
     return (total or 0) + 1_000 + value
 
 
-def subtracted(total: int, value: int) -> int | None:
+def remove_row(total: int, value: int) -> int | None:
     """Count and sum with one row less; None: no row is left."""
     return total - 1_000 - value or None
 
@@ -56,7 +56,7 @@ def tables(steps: Sequence[Step], records: Sequence[Sent]) -> list[Rows]:
     for step in steps:
         own = [record for record in records if record.topic == step.topic]
         if step.verb is Verb.ENRICH:
-            tables.append(_enriched(steps, step, records))
+            tables.append(_enrich(steps, step, records))
         elif step.topic:
             tables.append(_of_topic(step, own))
         else:
@@ -66,7 +66,7 @@ def tables(steps: Sequence[Step], records: Sequence[Sent]) -> list[Rows]:
 
 def _of_topic(step: Step, own: Sequence[Sent]) -> Rows:
     if step.verb in WINDOWS:
-        return _windowed(step, own)
+        return _count_windows(step, own)
     rows: dict[str, int | None] = {}
     if step.verb is Verb.SUM:
         for record in own:
@@ -78,18 +78,18 @@ def _of_topic(step: Step, own: Sequence[Sent]) -> Rows:
     return {key: value for key, value in rows.items() if value is not None}
 
 
-def _enriched(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
+def _enrich(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
     """Each record meets the table as it is after that record."""
     rows: Rows = {}
     for at, record in enumerate(records):
         if record.topic == step.topic and record.value is not None:
             before = steps[: step.of[0] + 1]
             other = tables(before, records[: at + 1])[step.of[0]].get(record.key)
-            rows[record.key] = rows.get(record.key, 0) + joined(record.value, other)
+            rows[record.key] = rows.get(record.key, 0) + join_values(record.value, other)
     return rows
 
 
-def _windowed(step: Step, own: Sequence[Sent]) -> Rows:
+def _count_windows(step: Step, own: Sequence[Sent]) -> Rows:
     """Counts of windows, joined with those that pass the filter, as one row per window."""
     counts: Counter[tuple[str, int, int]] = Counter()
     for key in KEYS:
@@ -100,7 +100,7 @@ def _windowed(step: Step, own: Sequence[Sent]) -> Rows:
     rows: Rows = {}
     for (key, start, end), count in counts.items():
         other = count if passes(step.number, count) else None
-        rows[window_row(key, start, end)] = added(None, joined(count, other))
+        rows[window_row(key, start, end)] = add_row(None, join_values(count, other))
     return rows
 
 
@@ -139,23 +139,25 @@ def _of_tables(step: Step, sides: Sequence[Rows]) -> Rows:
         case Verb.FILTER:
             return {key: value for key, value in rows.items() if passes(step.number, value)}
         case Verb.MAP:
-            return {key: changed(step.number, value) for key, value in rows.items()}
+            return {key: map_value(step.number, value) for key, value in rows.items()}
         case Verb.GROUP:
             totals: Rows = {}
             for value in rows.values():
                 name = group(step.number, value)
-                totals[name] = added(totals.get(name), value)
+                totals[name] = add_row(totals.get(name), value)
             return totals
         case Verb.FOREIGN | Verb.LEFT_FOREIGN:
             others = {key: sides[1].get(foreign_key(value) or "") for key, value in rows.items()}
             is_left = step.verb is Verb.LEFT_FOREIGN
             return {
-                key: joined(value, others[key]) for key, value in rows.items() if is_left or others[key] is not None
+                key: join_values(value, others[key])
+                for key, value in rows.items()
+                if is_left or others[key] is not None
             }
         case Verb.JOIN | Verb.LEFT_JOIN | Verb.OUTER_JOIN:
             keys = {Verb.JOIN: rows.keys() & sides[1].keys(), Verb.LEFT_JOIN: rows.keys()}
             return {
-                key: joined(rows.get(key), sides[1].get(key))
+                key: join_values(rows.get(key), sides[1].get(key))
                 for key in keys.get(step.verb, rows.keys() | sides[1].keys())
             }
     return rows

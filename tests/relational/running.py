@@ -122,9 +122,9 @@ def _candidates(case: Case) -> Iterator[Case]:
 
 def _without(case: Case, at: int) -> Case:
     gone = case.steps[at]
-    steps = tuple(_moved(step, at) for step in case.steps[:at] + case.steps[at + 1 :])
+    steps = tuple(_renumber(step, at) for step in case.steps[:at] + case.steps[at + 1 :])
     return replace(case, steps=steps, records=tuple(record for record in case.records if record.topic != gone.topic))
 
 
-def _moved(step: Step, at: int) -> Step:
+def _renumber(step: Step, at: int) -> Step:
     return replace(step, of=tuple(item - (item > at) for item in step.of))

@@ -84,7 +84,7 @@ def test_no_placeholder_is_left(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("Page Counts", "'Page Counts' is no name for a service: .* such as page-counts"),
         ("7up", "such as up"),
@@ -94,8 +94,8 @@ def test_no_placeholder_is_left(kind: Kind) -> None:
         ("class", "write class-service"),
     ],
 )
-def test_a_name_that_cant_be_used_is_refused_with_one_that_can(name: str, told: str) -> None:
-    with pytest.raises(WrongName, match=told):
+def test_a_name_that_cant_be_used_is_refused_with_one_that_can(name: str, message: str) -> None:
+    with pytest.raises(WrongName, match=message):
         package_name(name)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from forebay.testing import Forwarded, TestDriver
 from sensor_views.model import Reading
 from tests.plain import plain
-from tests.sensor_views.replay import Output, Total, stored
+from tests.sensor_views.replay import Output, Total, stored_totals
 
 START = 1_735_689_600_000
 
@@ -36,7 +36,7 @@ class Machine:
     def totals(self, view: str) -> dict[str, Total]:
         """Return a view's store as the replay has it."""
         rows = self.driver.store(view.replace("_", "-"))
-        return stored({key: plain(row.value) for key, row in rows.items()})
+        return stored_totals({key: plain(row.value) for key, row in rows.items()})
 
     def results(self) -> list[Output]:
         """Return all rows so far as the replay has them."""

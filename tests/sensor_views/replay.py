@@ -67,7 +67,7 @@ def replay(
     }
 
 
-def stored(rows: dict[str, Value]) -> dict[str, Total]:
+def stored_totals(rows: dict[str, Value]) -> dict[str, Total]:
     """Return a view's stored rows as the replay has them."""
     return {
         group: (

@@ -15,13 +15,13 @@ PAGE = (ROOT / "docs" / "services" / "sensor-views.md").read_text()
 
 
 def test_example() -> None:
-    readings, rows, stored = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
+    readings, rows, stored_totals = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
     driver = TestDriver("sensor-views", tasks=2)
     for reading in readings:
         driver.pipe(reading["sensor"], Reading(**reading))
     assert [plain(output.value) for output in driver.outputs] == rows
     assert [output.topic for output in driver.outputs] == ["avg_readings", "part_avg"] * 3
-    assert plain(driver.store("part-avg")["wheel"].value) == stored
+    assert plain(driver.store("part-avg")["wheel"].value) == stored_totals
 
 
 @pytest.mark.parametrize(("file", "sql"), re.findall(r"`(services/\S+\.sql)`\n```sql\n(.*?)```", PAGE, re.DOTALL))

@@ -210,7 +210,7 @@ def check(seed: int, cases: int = CASES_PER_SEED) -> None:
         data = codec.encode(record)
         assert same(codec.decode(data), record)
         assert same(fastavro.schemaless_reader(BytesIO(data[5:]), ours, None), plain(record))
-        _damaged(codec, data, contract.random)
+        _compare_damaged(codec, data, contract.random)
     _other_writer(contract, codec, schemas, ours)
 
 
@@ -231,7 +231,7 @@ def _other_writer(contract: Contract, codec: BothPaths, schemas: LocalSchemas, o
                 codec.decode(data)
         else:
             assert same(branchless(plain(codec.decode(data))), branchless(expected))
-        _damaged(codec, data, contract.random)
+        _compare_damaged(codec, data, contract.random)
 
 
 def fastavro_value(contract: Contract, avro: Any) -> Any:
@@ -250,7 +250,7 @@ def fastavro_value(contract: Contract, avro: Any) -> Any:
     return contract.value(avro)
 
 
-def _damaged(codec: BothPaths, data: bytes, random: Random) -> None:
+def _compare_damaged(codec: BothPaths, data: bytes, random: Random) -> None:
     """Hold the paths against each other on bytes that somebody broke."""
     broken = bytearray(data)
     match random.randrange(3):

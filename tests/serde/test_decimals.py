@@ -43,7 +43,7 @@ def decimal(precision: int, scale: int) -> dict[str, Any]:
     return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
 
 
-def fixed(precision: int, scale: int, size: int, name: str = "Amount") -> dict[str, Any]:
+def fixed_decimal(precision: int, scale: int, size: int, name: str = "Amount") -> dict[str, Any]:
     return {**decimal(precision, scale), "type": "fixed", "name": name, "size": size}
 
 
@@ -56,7 +56,7 @@ CONTRACT = {
     "name": "Prices",
     "fields": [
         {"name": "plain", "type": decimal(40, 10)},
-        {"name": "fixed", "type": fixed(12, 4, 6)},
+        {"name": "fixed", "type": fixed_decimal(12, 4, 6)},
         {"name": "fixed_again", "type": "Amount"},
         {"name": "many", "type": {"type": "array", "items": decimal(9, 0)}},
         {"name": "any_of", "type": ["null", decimal(12, 2), "double"]},
@@ -140,7 +140,7 @@ def test_another_number_of_zeros_is_the_same_number(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1.005", "1E-3", "1E-999999", "1E+999999", "10000000000", "NaN", "sNaN", "-Infinity"])
-@pytest.mark.parametrize("avro", [decimal(12, 2), fixed(12, 2, 6)])
+@pytest.mark.parametrize("avro", [decimal(12, 2), fixed_decimal(12, 2, 6)])
 def test_what_has_no_room_is_refused_not_rounded(text: str, avro: Any) -> None:
     with pytest.raises(EncodeError, match=r"^Price\.price: .* does not fit into decimal\(12, 2\) \(10 digits before"):
         codec_of(Price, price(avro)).encode(Price(Decimal(text)))
@@ -165,9 +165,9 @@ def read(writer: Any, value: Any, reader: Any) -> Any:
     ("writer", "reader", "text"),
     [
         (decimal(6, 1), decimal(12, 2), "1.50"),
-        (fixed(6, 2, 4), decimal(12, 2), "1.50"),
-        (decimal(12, 2), fixed(12, 2, 6), "1.50"),
-        (decimal(12, 2), fixed(38, 10, 16), "1.5000000000"),
+        (fixed_decimal(6, 2, 4), decimal(12, 2), "1.50"),
+        (decimal(12, 2), fixed_decimal(12, 2, 6), "1.50"),
+        (decimal(12, 2), fixed_decimal(38, 10, 16), "1.5000000000"),
         (["null", decimal(12, 2)], decimal(12, 2), "1.50"),
     ],
 )
@@ -194,7 +194,7 @@ def test_bytes_without_annotation_are_read_by_our_scale() -> None:
     assert str(read("bytes", b"\x00\x96", decimal(12, 2))) == "1.50"
 
 
-@pytest.mark.parametrize("skipped", [decimal(12, 2), fixed(12, 2, 6, "Skipped")])
+@pytest.mark.parametrize("skipped", [decimal(12, 2), fixed_decimal(12, 2, 6, "Skipped")])
 def test_a_decimal_we_do_not_know_is_skipped(skipped: Any) -> None:
     schemas = LocalSchemas()
     writer = price(decimal(12, 2))
@@ -218,7 +218,7 @@ def test_more_digits_than_the_precision(data: bytes) -> None:
         codec_of(Price, price(decimal(2, 1))).decode(header(1) + data)
 
 
-@pytest.mark.parametrize("avro", [decimal(12, 2), fixed(12, 2, 6)])
+@pytest.mark.parametrize("avro", [decimal(12, 2), fixed_decimal(12, 2, 6)])
 def test_truncated(avro: Any) -> None:
     codec = codec_of(Price, price(avro))
     with pytest.raises(DecodeError, match=r"Price\.price: truncated"):

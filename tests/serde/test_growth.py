@@ -29,7 +29,7 @@ DATA = CODEC.encode(RECORD)
 UNFIT = Everything(**{name: getattr(RECORD, name) for name in RECORD.__slots__} | {"last": 5})
 
 
-def refused(call: Callable[[], object]) -> Callable[[], object]:
+def refuse(call: Callable[[], object]) -> Callable[[], object]:
     def run() -> None:
         with contextlib.suppress(DecodeError, EncodeError):
             call()
@@ -42,9 +42,9 @@ def refused(call: Callable[[], object]) -> Callable[[], object]:
     [
         lambda: CODEC.decode(DATA),
         lambda: CODEC.encode(RECORD),
-        refused(lambda: CODEC.decode(DATA[:-1000])),
-        refused(lambda: CODEC.decode(DATA + b"x")),
-        refused(lambda: CODEC.encode(UNFIT)),
+        refuse(lambda: CODEC.decode(DATA[:-1000])),
+        refuse(lambda: CODEC.decode(DATA + b"x")),
+        refuse(lambda: CODEC.encode(UNFIT)),
     ],
     ids=["decoded", "encoded", "truncated", "trailing", "unfit"],
 )

@@ -38,7 +38,7 @@ def pipe(driver: TestDriver, records: list[tuple[str, Event[Any]]]) -> int:
 
 
 @cache
-def undisturbed(service: str) -> tuple[Any, ...]:
+def good_outputs(service: str) -> tuple[Any, ...]:
     driver = TestDriver(service, clock=NOW)
     pipe(driver, goods(service))
     assert driver.errors == []
@@ -81,7 +81,7 @@ def test_what_comes_next_is_processed(service: str, topic: str, name: str) -> No
         assert error.headers["error.message"]
         assert during == 0
     if poison.fate is not Fate.ANY:
-        assert tuple(driver.outputs) == undisturbed(service)
+        assert tuple(driver.outputs) == good_outputs(service)
 
 
 class Unnamable(Headers):
@@ -97,4 +97,4 @@ def test_a_header_name_that_is_not_utf_8_stops_nobody(service: str) -> None:
     driver = TestDriver(service, clock=NOW)
     driver.pipe_bytes(b"k", b"rubbish", NOW, headers=Unnamable([("a", b"1")]))
     assert "not UTF-8" in driver.errors[0].headers["error.headers"]
-    assert pipe(driver, goods(service)) == len(undisturbed(service))
+    assert pipe(driver, goods(service)) == len(good_outputs(service))

@@ -74,7 +74,7 @@ class Task:
             return
         self.stream_time = time
         self.end_sessions(max(time, self.closing_time))
-        if value["page"] == "" or value["duration_on_page"] < 0 or max(map(len, remembered(value))) > 4096:
+        if value["page"] == "" or value["duration_on_page"] < 0 or max(map(len, stored_texts(value))) > 4096:
             return
         if self.count(key, value) and click_id is not None:
             self.seen[click_id] = time
@@ -215,7 +215,7 @@ class Task:
         }
 
 
-def remembered(value: Value) -> list[str]:
+def stored_texts(value: Value) -> list[str]:
     """Return the texts of a click that the state keeps."""
     category = (value.get("page_metadata") or {}).get("category")
     device = (value.get("device_info") or {}).get("type")

@@ -47,11 +47,11 @@ chosen = st.fixed_dictionaries(
 @settings(deadline=None, max_examples=80)
 @given(st.lists(steps, max_size=50), chosen, st.sampled_from([0, 50, 600_000]))
 def test_same_outputs_late_clicks_and_stores(
-    told: list[Any], given_settings: dict[str, int], dedupe_retention_ms: int
+    generated_steps: list[Any], given_settings: dict[str, int], dedupe_retention_ms: int
 ) -> None:
     task = driver(dedupe_retention_ms, idle_timeout_ms=100, **given_settings)
     expected = Task(**given_settings, dedupe_retention_ms=dedupe_retention_ms)
-    for step in told:
+    for step in generated_steps:
         if step == "restart":
             task.restart()
         elif step == "idle":

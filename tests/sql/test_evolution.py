@@ -15,18 +15,18 @@ B = "CREATE STREAM b (k STRING KEY, v INT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='
 READER = "CREATE STREAM p AS SELECT k, v FROM a;"
 
 
-def declared(columns: str, topic: str = "a", more: str = "") -> str:
+def declaration(columns: str, topic: str = "a", more: str = "") -> str:
     return f"CREATE OR REPLACE STREAM a ({columns}) WITH (KAFKA_TOPIC='{topic}', VALUE_FORMAT='JSON'{more});"
 
 
 REFUSED = {
-    "a column in another place": (A + declared("k STRING KEY, z INT, v INT"), "changed or moved"),
-    "a column of another type": (A + declared("k STRING KEY, v BIGINT"), "changed or moved"),
-    "a column fewer": (A + declared("k STRING KEY"), "would be missing"),
-    "another key": (A + declared("k INT KEY, v INT"), "key columns"),
-    "another topic": (A + declared("k STRING KEY, v INT", "b"), "topic"),
-    "another format": (A + declared("k STRING KEY, v INT", more=", KEY_FORMAT='JSON'"), "formats"),
-    "another event time": (A + declared("k STRING KEY, v INT, t BIGINT", more=", TIMESTAMP='T'"), "event time"),
+    "a column in another place": (A + declaration("k STRING KEY, z INT, v INT"), "changed or moved"),
+    "a column of another type": (A + declaration("k STRING KEY, v BIGINT"), "changed or moved"),
+    "a column fewer": (A + declaration("k STRING KEY"), "would be missing"),
+    "another key": (A + declaration("k INT KEY, v INT"), "key columns"),
+    "another topic": (A + declaration("k STRING KEY, v INT", "b"), "topic"),
+    "another format": (A + declaration("k STRING KEY, v INT", more=", KEY_FORMAT='JSON'"), "formats"),
+    "another event time": (A + declaration("k STRING KEY, v INT, t BIGINT", more=", TIMESTAMP='T'"), "event time"),
     "a table for a stream": (
         A + "CREATE OR REPLACE TABLE a (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='a', VALUE_FORMAT='JSON');",
         "kind",
@@ -76,7 +76,7 @@ def test_what_would_change_a_reader_is_refused(case: str) -> None:
 Sent = list[tuple[str, dict[str, Any]]]
 TAKEN: dict[str, tuple[str, Sent, list[tuple[Any, Any]]]] = {
     "a column is added at the end": (
-        A + READER + declared("k STRING KEY, v INT, z INT") + "CREATE STREAM q AS SELECT k, v, z FROM a;",
+        A + READER + declaration("k STRING KEY, v INT, z INT") + "CREATE STREAM q AS SELECT k, v, z FROM a;",
         [("a", {"v": 1, "z": 5})],
         [("x", (1,)), ("x", (1, 5))],
     ),

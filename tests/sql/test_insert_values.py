@@ -17,7 +17,7 @@ from forebay.sql.inserting import Inserted, record_of
 from forebay.sql.program import program_of
 from forebay.sql.queryable import queryable
 from tests.sql.driven import Driven
-from tests.sql.test_queries import asked
+from tests.sql.test_queries import ask
 
 HEAD = """
 CREATE STREAM s (k STRING KEY, n INT, d DECIMAL(4, 2), a ARRAY<INT>, t TIMESTAMP)
@@ -91,12 +91,12 @@ def test_a_query_server_sends_it() -> None:
     nothing: Any = list
     program = program_of(HEAD)
     pages = SqlPages(queryable(lambda: program), nothing, nothing, send=sent.extend)
-    status, lines = asked(pages, "INSERT INTO keyless VALUES (1);")
+    status, lines = ask(pages, "INSERT INTO keyless VALUES (1);")
     assert (status, lines[1]) == (200, {"row": {"topic": "keyless", "records": 1}})
     assert sent == [SENT["INTO keyless VALUES (1)"]]
-    assert asked(pages, "INSERT INTO s (n) VALUES ('many');")[0] == 400
+    assert ask(pages, "INSERT INTO s (n) VALUES ('many');")[0] == 400
     reading = SqlPages(queryable(lambda: program), nothing, nothing)
-    assert asked(reading, "INSERT INTO keyless VALUES (1);")[0] == 400
+    assert ask(reading, "INSERT INTO keyless VALUES (1);")[0] == 400
 
 
 def test_records_of_a_file_are_sent_to_topics_that_never_had_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ WINDOWED = stream("k STRING KEY, v INT, w INT") + (
 )
 
 
-def declared(columns: str, more: str = "VALUE_FORMAT='JSON'", kind: str = "STREAM") -> str:
+def declaration(columns: str, more: str = "VALUE_FORMAT='JSON'", kind: str = "STREAM") -> str:
     return f"CREATE {kind} d ({columns}) WITH (KAFKA_TOPIC='o', {more});\n"
 
 
@@ -43,7 +43,7 @@ def read(program: str, select: str) -> list[tuple[Any, Any]]:
 def test_columns_are_found_by_name_and_the_topic_is_what_its_query_writes(
     columns: str, select: str, last: tuple[Any, Any]
 ) -> None:
-    rows = read(COUNTED.format(more="") + declared(columns), select)
+    rows = read(COUNTED.format(more="") + declaration(columns), select)
     assert rows == [("x", (1, 10)), rows[1], ("x", (2, 30)), last]
 
 
@@ -51,12 +51,12 @@ def test_columns_are_found_by_name_and_the_topic_is_what_its_query_writes(
 def test_columns_are_found_by_name_in_formats_of_a_registry(kind: str) -> None:
     connect(LocalSubjects())
     program = COUNTED.format(more=f", VALUE_FORMAT='{kind}'")
-    rows = read(program + declared("k STRING KEY, total INT, n BIGINT", f"VALUE_FORMAT='{kind}'"), "SELECT * FROM d")
+    rows = read(program + declaration("k STRING KEY, total INT, n BIGINT", f"VALUE_FORMAT='{kind}'"), "SELECT * FROM d")
     assert rows[2:] == [("x", (2, 30)), ("x", (30, 2))]
 
 
 def test_a_windowed_table_is_read_with_its_windows() -> None:
-    program = WINDOWED + declared(
+    program = WINDOWED + declaration(
         "k STRING KEY, n BIGINT", "VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='10 SECONDS'"
     )
     rows = read(program, "SELECT k, n, WINDOWSTART AS since FROM d")
@@ -64,30 +64,30 @@ def test_a_windowed_table_is_read_with_its_windows() -> None:
 
 
 def test_a_windowed_table_is_read_as_rows_without_a_key() -> None:
-    assert read(WINDOWED + declared("n BIGINT"), "SELECT n FROM d")[2:] == [(("x", 0, 10_000), (2,)), (None, (2,))]
+    assert read(WINDOWED + declaration("n BIGINT"), "SELECT n FROM d")[2:] == [(("x", 0, 10_000), (2,)), (None, (2,))]
 
 
 @pytest.mark.parametrize(
     ("program", "what"),
     [
-        (WINDOWED + declared("k STRING KEY, n BIGINT"), "windows (none here, TUMBLING of 10000 ms there)"),
+        (WINDOWED + declaration("k STRING KEY, n BIGINT"), "windows (none here, TUMBLING of 10000 ms there)"),
         (
             WINDOWED
-            + declared(
+            + declaration(
                 "k STRING KEY, n BIGINT", "VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='5 SECONDS'"
             ),
             "windows (TUMBLING of 5000 ms here",
         ),
-        (COUNTED.format(more="") + declared("k BIGINT KEY, n BIGINT"), "the key (KAFKA key BIGINT here"),
-        (COUNTED.format(more="") + declared("k STRING KEY, n BIGINT", "VALUE_FORMAT='AVRO'"), "the value (AVRO"),
+        (COUNTED.format(more="") + declaration("k BIGINT KEY, n BIGINT"), "the key (KAFKA key BIGINT here"),
+        (COUNTED.format(more="") + declaration("k STRING KEY, n BIGINT", "VALUE_FORMAT='AVRO'"), "the value (AVRO"),
         (
             COUNTED.format(more=", VALUE_FORMAT='DELIMITED'")
-            + declared("k STRING KEY, total BIGINT, n BIGINT", "VALUE_FORMAT='DELIMITED'"),
+            + declaration("k STRING KEY, total BIGINT, n BIGINT", "VALUE_FORMAT='DELIMITED'"),
             "the value (DELIMITED",
         ),
         (
             COUNTED.format(more=", VALUE_FORMAT='DELIMITED'")
-            + declared("k STRING KEY, n BIGINT", "VALUE_FORMAT='DELIMITED'"),
+            + declaration("k STRING KEY, n BIGINT", "VALUE_FORMAT='DELIMITED'"),
             "the value (DELIMITED",
         ),
     ],

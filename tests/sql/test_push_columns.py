@@ -9,7 +9,7 @@ import pytest
 from forebay.queries.sql_pages import SqlPages
 from forebay.sql.queryable import queryable
 from tests.sql.driven import Driven
-from tests.sql.test_queries import DrivenTail, asked, rows
+from tests.sql.test_queries import DrivenTail, ask, rows
 
 HEADERS = "CREATE STREAM {} (id STRING KEY, n INT, {} {}) WITH (KAFKA_TOPIC='{}', VALUE_FORMAT='JSON');"
 WITH_HEADERS = (
@@ -40,6 +40,6 @@ def test_a_push_has_headers_partition_and_offset(query: str, expected: dict[str,
 def test_a_pull_does_not_have_them() -> None:
     driven = Driven(WITH_HEADERS + "CREATE TABLE t AS SELECT id, COUNT(*) AS c FROM one GROUP BY id;")
     pages = SqlPages(queryable(lambda: driven.program), list, list)  # type: ignore[arg-type]
-    status, answer = asked(pages, "SELECT ROWPARTITION FROM t;")
+    status, answer = ask(pages, "SELECT ROWPARTITION FROM t;")
     assert status == 400
     assert "its rows do not have it" in answer[0]["error"]

@@ -102,7 +102,7 @@ def pages(driven: Driven, tail: DrivenTail) -> SqlPages:
     return SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
 
 
-def asked(pages: SqlPages, sql: Any, accept: str = "") -> tuple[int, list[Any]]:
+def ask(pages: SqlPages, sql: Any, accept: str = "") -> tuple[int, list[Any]]:
     body = sql if isinstance(sql, bytes) else json.dumps(sql if isinstance(sql, dict) else {"sql": sql}).encode()
     answer = pages.answer(Request(("sql",), method="POST", body=body, accept=accept))
     content = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
@@ -112,7 +112,7 @@ def asked(pages: SqlPages, sql: Any, accept: str = "") -> tuple[int, list[Any]]:
 
 
 def rows(pages: SqlPages, sql: str) -> list[Any]:
-    status, lines = asked(pages, sql)
+    status, lines = ask(pages, sql)
     assert status == 200, lines
     return [line["row"] for line in lines if "row" in line]
 
@@ -147,13 +147,13 @@ def test_a_pull(pages: SqlPages, sql: str) -> None:
 
 
 def test_a_pull_tells_its_columns_and_how_far_it_is(pages: SqlPages) -> None:
-    _, lines = asked(pages, "SELECT id, c FROM totals LIMIT 1;")
+    _, lines = ask(pages, "SELECT id, c FROM totals LIMIT 1;")
     assert lines[0] == {"columns": [{"name": "ID", "type": "STRING"}, {"name": "C", "type": "BIGINT"}]}
     assert lines[-1] == {"end": {"rows": 1, "more": True, "batches": {"0": 3}, "commit_age_ms": 7, "checked_age_ms": 3}}
 
 
 def test_a_push_gives_each_change_once_and_ends_at_its_limit(pages: SqlPages, tail: DrivenTail) -> None:
-    _, lines = asked(pages, "SELECT * FROM totals WHERE id = 'a' EMIT CHANGES LIMIT 2;")
+    _, lines = ask(pages, "SELECT * FROM totals WHERE id = 'a' EMIT CHANGES LIMIT 2;")
     assert lines[1:] == [
         {"row": {"ID": "a", "C": 1, "TOTAL": 1}},
         {"tombstone": {"ID": "a"}},
@@ -166,7 +166,7 @@ def test_a_push_gives_each_change_once_and_ends_at_its_limit(pages: SqlPages, ta
 def test_a_push_gives_windows_with_a_star(driven: Driven) -> None:
     tail = DrivenTail([(Windowed(("a",), Window(0, 10)), (1,), 5), (Windowed(("a",), Window(0, 10)), None, 6)])
     pages = SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
-    assert asked(pages, "SELECT * FROM hours EMIT CHANGES LIMIT 2;")[1][1:3] == [
+    assert ask(pages, "SELECT * FROM hours EMIT CHANGES LIMIT 2;")[1][1:3] == [
         {"row": {"ID": "a", "WINDOWSTART": 0, "WINDOWEND": 10, "C": 1}},
         {"tombstone": {"ID": "a", "WINDOWSTART": 0, "WINDOWEND": 10}},
     ]
@@ -182,24 +182,24 @@ def test_a_push_gives_windows_with_a_star(driven: Driven) -> None:
 def test_a_push_gives_records_without_a_key(driven: Driven, sql: str, row: dict[str, Any]) -> None:
     tail = DrivenTail([(None, (110,), 5)])
     pages = SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
-    assert asked(pages, sql)[1][1] == {"row": row}
+    assert ask(pages, sql)[1][1] == {"row": row}
 
 
 def test_a_push_of_what_equals_null_gives_nothing(pages: SqlPages) -> None:
-    _, lines = asked(pages, "SELECT * FROM totals WHERE id = NULL EMIT CHANGES;", "text/event-stream")
+    _, lines = ask(pages, "SELECT * FROM totals WHERE id = NULL EMIT CHANGES;", "text/event-stream")
     assert not [line for line in lines if line.startswith(("event: row", "event: tombstone"))]
 
 
 def test_a_push_as_events(pages: SqlPages) -> None:
-    _, events = asked(pages, "SELECT c FROM totals EMIT CHANGES LIMIT 1;", "text/event-stream")
+    _, events = ask(pages, "SELECT c FROM totals EMIT CHANGES LIMIT 1;", "text/event-stream")
     assert events[1] == 'event: row\ndata: {"C":1}'
 
 
 def test_describe_function_shows_how_it_is_called(pages: SqlPages) -> None:
-    calls = [line["row"]["function"] for line in asked(pages, "DESCRIBE FUNCTION instr;")[1][1:]]
+    calls = [line["row"]["function"] for line in ask(pages, "DESCRIBE FUNCTION instr;")[1][1:]]
     assert calls == ["INSTR(STRING, STRING, [INTEGER], [INTEGER])"]
-    assert asked(pages, "DESCRIBE FUNCTION TOPK;")[1][1]["row"] == {"function": "TOPK(...)", "kind": "aggregate"}
-    assert asked(pages, "DESCRIBE FUNCTION NOTHING;")[0] == 400
+    assert ask(pages, "DESCRIBE FUNCTION TOPK;")[1][1]["row"] == {"function": "TOPK(...)", "kind": "aggregate"}
+    assert ask(pages, "DESCRIBE FUNCTION NOTHING;")[0] == 400
 
 
 def test_show_describe_explain(pages: SqlPages) -> None:
@@ -215,7 +215,7 @@ def test_show_describe_explain(pages: SqlPages) -> None:
 
 def drawn(pages: SqlPages, sql: str) -> dict[str, set[str]]:
     """Return the labels of the nodes of a plan's picture, by kind."""
-    (graph,) = [line["graph"] for line in asked(pages, sql)[1] if "graph" in line]
+    (graph,) = [line["graph"] for line in ask(pages, sql)[1] if "graph" in line]
     ends = {end for arrow in graph["arrows"] for end in (arrow["tail"], arrow["head"])}
     assert ends == {node["id"] for node in graph["nodes"]}
     kinds = {node["kind"] for node in graph["nodes"]}
@@ -227,7 +227,7 @@ def test_a_plan_has_a_picture_of_what_gives_its_result(pages: SqlPages, driven: 
     assert {query.target.topic for query in driven.program.queries} <= whole["topic"]
     assert one["topic"] == {"in", "TOTALS"}
     assert one["store"] < whole["store"]
-    _, events = asked(pages, "EXPLAIN totals;", "text/event-stream")
+    _, events = ask(pages, "EXPLAIN totals;", "text/event-stream")
     assert events[-2].startswith("event: graph\ndata: {")
 
 
@@ -266,7 +266,7 @@ REFUSED: dict[Any, tuple[int, str]] = {
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_is_wrong_is_told(pages: SqlPages, sql: Any) -> None:
     status, text = REFUSED[sql]
-    result, (error,) = asked(pages, sql)
+    result, (error,) = ask(pages, sql)
     assert result == status
     assert text in error["error"]
 

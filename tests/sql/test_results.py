@@ -11,7 +11,7 @@ from forebay.serde.subjects import LocalSubjects, connect
 from tests.sql.driven import Driven, stream
 
 
-def selected(expression: str, columns: str, value: dict[str, Any]) -> Any:
+def select_value(expression: str, columns: str, value: dict[str, Any]) -> Any:
     driven = Driven(f"{stream(columns)}CREATE STREAM o AS SELECT {expression} AS x FROM s;")
     ((_, row),) = driven.rows("in", (None, value))
     return row[0]
@@ -85,7 +85,7 @@ VALUE = {"A": 1, "b": 3, "D": 1.5, "T": "one two", "ITEMS": [5, 7], "NAMES": {"k
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression(expression: str) -> None:
-    assert selected(expression, COLUMNS, VALUE) == EXPRESSIONS[expression]
+    assert select_value(expression, COLUMNS, VALUE) == EXPRESSIONS[expression]
 
 
 AGGREGATES: dict[str, list[Any]] = {

@@ -57,14 +57,14 @@ def test_nulls_stay_nulls_but_in_messages_where_scalars_have_none(registry: Loca
     assert through("PROTOBUF', VALUE_PROTOBUF_NULLABLE_REPRESENTATION='WRAPPER", EMPTY)[0][:6] == (None,) * 6
 
 
-def declared(columns: str) -> Any:
+def columns_of(columns: str) -> Any:
     [statement] = parse(f"CREATE STREAM s ({columns}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');", "test.sql")
     assert isinstance(statement, CreateSource)
     return statement.columns
 
 
 def test_a_schema_made_of_columns_has_these_columns() -> None:
-    columns = declared(COLUMNS)
+    columns = columns_of(COLUMNS)
     kind = StructType(tuple((column.name, column.type) for column in columns))
     assert avro.type_of(avro.schema_of(columns, "a.b.C", wraps=True)) == kind
     assert json_schema.type_of(json_schema.schema_of(columns, wraps=True)) == kind
@@ -74,12 +74,12 @@ def test_a_schema_made_of_columns_has_these_columns() -> None:
 
 
 def test_schemas_are_named_as_ksqldb_names_them() -> None:
-    columns = declared("f1 VARCHAR, f2 STRUCT<g INT>")
+    columns = columns_of("f1 VARCHAR, f2 STRUCT<g INT>")
     result = json.loads(avro.schema_of(columns, "io.confluent.ksql.avro_schemas.OutputKey", wraps=True))
     assert (result["name"], result["namespace"]) == ("OutputKey", "io.confluent.ksql.avro_schemas")
     assert result["fields"][0] == {"name": "F1", "type": ["null", "string"], "default": None}
     assert result["fields"][1]["type"][1]["name"] == "OutputKey_F2"
-    assert protobuf.schema_of(declared("i INTEGER, l BIGINT"), "").split() == [
+    assert protobuf.schema_of(columns_of("i INTEGER, l BIGINT"), "").split() == [
         *("syntax", "=", '"proto3";'),
         *("message", "ConnectDefault1", "{", "int32", "I", "=", "1;", "int64", "L", "=", "2;", "}"),
     ]
@@ -270,7 +270,7 @@ def test_a_map_that_ksqldb_wrote_as_entries_is_read_and_written(registry: LocalS
 
 @pytest.mark.parametrize("kind", ["INT", "STRUCT<x INT>", "DECIMAL(4, 2)", "TIMESTAMP"])
 def test_maps_of_every_kind_are_written_as_ksqldb_writes_them(kind: str) -> None:
-    columns = declared(f"m MAP<VARCHAR, {kind}>")
+    columns = columns_of(f"m MAP<VARCHAR, {kind}>")
     text = protobuf.schema_of(columns, "")
     assert "repeated ConnectDefault2Entry M = 1;" in text
     rows = framed("PROTOBUF_NOSR", columns, Form(), "", "", wraps=True)

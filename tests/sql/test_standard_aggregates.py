@@ -21,64 +21,64 @@ from forebay.sql.types import BIGINT, DOUBLE, INT, STRING, DecimalType, SqlType
 doubles = st.lists(st.floats(-1e300, 1e300, allow_nan=False), max_size=40)
 
 
-def made(name: str, kind: SqlType = DOUBLE) -> Aggregate:
+def aggregate(name: str, kind: SqlType = DOUBLE) -> Aggregate:
     return STANDARD.get(name, AGGREGATES[name])([Argument(kind)])
 
 
-def kept(values: list[Any], name: str = "AVG", kind: SqlType = DOUBLE) -> Any:
-    how = made(name, kind)
+def fold(values: list[Any], name: str = "AVG", kind: SqlType = DOUBLE) -> Any:
+    how = aggregate(name, kind)
     return reduce(how.add, values, how.initial)
 
 
-def folded(name: str, kind: SqlType, values: list[Any]) -> Any:
-    return made(name, kind).result(kept(values, name, kind))
+def aggregate_result(name: str, kind: SqlType, values: list[Any]) -> Any:
+    return aggregate(name, kind).result(fold(values, name, kind))
 
 
 @given(doubles)
 def test_the_sum_is_exact(values: list[float]) -> None:
-    count, parts = kept(values)
+    count, parts = fold(values)
     exact = sum(map(Fraction, values), Fraction(0))
     assert sum(map(Fraction, parts), Fraction(0)) == exact
     assert count == len(values)
-    assert folded("SUM", DOUBLE, values) == (float(exact) if values else None)
-    assert folded("AVG", DOUBLE, values) == (float(exact) / len(values) if values else None)
+    assert aggregate_result("SUM", DOUBLE, values) == (float(exact) if values else None)
+    assert aggregate_result("AVG", DOUBLE, values) == (float(exact) / len(values) if values else None)
 
 
 @given(doubles, st.integers())
 def test_the_order_leaves_no_trace(values: list[float], seed: int) -> None:
     shuffled = list(values)
     Random(seed).shuffle(shuffled)
-    assert kept(shuffled) == kept(values)
+    assert fold(shuffled) == fold(values)
 
 
 def test_parts_are_few_and_the_largest_comes_first() -> None:
     random = Random(1)
-    _, parts = kept([round(random.uniform(-200, 200), 2) for _ in range(20_000)])
+    _, parts = fold([round(random.uniform(-200, 200), 2) for _ in range(20_000)])
     assert len(parts) <= 3
     assert list(parts) == sorted(parts, key=abs, reverse=True)
 
 
 def test_what_cancels_out_is_gone() -> None:
-    assert kept([1e16, 1.0, -1e16, -1.0]) == (4, ())
-    assert folded("SUM", DOUBLE, [0.5, -0.5]) == 0.0
-    assert folded("AVG", DOUBLE, [0.5, -0.5]) == 0.0
+    assert fold([1e16, 1.0, -1e16, -1.0]) == (4, ())
+    assert aggregate_result("SUM", DOUBLE, [0.5, -0.5]) == 0.0
+    assert aggregate_result("AVG", DOUBLE, [0.5, -0.5]) == 0.0
 
 
 def test_small_numbers_beside_large_ones_count() -> None:
-    assert folded("AVG", DOUBLE, [1e16, *[1.0] * 9, -1e16]) == 9 / 11
+    assert aggregate_result("AVG", DOUBLE, [1e16, *[1.0] * 9, -1e16]) == 9 / 11
 
 
 @pytest.mark.parametrize("name", ["AVG", "SUM"])
 def test_a_sum_beyond_the_doubles_is_refused(name: str) -> None:
     with pytest.raises(RejectedRecord, match=r"with 1e\+308 the sum of 2 values is beyond what a double holds"):
-        kept([1.7e308, 1e308], name)
+        fold([1.7e308, 1e308], name)
 
 
 @pytest.mark.parametrize("name", ["AVG", "SUM", "MIN", "MAX"])
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_what_is_not_finite_is_refused(name: str, value: float) -> None:
     with pytest.raises(RejectedRecord, match=f"a value is {value}: the producer must send a finite number"):
-        kept([1.0, value], name)
+        fold([1.0, value], name)
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_what_is_not_finite_is_refused(name: str, value: float) -> None:
     ],
 )
 def test_functions(name: str, kind: SqlType, values: list[Any], wanted: Any) -> None:
-    result = folded(name, kind, values)
+    result = aggregate_result(name, kind, values)
     assert result == wanted
     assert type(result) is type(wanted)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("AVG", DOUBLE), ("SUM", DOUBLE), ("SUM", BIGINT), ("AVG", INT)])
 def test_a_value_that_is_taken_out_again_leaves_no_trace(name: str, kind: SqlType) -> None:
-    how = made(name, kind)
+    how = aggregate(name, kind)
     assert how.subtract is not None
     assert how.subtract(how.add(how.initial, 7), 7) == how.initial
     assert how.subtract(how.initial, None) == how.initial
@@ -120,5 +120,5 @@ def test_a_value_that_is_taken_out_again_leaves_no_trace(name: str, kind: SqlTyp
 
 @given(doubles.filter(bool))
 def test_an_average_is_between_the_least_and_the_largest(values: list[float]) -> None:
-    mean = folded("AVG", DOUBLE, values)
+    mean = aggregate_result("AVG", DOUBLE, values)
     assert min(values) <= mean <= max(values) or math.isclose(mean, min(values)) or math.isclose(mean, max(values))

@@ -57,7 +57,7 @@ def post(body: str, length: str = "") -> bytes:
     return head.encode() + data
 
 
-def asked(sql: str, **more: Any) -> bytes:
+def ask(sql: str, **more: Any) -> bytes:
     return post(json.dumps({"sql": sql, **more}))
 
 
@@ -68,10 +68,10 @@ WRONG = {
     "an offset of 5,000 digits": get(f"/stores/plain/a?at_least=in-0:{DIGITS}"),
     "a target that is no URL": get("http://[::1"),
     "a path that is no URL": get("//[::1/stores"),
-    "LIMIT of 5,000 digits": asked(f"SELECT * FROM totals LIMIT {DIGITS};"),
-    "a literal of 5,000 digits": asked(f"SELECT * FROM totals WHERE c = {DIGITS};"),
-    "a duration of 5,000 digits": asked(f"EXPLAIN SELECT * FROM s WINDOW TUMBLING (SIZE {DIGITS} HOURS);"),
-    "a moment beyond all times": asked(f"SELECT * FROM totals FOR SYSTEM_TIME AS OF {'9' * 30} WHERE id = 'a';"),
+    "LIMIT of 5,000 digits": ask(f"SELECT * FROM totals LIMIT {DIGITS};"),
+    "a literal of 5,000 digits": ask(f"SELECT * FROM totals WHERE c = {DIGITS};"),
+    "a duration of 5,000 digits": ask(f"EXPLAIN SELECT * FROM s WINDOW TUMBLING (SIZE {DIGITS} HOURS);"),
+    "a moment beyond all times": ask(f"SELECT * FROM totals FOR SYSTEM_TIME AS OF {'9' * 30} WHERE id = 'a';"),
     "half of a surrogate pair": post('{"sql": "SELECT \'\\ud800\' AS x FROM totals;"}'),
     "half of a surrogate pair as a name": post('{"sql": "SELECT * FROM t\\ud800;"}'),
     "half of a surrogate pair as a field": post('{"\\ud800": 1, "sql": "SHOW TABLES;"}'),
@@ -92,4 +92,4 @@ def test_a_length_that_is_too_long_is_refused(server: HttpServer) -> None:
 
 @pytest.mark.parametrize("bound", [str((1 << 63) - 1), str(-(1 << 62))])
 def test_windows_of_any_bound_are_asked(server: HttpServer, bound: str) -> None:
-    assert status_of(server, asked(f"SELECT * FROM hours WHERE id = 'a' AND WINDOWSTART >= {bound};")) != 500
+    assert status_of(server, ask(f"SELECT * FROM hours WHERE id = 'a' AND WINDOWSTART >= {bound};")) != 500

@@ -29,12 +29,12 @@ class Blocks(dict[int, bytes]):
         del self[number]
 
 
-def appended() -> tuple[Directory, Blocks]:
+def append_blocks() -> tuple[Directory, Blocks]:
     written = append(Directory(), [encode_block(ROWS), encode_block([(b"a", None)])], b"t", MemoryTable(), encode_block)
     return written.directory, Blocks(written.put)
 
 
-def folded() -> tuple[Directory, Blocks]:
+def rewrite_blocks() -> tuple[Directory, Blocks]:
     table, blocks = MemoryTable(), Blocks()
     table.apply(ROWS, b"t")
     rewriting = Rewriting(table, b"t", encode_block)
@@ -48,7 +48,7 @@ def read(directory: Directory, blocks: Blocks) -> MemoryTable:
     return table
 
 
-@pytest.mark.parametrize("write", [appended, folded])
+@pytest.mark.parametrize("write", [append_blocks, rewrite_blocks])
 @pytest.mark.parametrize("at", [0, 2, 6, 9, 700, -1])
 def test_one_changed_bit_is_noticed(write: Callable[[], tuple[Directory, Blocks]], at: int) -> None:
     directory, blocks = write()
@@ -61,20 +61,20 @@ def test_one_changed_bit_is_noticed(write: Callable[[], tuple[Directory, Blocks]
 
 @pytest.mark.parametrize("left", [0, 3, 6, 500])
 def test_a_block_that_was_cut_off_is_noticed(left: int) -> None:
-    directory, blocks = folded()
+    directory, blocks = rewrite_blocks()
     blocks[0] = blocks[0][:left]
     with pytest.raises(DamagedBlock):
         read(directory, blocks)
 
 
 def test_a_block_in_anothers_place_is_noticed() -> None:
-    directory, blocks = appended()
+    directory, blocks = append_blocks()
     blocks[0], blocks[1] = blocks[1], blocks[0]
     with pytest.raises(DamagedBlock, match="block 0 of the state is damaged"):
         read(directory, blocks)
 
 
-@pytest.mark.parametrize("write", [appended, folded])
+@pytest.mark.parametrize("write", [append_blocks, rewrite_blocks])
 def test_blocks_without_checksums_are_read(write: Callable[[], tuple[Directory, Blocks]]) -> None:
     directory, blocks = write()
     old = Blocks({number: data[8:] for number, data in blocks.items()})

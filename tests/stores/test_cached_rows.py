@@ -25,7 +25,7 @@ def rows(codec: Counted, cached: int = 50_000) -> Rows[bytes]:
     return Rows("store", table, codec, Journal(), cached)
 
 
-def decoded(codec: Counted, of: Rows[bytes], keys: list[bytes]) -> int:
+def count_decoded(codec: Counted, of: Rows[bytes], keys: list[bytes]) -> int:
     """Return how many rows one commit decodes that reads these."""
     before = codec.decoded
     for key in keys:
@@ -37,34 +37,34 @@ def decoded(codec: Counted, of: Rows[bytes], keys: list[bytes]) -> int:
 def test_rows_that_return_are_decoded_once() -> None:
     codec = Counted()
     of = rows(codec)
-    assert decoded(codec, of, [*ROWS, *ROWS[:1_000]]) == 6_000
-    assert decoded(codec, of, ROWS) == 0
+    assert count_decoded(codec, of, [*ROWS, *ROWS[:1_000]]) == 6_000
+    assert count_decoded(codec, of, ROWS) == 0
 
 
 def test_many_rows_that_do_not_return_are_not_kept() -> None:
     codec = Counted()
     of = rows(codec)
-    assert decoded(codec, of, [*ROWS, *ROWS[:100]]) == 6_000
-    assert decoded(codec, of, ROWS) == 6_000
+    assert count_decoded(codec, of, [*ROWS, *ROWS[:100]]) == 6_000
+    assert count_decoded(codec, of, ROWS) == 6_000
 
 
 def test_a_few_are_kept_whatever_they_are_of_use() -> None:
     codec = Counted()
     of = rows(codec)
-    assert decoded(codec, of, ROWS[:1_000]) == 1_000
-    assert decoded(codec, of, ROWS[:1_000]) == 0
+    assert count_decoded(codec, of, ROWS[:1_000]) == 1_000
+    assert count_decoded(codec, of, ROWS[:1_000]) == 0
 
 
 def test_rows_that_begin_to_return_are_kept_from_then_on() -> None:
     codec = Counted()
     of = rows(codec)
-    assert decoded(codec, of, ROWS) == 6_000
-    assert decoded(codec, of, [*ROWS, *ROWS]) == 6_000
-    assert decoded(codec, of, ROWS) == 0
+    assert count_decoded(codec, of, ROWS) == 6_000
+    assert count_decoded(codec, of, [*ROWS, *ROWS]) == 6_000
+    assert count_decoded(codec, of, ROWS) == 0
 
 
 def test_no_more_are_kept_than_may_be() -> None:
     codec = Counted()
     of = rows(codec, cached=5_500)
-    assert decoded(codec, of, [*ROWS, *ROWS]) == 6_000
-    assert decoded(codec, of, ROWS[:10]) == 10
+    assert count_decoded(codec, of, [*ROWS, *ROWS]) == 6_000
+    assert count_decoded(codec, of, ROWS[:10]) == 10

@@ -78,8 +78,10 @@ CHANGED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(
     "read",
     [
-        lambda bench, codec, value: _kept(bench.open(KeyValueStore("plain", Measured), codec), bench, value),
-        lambda bench, codec, value: _stamped(bench.open(TimestampedKeyValueStore("s", Measured), codec), bench, value),
+        lambda bench, codec, value: _put_value(bench.open(KeyValueStore("plain", Measured), codec), bench, value),
+        lambda bench, codec, value: _put_timestamped(
+            bench.open(TimestampedKeyValueStore("s", Measured), codec), bench, value
+        ),
         lambda bench, codec, value: _version(
             bench.open(VersionedKeyValueStore("v", Measured, history_retention_ms=10), codec), bench, value
         ),
@@ -98,14 +100,14 @@ def test_a_value_in_another_form_is_kept_as_it_is_read_back(
     assert repr(from_memory) == repr(from_bytes)
 
 
-def _kept(store: Any, bench: Bench, value: Measured) -> tuple[Any, Any]:
+def _put_value(store: Any, bench: Bench, value: Measured) -> tuple[Any, Any]:
     store.put("k", value)
     before = store.get("k")
     bench.commit()
     return before, store.get("k")
 
 
-def _stamped(store: Any, bench: Bench, value: Measured) -> tuple[Any, Any]:
+def _put_timestamped(store: Any, bench: Bench, value: Measured) -> tuple[Any, Any]:
     store.put("k", value, 5)
     before = store.get("k").value
     bench.commit()

@@ -28,7 +28,7 @@ PLAIN = KeyValueStore("prices", Cell)
 TIMESTAMPED = TimestampedKeyValueStore("prices", Cell)
 
 
-def versioned(history_retention_ms: int = HOUR) -> VersionedKeyValueStore[Cell]:
+def versioned_store(history_retention_ms: int = HOUR) -> VersionedKeyValueStore[Cell]:
     return VersionedKeyValueStore("prices", Cell, history_retention_ms=history_retention_ms)
 
 
@@ -59,7 +59,7 @@ def versions(seed: int, count: int = 200) -> list[tuple[str, Cell | None, int]]:
 
 def versioned_rows(entries: list[tuple[str, Cell | None, int]], history_retention_ms: int) -> Task:
     task = Task()
-    store = task.open(versioned(history_retention_ms))
+    store = task.open(versioned_store(history_retention_ms))
     for entry in entries:
         store.put(*entry)
     task.commit()
@@ -68,7 +68,7 @@ def versioned_rows(entries: list[tuple[str, Cell | None, int]], history_retentio
 
 def test_plain_values_become_versions_at_the_tasks_stream_time() -> None:
     task = plain_rows()
-    store = task.convert(versioned(), stream_time=500)
+    store = task.convert(versioned_store(), stream_time=500)
     assert store.get("soup") == Version(cell(1), 500, None)
     assert store.get("soup\0of the day", 500) == Version(cell(2), 500, None)
     assert store.get("soup", 499) is None
@@ -76,11 +76,11 @@ def test_plain_values_become_versions_at_the_tasks_stream_time() -> None:
 
 
 def test_values_of_a_task_without_stream_time_become_versions_at_zero() -> None:
-    assert plain_rows().convert(versioned(), stream_time=-1).get("soup") == Version(cell(1), 0, None)
+    assert plain_rows().convert(versioned_store(), stream_time=-1).get("soup") == Version(cell(1), 0, None)
 
 
 def test_timestamped_values_become_versions_at_their_timestamps_however_old() -> None:
-    store = timestamped_rows().convert(versioned(), stream_time=99 * HOUR)
+    store = timestamped_rows().convert(versioned_store(), stream_time=99 * HOUR)
     assert store.get("early") == Version(cell(2), HOUR, None)
     assert store.get("late") == Version(cell(1), 9 * HOUR, None)
     assert store.stream_time == 9 * HOUR
@@ -88,7 +88,7 @@ def test_timestamped_values_become_versions_at_their_timestamps_however_old() ->
 
 def test_a_converted_store_goes_on_as_one_that_was_versioned_from_the_start() -> None:
     converted = timestamped_rows()
-    converted.convert(versioned())
+    converted.convert(versioned_store())
     assert converted.rows() == versioned_rows([("early", cell(2), HOUR), ("late", cell(1), 9 * HOUR)], HOUR).rows()
 
 
@@ -103,25 +103,25 @@ def test_of_versions_the_latest_value_of_each_key_stays_as_a_plain_one() -> None
 def test_the_indexes_of_versions_go_with_them() -> None:
     task = versioned_rows(versions(1), HOUR)
     store = task.convert(PLAIN)
-    anew = Task()
-    fresh = anew.open(PLAIN)
+    other = Task()
+    fresh = other.open(PLAIN)
     for key, value in store.all():
         fresh.put(key, value)
-    anew.commit()
-    assert task.rows() == anew.rows()
+    other.commit()
+    assert task.rows() == other.rows()
 
 
 def test_a_table_on_disk_holds_the_same_rows_afterwards(tmp_path: Path) -> None:
     in_memory, on_disk = Task(), Task(DiskTable(str(tmp_path), "prices", cache_mb=2))
     for task in (in_memory, on_disk):
-        store = task.open(versioned())
+        store = task.open(versioned_store())
         for entry in versions(4):
             store.put(*entry)
         task.commit()
         task.convert(TIMESTAMPED)
-        task.convert(versioned(2 * HOUR))
+        task.convert(versioned_store(2 * HOUR))
     assert on_disk.rows() == in_memory.rows()
-    assert on_disk.recorded("prices") == f"versioned history_retention_ms={2 * HOUR}"
+    assert on_disk.recorded_kind("prices") == f"versioned history_retention_ms={2 * HOUR}"
     on_disk.table.close()
 
 
@@ -142,12 +142,12 @@ def test_plain_and_timestamped_become_each_other() -> None:
 def test_with_another_history_retention_every_read_within_it_is_as_before(seed: int, retention_ms: int) -> None:
     entries = versions(seed)
     old = Task()
-    before = old.open(versioned())
+    before = old.open(versioned_store())
     for entry in entries:
         before.put(*entry)
     old.commit()
     task = versioned_rows(entries, HOUR)
-    store = task.convert(versioned(retention_ms))
+    store = task.convert(versioned_store(retention_ms))
     now = store.stream_time
     assert now == before.stream_time == entries[-1][2]
     retained = min(retention_ms, HOUR)
@@ -159,7 +159,7 @@ def test_with_another_history_retention_every_read_within_it_is_as_before(seed: 
 
 def test_with_a_shorter_history_retention_older_versions_are_dropped() -> None:
     task = versioned_rows(versions(2), 9 * HOUR)
-    store = task.convert(versioned(HOUR))
+    store = task.convert(versioned_store(HOUR))
     ((read, retained, dropped),) = task.converted
     assert (read, retained + dropped) == (200, 200)
     assert dropped > 100
@@ -169,7 +169,7 @@ def test_with_a_shorter_history_retention_older_versions_are_dropped() -> None:
 
 def test_with_another_history_retention_later_puts_purge_as_they_always_did() -> None:
     task = versioned_rows(versions(3), 9 * HOUR)
-    store = task.convert(versioned(HOUR))
+    store = task.convert(versioned_store(HOUR))
     for number in range(20):
         store.put("k0", cell(number), (10 + number) * HOUR)
         task.commit()

@@ -57,9 +57,9 @@ def test_a_declaration_has_a_description_that_does_not_change(store: Store[Any],
 def test_the_kind_is_recorded_with_the_first_change_and_only_then() -> None:
     task = Task()
     store = task.open(KeyValueStore(NAME, Cell))
-    assert (task.commit(), task.recorded(NAME)) == (0, None)
+    assert (task.commit(), task.recorded_kind(NAME)) == (0, None)
     store.put("k", cell(1))
-    assert (task.commit(), task.recorded(NAME)) == (2, "key-value")
+    assert (task.commit(), task.recorded_kind(NAME)) == (2, "key-value")
     store.put("k", cell(2))
     assert task.commit() == 1
 
@@ -76,7 +76,7 @@ def test_a_change_of_what_stands_beside_the_rows_records_the_kind_too() -> None:
     task = Task()
     task.open(WindowStore(NAME, Cell, size_ms=1, retention_ms=1)).put("k", None, 5)
     task.commit()
-    assert task.recorded(NAME) == "window size_ms=1 duplicates=replace retention_ms=1"
+    assert task.recorded_kind(NAME) == "window size_ms=1 duplicates=replace retention_ms=1"
 
 
 def test_a_restart_with_the_same_declaration_changes_nothing() -> None:
@@ -92,7 +92,7 @@ def test_rows_of_an_earlier_release_count_as_written_by_what_is_declared() -> No
     assert store.get("k") == cell(1)
     store.put("k", cell(2))
     task.commit()
-    assert task.recorded(NAME) == "key-value"
+    assert task.recorded_kind(NAME) == "key-value"
 
 
 def test_another_declaration_is_refused_with_the_command_that_converts() -> None:
@@ -116,12 +116,12 @@ def test_another_kind_is_converted_only_where_there_is_a_way(recorded: str, stor
     task.table.apply([(PREFIX + NAME.encode(), recorded.encode())], b"1")
     if {recorded.split(maxsplit=1)[0], store.kind} <= REWRITTEN:
         task.convert(store)
-        assert task.recorded(NAME) == described(store)
+        assert task.recorded_kind(NAME) == described(store)
         return
     for on_change in OnChange:
         with pytest.raises(KindChanged, match=r"store prices .* start over with `forebay reset kitchen`"):
             task.open(store, on_change)
-    assert task.recorded(NAME) == recorded
+    assert task.recorded_kind(NAME) == recorded
 
 
 @pytest.mark.parametrize(

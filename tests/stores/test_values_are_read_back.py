@@ -101,7 +101,7 @@ def way(request: pytest.FixtureRequest) -> Way:
     return WAYS[request.param]
 
 
-def opened(bench: Bench, way: Way, kind: Format[Any]) -> Any:
+def open_store(bench: Bench, way: Way, kind: Format[Any]) -> Any:
     return bench.open(way.declare(kind), kind.codec(no_contracts))
 
 
@@ -122,7 +122,7 @@ def opened(bench: Bench, way: Way, kind: Format[Any]) -> Any:
 def test_a_value_is_read_the_same_before_and_after_a_restart(
     bench: Bench, way: Way, kind: Format[Any], value: Any, read: Any
 ) -> None:
-    store = opened(bench, way, kind)
+    store = open_store(bench, way, kind)
     bench.clock.closing_time = 1
     way.put(store, value)
     before = way.get(store)
@@ -134,14 +134,14 @@ def test_a_value_is_read_the_same_before_and_after_a_restart(
 def test_an_object_that_changes_after_it_was_put_does_not_change_the_row(
     bench: Bench, way: Way, kind: Format[Any]
 ) -> None:
-    store, value = opened(bench, way, kind), [1]
+    store, value = open_store(bench, way, kind), [1]
     way.put(store, value)
     value.append(2)
     assert list(way.get(store)) == [1]
 
 
 def test_an_object_that_a_store_returned_does_not_change_the_row(bench: Bench, way: Way) -> None:
-    store = opened(bench, way, PICKLED)
+    store = open_store(bench, way, PICKLED)
     bench.clock.closing_time = 1
     way.put(store, [1])
     way.get(store).append(2)
@@ -164,7 +164,7 @@ def test_an_object_that_a_store_returned_does_not_change_the_row(bench: Bench, w
 def test_a_value_that_can_not_be_read_back_is_refused_as_it_is_put(
     bench: Bench, way: Way, kind: Format[Any], value: Any, why: str
 ) -> None:
-    store = opened(bench, way, kind)
+    store = open_store(bench, way, kind)
     with pytest.raises(EncodeError, match=f"^store s.*{why}"):
         way.put(store, value)
 

@@ -52,7 +52,7 @@ class Task:
             rows.settle()
         return len(changes)
 
-    def recorded(self, store: str) -> str | None:
+    def recorded_kind(self, store: str) -> str | None:
         row = self.table.get(PREFIX + store.encode())
         return None if row is None else row.decode()
 

@@ -63,6 +63,6 @@ def pipe(to: Driver, at: int, session: str = "s1", key: str = "ann", **fields: A
 
 def profile(of: Driver, key: str = "ann") -> UserProfile:
     """Return the state of `key`."""
-    found = of.store("user-profiles")[key]
-    assert isinstance(found, UserProfile)
-    return found
+    result = of.store("user-profiles")[key]
+    assert isinstance(result, UserProfile)
+    return result

@@ -21,7 +21,7 @@ class Measured(Record):
 READINGS = Source("readings", Measured, key="sensor")
 
 
-def measured(
+def new_record(
     sensor: str = "s-1",
     area: str = "wheel",
     note: str | None = None,

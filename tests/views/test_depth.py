@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.views import ViewError
-from tests.views.sources import measured, view
+from tests.views.sources import new_record, view
 
 pytestmark = pytest.mark.long
 
@@ -33,13 +33,14 @@ def test_what_is_nested_too_deeply_is_refused_by_the_files_name(condition: str) 
 def test_a_condition_of_many_parts_is_no_deep_one(word: str) -> None:
     keeps = view(where(f" {word} ".join(["level > 1"] * 3_000))).where
     assert keeps is not None
-    assert (keeps(measured(level=2)), keeps(measured(level=1)), keeps(measured(level=None))) == (True, False, None)
+    levels = (2, 1, None)
+    assert [keeps(new_record(level=level)) for level in levels] == [True, False, None]
 
 
 def test_a_list_of_many_values_is_no_deep_one() -> None:
     keeps = view(where(f"level IN ({', '.join(map(str, range(3_000)))})")).where
     assert keeps is not None
-    assert (keeps(measured(level=2_999)), keeps(measured(level=3_000)), keeps(measured(level=None))) == (
+    assert (keeps(new_record(level=2_999)), keeps(new_record(level=3_000)), keeps(new_record(level=None))) == (
         True,
         False,
         None,

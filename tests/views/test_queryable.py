@@ -17,7 +17,7 @@ from forebay.stores.keys import join_key
 from forebay.testing import TestDriver
 from forebay.views import load_views, views_job
 from forebay.views.queryable import queryable_views
-from tests.views.sources import READINGS, measured
+from tests.views.sources import READINGS, new_record
 from tests.views.test_running import Settings
 
 VIEWS = {
@@ -55,7 +55,7 @@ def pages(tmp_path: Path) -> SqlPages:
     job = views_job(Settings, READINGS, load_views(tmp_path, READINGS))
     driver = TestDriver(job)
     for number, (sensor, area) in enumerate((("s1", "hall"), ("s2", "hall"), ("s1", "yard"), ("s1", "hall"))):
-        driver.pipe(sensor, measured(sensor=sensor, area=area, reading=10.0 * number, timestamp=number))
+        driver.pipe(sensor, new_record(sensor=sensor, area=area, reading=10.0 * number, timestamp=number))
     return SqlPages(queryable_views(plans_of(job)), lambda: DrivenStores(driver), lambda *_: iter(()))  # type: ignore[arg-type, return-value]
 
 
@@ -97,9 +97,9 @@ def test_a_name_that_is_not_there_is_told(pages: SqlPages) -> None:
         400,
         [{"error": "line 1, column 8: there is no column nothing: write one of area, n, mean"}],
     )
-    status, (told,) = lines(pages, "SELECT * FROM readings")
+    status, (error,) = lines(pages, "SELECT * FROM readings")
     assert status == 400
-    assert "follow it with EMIT CHANGES" in told["error"]
+    assert "follow it with EMIT CHANGES" in error["error"]
 
 
 def test_keys_of_topics_are_read_as_groups(pages: SqlPages) -> None:

@@ -22,7 +22,7 @@ from forebay.testing import TestDriver
 from forebay.views import Source, load_views, views_job, views_topology
 from forebay.views.contracts import contracts_of
 from tests.plain import plain
-from tests.views.sources import READINGS, Measured, measured
+from tests.views.sources import READINGS, Measured, new_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ def test_each_grouping_but_the_key_s_is_a_stage(folder: Path) -> None:
 def test_rows(run: TestDriver) -> None:
     tables = rows(
         run,
-        measured("s-1", "wheel", reading=10.0, level=3, timestamp=7),
-        measured("s-1", "wheel", reading=11.0, timestamp=5),
-        measured("s-2", "wheel", "late", level=4, timestamp=6),
+        new_record("s-1", "wheel", reading=10.0, level=3, timestamp=7),
+        new_record("s-1", "wheel", reading=11.0, timestamp=5),
+        new_record("s-2", "wheel", "late", level=4, timestamp=6),
     )
     assert tables["by_sensor"] == {
         "s-1": {"sensor": "s-1", "mean": 10.5, "last": 7},
@@ -97,7 +97,7 @@ def test_rows(run: TestDriver) -> None:
 
 
 def test_a_null_belongs_to_no_group_and_counts_in_the_others(run: TestDriver) -> None:
-    tables = rows(run, measured("s-1", "wheel", None, level=1), measured("s-1", "wheel", "cold", level=5))
+    tables = rows(run, new_record("s-1", "wheel", None, level=1), new_record("s-1", "wheel", "cold", level=5))
     assert tables["by_note"] == {"cold": {"remark": "cold", "least": 5, "mean": 5.0}}
     assert tables["by_area"]["wheel"]["n"] == 2
 
@@ -109,9 +109,9 @@ def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) ->
 
     source = Source("readings", Measured, key="sensor", check=check)
     run = TestDriver(views_job(Settings, source, load_views(folder, source)))
-    assert run.pipe("s-1", measured(area="nowhere")) == []
-    assert run.pipe("s-2", measured("s-1")) == []
-    assert run.pipe("s-1", measured(reading=float("nan"))) == []
+    assert run.pipe("s-1", new_record(area="nowhere")) == []
+    assert run.pipe("s-2", new_record("s-1")) == []
+    assert run.pipe("s-1", new_record(reading=float("nan"))) == []
     reasons = [error.headers["error.message"] for error in run.errors]
     assert reasons[0] == "area is nowhere"
     assert reasons[1].startswith("sensor is 's-1' but the record's key is 's-2'")
@@ -119,9 +119,9 @@ def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) ->
 
 
 def test_rows_go_on_after_a_restart(run: TestDriver) -> None:
-    rows(run, measured(reading=1.0, level=1))
+    rows(run, new_record(reading=1.0, level=1))
     run.restart()
-    tables = rows(run, measured(reading=2.0, level=2))
+    tables = rows(run, new_record(reading=2.0, level=2))
     assert tables["by_sensor"]["s-1"]["mean"] == 1.5
     assert tables["by_area"]["wheel"]["levels"] == 3
 
@@ -146,13 +146,13 @@ def test_a_topology_is_the_same_each_time_it_is_made(folder: Path) -> None:
 
 def test_views_of_a_program_are_copied_to_another_process(folder: Path) -> None:
     copy = loads(dumps(views_topology(READINGS, load_views(folder, READINGS))))
-    tables = rows(TestDriver(job(Settings, lambda _: copy)), measured(reading=11.0), measured(reading=None))
+    tables = rows(TestDriver(job(Settings, lambda _: copy)), new_record(reading=11.0), new_record(reading=None))
     assert tables["by_sensor"]["s-1"]["mean"] == 11.0
     assert tables["high"] == {"wheel": {"area": "wheel", "n": 1}}
 
 
 records = st.builds(
-    measured,
+    new_record,
     st.sampled_from(["s-1", "s-2"]),
     st.sampled_from(["wheel", "motor"]),
     st.sampled_from([None, "cold"]),
@@ -177,8 +177,8 @@ def test_rows_are_those_of_the_whole_query(folder: Path, arrived: list[Measured]
         area: {
             "area": area,
             "n": len(those),
-            "total": summed([item.reading for item in those]),
-            "levels": summed([item.level for item in those]),
+            "total": total([item.reading for item in those]),
+            "levels": total([item.level for item in those]),
         }
         for area, those in areas.items()
     }
@@ -194,7 +194,7 @@ def test_rows_are_those_of_the_whole_query(folder: Path, arrived: list[Measured]
     assert tables["high"].keys() == high
 
 
-def summed(values: list[Any]) -> float | int | None:
+def total(values: list[Any]) -> float | int | None:
     results = [value for value in values if value is not None]
     if not results:
         return None

@@ -34,7 +34,7 @@ def test_grouped_by_the_topic_s_key() -> None:
     assert "key readings.sensor (KAFKA)" in "\n".join(result.plan.lines()).splitlines()[4]
 
 
-def computed(found: View) -> tuple[object, ...]:
+def computation(found: View) -> tuple[object, ...]:
     """Return what a view computes, however its SQL is written."""
     arguments = [code.source for codes in found.aggregate_step.arguments for code in codes]
     return found.name, found.select, found.groups, found.columns, arguments
@@ -52,7 +52,7 @@ def computed(found: View) -> tuple[object, ...]:
     ],
 )
 def test_the_same_view_written_otherwise(sql: str) -> None:
-    assert computed(view(sql)) == computed(view(PLAIN))
+    assert computation(view(sql)) == computation(view(PLAIN))
 
 
 def test_every_function_and_a_renamed_key() -> None:

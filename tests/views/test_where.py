@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.views.sources import measured, view
+from tests.views.sources import new_record, view
 
 
-def said(condition: str, **columns: Any) -> bool | None:
+def evaluate(condition: str, **columns: Any) -> bool | None:
     result = view(
         f"CREATE MATERIALIZED VIEW v AS SELECT area, COUNT(*) AS n FROM readings WHERE {condition} GROUP BY area"
     )
     assert result.where is not None
-    return result.where(measured(**columns))
+    return result.where(new_record(**columns))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def said(condition: str, **columns: Any) -> bool | None:
     ],
 )
 def test_conditions(condition: str, columns: dict[str, Any], wanted: bool | None) -> None:
-    assert said(condition, **columns) is wanted
+    assert evaluate(condition, **columns) is wanted
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_conditions(condition: str, columns: dict[str, Any], wanted: bool | None
 )
 def test_and_and_or(left: int | None, right: int | None, both: bool | None, either: bool | None) -> None:
     columns = {"level": left, "reading": None if right is None else float(right)}
-    assert said("level = 1 AND reading = 1", **columns) is both
-    assert said("level = 1 OR reading = 1", **columns) is either
+    assert evaluate("level = 1 AND reading = 1", **columns) is both
+    assert evaluate("level = 1 OR reading = 1", **columns) is either
 
 
 def test_brackets() -> None:
     columns = {"level": 1, "area": "x"}
-    assert said("level = 1 OR level = 2 AND area = 'y'", **columns) is True
-    assert said("(level = 1 OR level = 2) AND area = 'y'", **columns) is False
+    assert evaluate("level = 1 OR level = 2 AND area = 'y'", **columns) is True
+    assert evaluate("(level = 1 OR level = 2) AND area = 'y'", **columns) is False

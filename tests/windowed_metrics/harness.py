@@ -65,7 +65,7 @@ def states(of: TestDriver) -> dict[tuple[str, str, int], MetricWindow]:
     return states
 
 
-def stored(of: TestDriver) -> dict[tuple[int, str, str], dict[str, Any]]:
+def stored_windows(of: TestDriver) -> dict[tuple[int, str, str], dict[str, Any]]:
     """Return the windows in the store as the replay has them."""
     return {
         (entry.start, entry.value.server_id, entry.value.metric_name): plain(entry.value) for entry in of.store(STORE)

@@ -41,7 +41,7 @@ def replay(
     for key, value, timestamp in records:
         task.take(key, value, timestamp)
     task.idle(idle_ms)
-    return task.outputs, task.stored()
+    return task.outputs, task.stored_windows()
 
 
 class Replay:
@@ -110,7 +110,7 @@ class Replay:
             self.closing_time = max(self.closing_time, until)
             self.close()
 
-    def stored(self) -> dict[Window, Value]:
+    def stored_windows(self) -> dict[Window, Value]:
         """Return the windows that have not left the store."""
         newest = max((start for start, _, _ in self.windows), default=0)
         return {window: state for window, state in self.windows.items() if window[0] > newest - self.retention_ms}

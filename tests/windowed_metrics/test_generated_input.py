@@ -7,7 +7,7 @@ import pytest
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from tests.plain import plain
-from tests.windowed_metrics.harness import driver, stored
+from tests.windowed_metrics.harness import driver, stored_windows
 from tests.windowed_metrics.replay import replay
 from windowed_metrics.settings import EmitResults
 
@@ -30,7 +30,7 @@ def test_outputs_and_windows_are_the_replays(emit_results: EmitResults) -> None:
         idle_ms=300_000,
     )
     assert [(o.key, plain(o.value), o.timestamp) for o in task.outputs] == outputs
-    assert stored(task) == windows
+    assert stored_windows(task) == windows
     assert task.late
     assert task.duplicates > 200
     assert task.errors == []

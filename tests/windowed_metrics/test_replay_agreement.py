@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plain import plain
-from tests.windowed_metrics.harness import driver, stored
+from tests.windowed_metrics.harness import driver, stored_windows
 from tests.windowed_metrics.replay import Replay
 from windowed_metrics.model import Alerting, ServerMetric
 from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
@@ -65,4 +65,4 @@ def test_same_results(
             model.take(step[0], plain(step[1]), step[1].timestamp)
     assert [(o.key, plain(o.value), o.timestamp) for o in task.outputs] == model.outputs
     assert [int(record.headers["late.by_ms"]) for record in task.late] == [by_ms for _, _, by_ms in model.late]
-    assert stored(task) == model.stored()
+    assert stored_windows(task) == model.stored_windows()

@@ -66,13 +66,13 @@ def _planner(module: ModuleType) -> None:
     plan = module.LeasePlanner.plan
 
     @functools.wraps(plan)
-    def planned(self: Any, start: dict[str, Any]) -> Any:
+    def plan_and_reach(self: Any, start: dict[str, Any]) -> Any:
         end = plan(self, start)
         if end != start:
             reach(Point.PLANNING)
         return end
 
-    module.LeasePlanner.plan = planned
+    module.LeasePlanner.plan = plan_and_reach
 
 
 class _ShiftedTime:
@@ -93,23 +93,23 @@ def _before(owner: Any, name: str, point: Point) -> None:
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def wrapped(*arguments: Any) -> Any:
+    def wrapper(*arguments: Any) -> Any:
         reach(point)
         return original(*arguments)
 
-    setattr(owner, name, wrapped)
+    setattr(owner, name, wrapper)
 
 
 def _after(owner: Any, name: str, point: Point) -> None:
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def wrapped(*arguments: Any) -> Any:
+    def wrapper(*arguments: Any) -> Any:
         result = original(*arguments)
         reach(point)
         return result
 
-    setattr(owner, name, wrapped)
+    setattr(owner, name, wrapper)
 
 
 _PLACES: dict[str, Callable[[ModuleType], None]] = {

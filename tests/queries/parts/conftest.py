@@ -22,7 +22,7 @@ def tasks() -> list[WrittenTask]:
 
 
 @pytest.fixture(scope="module")
-def filled(tasks: list[WrittenTask]) -> list[WrittenTask]:
+def filled_tasks(tasks: list[WrittenTask]) -> list[WrittenTask]:
     """Fill every store; each key is with the task that it belongs to."""
     for at, key in enumerate(KEYS):
         task = tasks[owner(key)]
@@ -44,11 +44,11 @@ def filled(tasks: list[WrittenTask]) -> list[WrittenTask]:
 
 
 @pytest.fixture(scope="module")
-def shared(filled: list[WrittenTask]) -> Iterator[Parted]:
+def shared_parts(filled_tasks: list[WrittenTask]) -> Iterator[Parted]:
     """Return parts that a test must not break."""
-    parted = Parted([task.replica for task in filled], seconds=PATIENT_SECONDS)
-    yield parted
-    parted.close()
+    parts = Parted([task.replica for task in filled_tasks], seconds=PATIENT_SECONDS)
+    yield parts
+    parts.close()
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def patience() -> float:
 
 
 @pytest.fixture
-def parted(patience: float) -> Iterator[Parted]:
+def parts(patience: float) -> Iterator[Parted]:
     """Return parts of a job of its own, with one row in each task."""
     own = written_tasks()
     for task in own:

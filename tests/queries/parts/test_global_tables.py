@@ -10,15 +10,15 @@ from tests.queries.written import LOG
 
 
 @pytest.fixture
-def everywhere(parted: Parted, monkeypatch: pytest.MonkeyPatch) -> Parted:
+def everywhere(parts: Parted, monkeypatch: pytest.MonkeyPatch) -> Parted:
     """Return parts whose store `stamped` is a global table's."""
     (store,) = [store for store in LOG.stores if store.name == "stamped"]
     monkeypatch.setattr(store, "is_global", True)
-    for task in parted.tasks:
+    for task in parts.tasks:
         for key in "ab":
             task.store("stamped").put(key, Cell("1"), 3)
-    publish(parted.tasks)
-    return parted
+    publish(parts.tasks)
+    return parts
 
 
 @pytest.mark.parametrize(

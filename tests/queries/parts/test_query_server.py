@@ -25,18 +25,18 @@ def server() -> QueryServer:
     return QueryServer(kafka, find_service("user-sessions"), "app", {}, TOKEN.encode(), parts=parts)
 
 
-def asked(server: QueryServer, target: str, authorization: str = "", forwarded: str = "") -> tuple[int, Any]:
+def ask(server: QueryServer, target: str, authorization: str = "", forwarded: str = "") -> tuple[int, Any]:
     answer = server.answer(Request.of(target, authorization, forwarded=forwarded))
     assert isinstance(answer.body, bytes)
     return answer.status, json.loads(answer.body) if answer.content_type == "application/json" else answer.body.decode()
 
 
 def test_everybody_may_ask_who_it_is(server: QueryServer) -> None:
-    told = {"service": "user-sessions", "application": "app", "part": 1, "parts": 2, "tasks": 0}
-    assert asked(server, "/part") == (200, told)
-    status, ready = asked(server, "/readyz")
+    info = {"service": "user-sessions", "application": "app", "part": 1, "parts": 2, "tasks": 0}
+    assert ask(server, "/part") == (200, info)
+    status, ready = ask(server, "/readyz")
     assert (status, ready["ok"], ready["part"], ready["parts"]) == (503, False, 1, {"answering": 1, "of": 2})
-    metrics = asked(server, "/metrics")[1]
+    metrics = ask(server, "/metrics")[1]
     assert 'forebay_queries_forwarded_total{part="0",service="user-sessions"} 0.0' in metrics
     assert 'forebay_queries_forward_failures_total{part="0",service="user-sessions"} 0.0' in metrics
     assert 'forebay_queries_parts_answering{service="user-sessions"} 1.0' in metrics
@@ -44,17 +44,17 @@ def test_everybody_may_ask_who_it_is(server: QueryServer) -> None:
 
 @pytest.mark.parametrize("path", ["/stores/user-profiles", "/part/read", "/part/changes", "/changes/user-profiles"])
 def test_rows_are_for_who_has_the_token(server: QueryServer, path: str) -> None:
-    assert asked(server, path, forwarded="app 1/2" if "part" in path else "")[0] == 401
+    assert ask(server, path, forwarded="app 1/2" if "part" in path else "")[0] == 401
 
 
 def test_before_it_knows_the_tasks_nothing_looks_empty(server: QueryServer) -> None:
-    status, body = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}")
+    status, body = ask(server, "/stores/user-profiles", f"Bearer {TOKEN}")
     assert (status, body["missing"]) == (503, [0, 1])
-    assert asked(server, "/stores/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
-    assert asked(server, "/changes/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
+    assert ask(server, "/stores/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
+    assert ask(server, "/changes/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
 
 
 def test_what_was_forwarded_is_not_forwarded_again(server: QueryServer) -> None:
-    status, body = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 1/2")
+    status, body = ask(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 1/2")
     assert (status, "parts ask each other" in body["error"]) == (404, True)
-    assert asked(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 0/2")[0] == 421
+    assert ask(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 0/2")[0] == 421

@@ -24,7 +24,7 @@ STATEMENTS = stream("id STRING KEY, n INT") + (
 
 
 @pytest.fixture(scope="module")
-def parted() -> Iterator[Parted]:
+def parts() -> Iterator[Parted]:
     driven = Driven(STATEMENTS, tasks=TASKS)
     for at in range(60):
         driven.send("in", f"key-{at % 17}", {"N": at}, at)
@@ -35,10 +35,10 @@ def parted() -> Iterator[Parted]:
     for replica, table in zip(replicas, stage.tables, strict=True):
         replica.is_current, replica.batch, replica._table = True, 7, table
         replica.committed_ms = 1_000 * (1 + replica.task)
-    parted = Parted(replicas, log, codecs)
-    whole = SqlPages(queryable(lambda: driven.program), lambda: parted.all, lambda *_: iter(()))  # type: ignore[arg-type]
-    parted.whole_answer = whole.answer
-    for part, server in enumerate(parted.servers):
+    parts = Parted(replicas, log, codecs)
+    whole = SqlPages(queryable(lambda: driven.program), lambda: parts.all, lambda *_: iter(()))  # type: ignore[arg-type]
+    parts.whole_answer = whole.answer
+    for part, server in enumerate(parts.servers):
         pages = SqlPages(
             queryable(lambda: driven.program),
             lambda server=server: server.stores,  # type: ignore[misc]
@@ -49,9 +49,9 @@ def parted() -> Iterator[Parted]:
         def answer(request: Any, server: Any = server, pages: SqlPages = pages) -> Any:
             return pages.answer(request) if request.path == ("sql",) else server.answer(request)
 
-        parted.handlers[part] = answer
-    yield parted
-    parted.close()
+        parts.handlers[part] = answer
+    yield parts
+    parts.close()
 
 
 PULLS = (
@@ -69,16 +69,16 @@ PULLS = (
 )
 
 
-def asked(url: str, content: dict[str, Any]) -> tuple[int, list[Any]]:
+def ask(url: str, content: dict[str, Any]) -> tuple[int, list[Any]]:
     status, body, _ = get(f"{url}/sql", body=json.dumps(content).encode())
     return status, body if isinstance(body, list) else [body]
 
 
 @pytest.mark.parametrize("sql", PULLS)
-def test_a_pull_gives_the_same_rows_in_the_same_order(parted: Parted, sql: str) -> None:
-    status, wanted = asked(parted.whole, {"sql": sql})
-    for url in parted.urls:
-        got, body = asked(url, {"sql": sql})
+def test_a_pull_gives_the_same_rows_in_the_same_order(parts: Parted, sql: str) -> None:
+    status, wanted = ask(parts.whole, {"sql": sql})
+    for url in parts.urls:
+        got, body = ask(url, {"sql": sql})
         assert (got, body[:-1]) == (status, wanted[:-1])
         if status == 200:
             end, whole = body[-1]["end"], wanted[-1]["end"]
@@ -86,25 +86,25 @@ def test_a_pull_gives_the_same_rows_in_the_same_order(parted: Parted, sql: str) 
             assert end["batches"].items() <= whole["batches"].items()
 
 
-def test_the_age_is_that_of_the_oldest_part(parted: Parted) -> None:
+def test_the_age_is_that_of_the_oldest_part(parts: Parted) -> None:
     """Tasks 0 and 3, 1, 2 are a part each; their newest commits are of 4, 2 and 3 s since 1970."""
-    _, whole = asked(parted.whole, {"sql": "SELECT * FROM totals;"})
-    _, body = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
+    _, whole = ask(parts.whole, {"sql": "SELECT * FROM totals;"})
+    _, body = ask(parts.urls[0], {"sql": "SELECT * FROM totals;"})
     older = body[-1]["end"]["commit_age_ms"] - whole[-1]["end"]["commit_age_ms"]
     assert 2_000 <= older < 2_000 + 1_000
 
 
-def test_without_a_part_sql_is_refused_or_partial(parted: Parted) -> None:
-    handler, parted.handlers[1] = parted.handlers[1], Parted._nobody
+def test_without_a_part_sql_is_refused_or_partial(parts: Parted) -> None:
+    handler, parts.handlers[1] = parts.handlers[1], Parted._nobody
     try:
-        status, (result,) = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
+        status, (result,) = ask(parts.urls[0], {"sql": "SELECT * FROM totals;"})
         assert (status, result["missing"]) == (503, [1])
         status, result, headers = get(
-            f"{parted.urls[2]}/sql", body=json.dumps({"sql": "SELECT * FROM totals;", "partial": True}).encode()
+            f"{parts.urls[2]}/sql", body=json.dumps({"sql": "SELECT * FROM totals;", "partial": True}).encode()
         )
         assert (status, headers["Forebay-Missing-Parts"], result[-1]["end"]["missing"]) == (200, "1", [1])
         assert set(result[-1]["end"]["batches"]) == {"0", "2", "3"}
-        assert get(f"{parted.urls[2]}/sql?partial=true", body=b"SELECT * FROM totals;")[0] == 200
+        assert get(f"{parts.urls[2]}/sql?partial=true", body=b"SELECT * FROM totals;")[0] == 200
     finally:
-        parted.handlers[1] = handler
+        parts.handlers[1] = handler
     assert PARTS == 3

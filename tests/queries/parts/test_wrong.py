@@ -53,29 +53,29 @@ def test_more_parts_than_tasks_are_refused() -> None:
     ],
 )
 def test_another_part_or_job_in_a_peer_s_place_is_refused(
-    parted: Parted, share: Share, application: str, order: tuple[int, ...], said: str
+    parts: Parted, share: Share, application: str, order: tuple[int, ...], said: str
 ) -> None:
-    urls = [parted.urls[number] for number in order]
-    replicas = [task.replica for task in parted.tasks]
+    urls = [parts.urls[number] for number in order]
+    replicas = [task.replica for task in parts.tasks]
     server = PartServer(share, urls, LOG, CODECS, replicas, application=application)
     with pytest.raises(WrongParts, match=said):
         server.part.check()
     server.part.close()
 
 
-def test_a_full_replica_in_a_peer_s_place_is_refused(parted: Parted) -> None:
-    parted.handlers[1] = lambda _: Answer(404, "application/json", b'{"error": "try /stores"}')
+def test_a_full_replica_in_a_peer_s_place_is_refused(parts: Parted) -> None:
+    parts.handlers[1] = lambda _: Answer(404, "application/json", b'{"error": "try /stores"}')
     with pytest.raises(WrongParts, match=r"is no query server of parts .*404"):
-        parted.servers[0].part.check()
+        parts.servers[0].part.check()
 
 
-def test_peers_that_don_t_answer_yet_are_waited_for(parted: Parted) -> None:
-    parted.lose(1)
-    parted.servers[0].part.check()
+def test_peers_that_don_t_answer_yet_are_waited_for(parts: Parted) -> None:
+    parts.lose(1)
+    parts.servers[0].part.check()
 
 
-def test_one_that_takes_a_part_s_place_later_answers_nothing(parted: Parted) -> None:
-    parted.handlers[1] = parted.servers[2].answer
-    status, body, _ = get(f"{parted.urls[0]}/stores/plain/{keys_of(1, 1)[0]}")
+def test_one_that_takes_a_part_s_place_later_answers_nothing(parts: Parted) -> None:
+    parts.handlers[1] = parts.servers[2].answer
+    status, body, _ = get(f"{parts.urls[0]}/stores/plain/{keys_of(1, 1)[0]}")
     assert (status, body["missing"]) == (503, [1])
     assert "HTTP 421: this is part 2/3" in body["error"]

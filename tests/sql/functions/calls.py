@@ -29,7 +29,7 @@ class Columns:
         raise SqlError(column.place, f"there is no column {column.name}")
 
 
-def typed(text: str, types: dict[str, SqlType] | None = None) -> tuple[Generator, Typed]:
+def generate(text: str, types: dict[str, SqlType] | None = None) -> tuple[Generator, Typed]:
     """Return an expression's source. Raises SqlError."""
     make = Generator(Columns(types or {}), REGISTRY)
     return make, make.of(expression(Reader(text, tokens_of(text))))
@@ -37,12 +37,12 @@ def typed(text: str, types: dict[str, SqlType] | None = None) -> tuple[Generator
 
 def type_of(text: str, types: dict[str, SqlType] | None = None) -> SqlType:
     """Return an expression's type. Raises SqlError."""
-    return typed(text, types)[1].type
+    return generate(text, types)[1].type
 
 
 def value_of(text: str, columns: Mapping[str, tuple[SqlType, Any]] | None = None) -> Any:
     """Return an expression's value; columns have types. Raises SqlError, LimitReached."""
     given = columns or {}
-    make, result = typed(text, {name: kind for name, (kind, _) in given.items()})
+    make, result = generate(text, {name: kind for name, (kind, _) in given.items()})
     row = tuple(value for _, value in given.values())
     return compiled("k, r, w", [result.source], make.namespace)(None, row, None)[0]

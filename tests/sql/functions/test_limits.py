@@ -124,5 +124,5 @@ def test_limits_hold_in_group_by_and_arguments_of_aggregates() -> None:
 
 def test_the_limits_are_those_of_the_page() -> None:
     page = (Path(__file__).parents[3] / "docs" / "sql.md").read_text()
-    told = {name: int(value) for name, value in re.findall(r"\| `([A-Z_]+)` \| (\d+) \|", page)}
-    assert told == {name: value for name, value in vars(limits).items() if name.isupper() and not name.startswith("_")}
+    named = {name: int(value) for name, value in re.findall(r"\| `([A-Z_]+)` \| (\d+) \|", page)}
+    assert named == {name: value for name, value in vars(limits).items() if name.isupper() and not name.startswith("_")}

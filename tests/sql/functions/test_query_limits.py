@@ -28,7 +28,7 @@ def pages() -> SqlPages:
     return SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
 
 
-def asked(pages: SqlPages, sql: str) -> tuple[int, list[Any]]:
+def ask(pages: SqlPages, sql: str) -> tuple[int, list[Any]]:
     answer = pages.answer(Request(("sql",), method="POST", body=json.dumps({"sql": sql}).encode(), accept=""))
     content = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
     return answer.status, [json.loads(line) for line in content.decode().split("\n") if line]
@@ -45,19 +45,19 @@ COSTLY = {
 @pytest.mark.parametrize("expression", COSTLY)
 @pytest.mark.parametrize("query", ["SELECT {} AS x FROM totals;", "SELECT c FROM totals WHERE {} IS NULL;"])
 def test_a_pull_that_costs_too_much_is_answered_400(pages: SqlPages, query: str, expression: str) -> None:
-    status, (answer,) = asked(pages, query.format(expression))
+    status, (answer,) = ask(pages, query.format(expression))
     assert status == 400
     assert COSTLY[expression] in answer["error"]
 
 
 def test_a_push_that_costs_too_much_ends_with_the_limit(pages: SqlPages) -> None:
-    status, lines = asked(pages, "SELECT LPAD('', 2000000000, 'a') AS x FROM totals EMIT CHANGES;")
+    status, lines = ask(pages, "SELECT LPAD('', 2000000000, 'a') AS x FROM totals EMIT CHANGES;")
     assert status == 200
     assert "TEXT_LETTERS" in lines[-1]["error"]
 
 
 def test_an_answer_that_is_too_large_is_answered_400(pages: SqlPages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql_pages, "ANSWER_BYTES", 2_000)
-    assert asked(pages, "SELECT LPAD('', 500, 'a') AS x FROM totals;")[0] == 200
-    status, (answer,) = asked(pages, "SELECT LPAD('', 1000, 'a') AS x FROM totals;")
+    assert ask(pages, "SELECT LPAD('', 500, 'a') AS x FROM totals;")[0] == 200
+    status, (answer,) = ask(pages, "SELECT LPAD('', 1000, 'a') AS x FROM totals;")
     assert (status, "ANSWER_BYTES" in answer["error"]) == (400, True)
