@@ -120,7 +120,7 @@ class Console:
         self, jobs: Sequence[str | Job | WatchedJob], stores: JobStores | None = None, token: bytes | None = None
     ) -> None:
         pages, gate = QueryPages(lambda: stores or JobStores([[]], [[]]), silent_seconds=0.2), Gate(token)
-        self.queries = HttpServer(lambda request: gate.refused(request) or pages.answer(request), HOST, 0)
+        self.queries = HttpServer(lambda request: gate.refusal(request) or pages.answer(request), HOST, 0)
         self.restores = Restores()
         self.watchers = [self._watcher(job, number) for number, job in enumerate(jobs)]
         self.records = Records()
@@ -139,7 +139,7 @@ class Console:
 
     def _answer(self, request: Request) -> Answer:
         page = self._pages.get(request.path)
-        return page or self._gate.refused(request) or self.api.answer(request)
+        return page or self._gate.refusal(request) or self.api.answer(request)
 
     def look(self, at_s: float) -> None:
         """Let the watchers look, at a time since the epoch."""

@@ -65,14 +65,14 @@ def test_health_and_metrics_are_open(url: str, path: str) -> None:
 
 
 def test_the_refusal_says_what_to_send() -> None:
-    answer = Gate(TOKEN.encode()).refused(Request(("stores",)))
+    answer = Gate(TOKEN.encode()).refusal(Request(("stores",)))
     assert answer is not None
     assert isinstance(answer.body, bytes)
     assert "Authorization: Bearer" in json.loads(answer.body)["error"]
 
 
 def test_where_no_token_is_asked_for_everybody_is_let_in() -> None:
-    assert Gate().refused(Request(("stores",))) is None
+    assert Gate().refusal(Request(("stores",))) is None
 
 
 def test_white_space_around_a_file_s_token_does_not_count(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def basic(login: str) -> str:
 def test_a_login_of_the_file_will_do_as_well(authorization: str, status: int | None, tmp_path: Path) -> None:
     (tmp_path / "logins").write_text("# who may query\nann:long-enough\n\nbob:also:long\n")
     gate = Gate(TOKEN.encode(), read_logins(tmp_path / "logins"))
-    answer = gate.refused(Request(("stores",), authorization=authorization))
+    answer = gate.refusal(Request(("stores",), authorization=authorization))
     assert (None if answer is None else answer.status) == status
 
 

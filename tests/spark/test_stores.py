@@ -32,7 +32,7 @@ from forebay.stores import KeyValueStore, SessionStore, TimestampedKeyValueStore
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.keyed import MARK as KEYED
 from forebay.stores.keyed import text_of
-from forebay.stores.keys import pack_time, terminated
+from forebay.stores.keys import pack_time, terminate
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.values import Stamped
@@ -167,7 +167,7 @@ def pack_long(value: int) -> bytes:
 
 def versions(*given: tuple[int, int | None]) -> list[Record]:
     """Return records of a changelog of versions of one key: times, and values or None for a null version."""
-    return [(terminated(b"k") + pack_time(at), b"" if value is None else pack_long(value), at) for at, value in given]
+    return [(terminate(b"k") + pack_time(at), b"" if value is None else pack_long(value), at) for at, value in given]
 
 
 def test_a_version_is_valid_until_the_next_one_also_if_that_is_null() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forebay.cli.main import run
-from forebay.sql.describing import described
+from forebay.sql.describing import describe
 from forebay.sql.errors import SqlError
 from forebay.sql.program import program_of
 from forebay.sql.service import job_of, statements_of
@@ -55,7 +55,7 @@ def test_a_file_mixes_both_spellings_and_one_reads_the_other(
 def test_its_plan_is_explained() -> None:
     (command,) = parse(f"EXPLAIN {VIEW}")
     assert isinstance(command, Command)
-    lines = [line["row"]["plan"] for line in described(program_of(HEAD), command) if "row" in line]
+    lines = [line["row"]["plan"] for line in describe(program_of(HEAD), command) if "row" in line]
     assert [line.strip() for line in lines[2:6]] == [
         "give AVG(S.N) as MEAN, COUNT(*) as C",
         "aggregate AVG(S.N), COUNT(*)",

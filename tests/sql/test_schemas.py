@@ -16,7 +16,7 @@ from forebay.serde.schema import Schema
 from forebay.serde.subjects import LocalSubjects
 from forebay.sql.catalog import Form
 from forebay.sql.schemas import avro, json_schema, protobuf
-from forebay.sql.schemas.topics import framed
+from forebay.sql.schemas.topics import frame_schema
 from forebay.sql.statements import parse
 from forebay.sql.syntax import CreateSource
 from forebay.sql.types import StructType
@@ -273,7 +273,7 @@ def test_maps_of_every_kind_are_written_as_ksqldb_writes_them(kind: str) -> None
     columns = columns_of(f"m MAP<VARCHAR, {kind}>")
     text = protobuf.schema_of(columns, "")
     assert "repeated ConnectDefault2Entry M = 1;" in text
-    rows = framed("PROTOBUF_NOSR", columns, Form(), "", "", wraps=True)
+    rows = frame_schema("PROTOBUF_NOSR", columns, Form(), "", "", wraps=True)
     value: Any = {"INT": 5, "STRUCT<x INT>": (5,), "DECIMAL(4, 2)": Decimal("1.50"), "TIMESTAMP": 7}[kind]
     assert rows.decode(rows.encode(({"a": value},))) == ({"a": value},)
     if kind != "DECIMAL(4, 2)":

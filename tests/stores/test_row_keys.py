@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.stores.keys import FOREVER, after, pack_time, split_text, terminated, unpack_time
+from forebay.stores.keys import FOREVER, after, pack_time, split_text, terminate, unpack_time
 
 pytestmark = pytest.mark.long
 
@@ -17,7 +17,7 @@ TEXTS = st.text(st.sampled_from("\0\x01ab\xff"), max_size=4)
 @given(a=st.tuples(TEXTS, TIMES), b=st.tuples(TEXTS, TIMES))
 def test_a_key_and_a_time_sort_by_key_then_time(a: tuple[str, int], b: tuple[str, int]) -> None:
     def row(part: tuple[str, int]) -> bytes:
-        return terminated(part[0].encode()) + pack_time(part[1])
+        return terminate(part[0].encode()) + pack_time(part[1])
 
     def parts(part: tuple[str, int]) -> tuple[bytes, int]:
         return part[0].encode(), part[1]
@@ -28,15 +28,15 @@ def test_a_key_and_a_time_sort_by_key_then_time(a: tuple[str, int], b: tuple[str
 
 @given(text=TEXTS, time=TIMES)
 def test_the_parts_come_back(text: str, time: int) -> None:
-    row = terminated(text.encode()) + pack_time(time)
+    row = terminate(text.encode()) + pack_time(time)
     result, at = split_text(row)
     assert (result, unpack_time(row, at)) == (text, time)
-    assert split_text(pack_time(time) + terminated(text.encode()), 8) == (text, 8 + at)
+    assert split_text(pack_time(time) + terminate(text.encode()), 8) == (text, 8 + at)
 
 
 @given(a=TEXTS, b=TEXTS, time=TIMES)
 def test_the_rows_of_a_key_lie_between_its_prefix_and_the_next(a: str, b: str, time: int) -> None:
-    low, row = terminated(a.encode()), terminated(b.encode()) + pack_time(time)
+    low, row = terminate(a.encode()), terminate(b.encode()) + pack_time(time)
     assert (low <= row < after(low)) == (a == b)
 
 

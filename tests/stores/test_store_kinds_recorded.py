@@ -19,7 +19,7 @@ from forebay.stores import (
 from forebay.stores.binding import Store
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.kinds import PREFIX, KindChanged, OnChange
-from forebay.stores.upgrade import described
+from forebay.stores.upgrade import describe_store
 from forebay.stores.window import Duplicates
 from forebay.testing.cell import Cell
 from tests.stores.upgrading import Task, cell
@@ -51,7 +51,7 @@ def recorded_as(text: str) -> Task:
 
 @pytest.mark.parametrize(("store", "text"), DESCRIPTIONS, ids=KINDS)
 def test_a_declaration_has_a_description_that_does_not_change(store: Store[Any], text: str) -> None:
-    assert described(store) == text
+    assert describe_store(store) == text
 
 
 def test_the_kind_is_recorded_with_the_first_change_and_only_then() -> None:
@@ -108,7 +108,12 @@ def test_another_declaration_is_refused_with_the_command_that_converts() -> None
 
 @pytest.mark.parametrize(
     ("recorded", "store"),
-    [(text, store) for _, text in DESCRIPTIONS for store, _ in DESCRIPTIONS if described(store).split()[0] not in text],
+    [
+        (text, store)
+        for _, text in DESCRIPTIONS
+        for store, _ in DESCRIPTIONS
+        if describe_store(store).split()[0] not in text
+    ],
     ids=lambda item: item.split()[0] if isinstance(item, str) else item.kind,
 )
 def test_another_kind_is_converted_only_where_there_is_a_way(recorded: str, store: Store[Any]) -> None:
@@ -116,7 +121,7 @@ def test_another_kind_is_converted_only_where_there_is_a_way(recorded: str, stor
     task.table.apply([(PREFIX + NAME.encode(), recorded.encode())], b"1")
     if {recorded.split(maxsplit=1)[0], store.kind} <= REWRITTEN:
         task.convert(store)
-        assert task.recorded_kind(NAME) == described(store)
+        assert task.recorded_kind(NAME) == describe_store(store)
         return
     for on_change in OnChange:
         with pytest.raises(KindChanged, match=r"store prices .* start over with `forebay reset kitchen`"):

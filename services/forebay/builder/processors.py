@@ -15,7 +15,7 @@ from forebay.processor.api import AnyProcessor, Context, Processor, Timer
 from forebay.processor.declared import NoNewInstance, declared_stores, new_instance
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
-from forebay.stores.upgrade import described
+from forebay.stores.upgrade import describe_store
 from forebay.time.durations import ms_of
 
 K = TypeVar("K")
@@ -192,10 +192,10 @@ def _stores(
             )
         (existing,) = (store for store in owner.stores if store.name == name)
         wanted = declared[name]
-        if (described(existing), existing.format) != (described(wanted), wanted.format):
+        if (describe_store(existing), existing.format) != (describe_store(wanted), wanted.format):
             raise TopologyError(
-                f"{what}: {owner.where} has the store {name} as {described(existing)} of {existing.format}, the "
-                f"{type(made).__name__} as {described(wanted)} of {wanted.format}: declare it alike"
+                f"{what}: {owner.where} has the store {name} as {describe_store(existing)} of {existing.format}, the "
+                f"{type(made).__name__} as {describe_store(wanted)} of {wanted.format}: declare it alike"
             )
         if not owner.is_global and (owner.parents or (owner,))[0].key.name != parent.key.name:
             raise TopologyError(

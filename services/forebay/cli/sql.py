@@ -16,7 +16,7 @@ from forebay.kafka.registry import SchemaRegistry, shared_registry
 from forebay.plugins import VARIABLE as SERVICES
 from forebay.serde.resolver import RegistryUnavailable
 from forebay.serde.subjects import connect_when_asked
-from forebay.sql.describing import described
+from forebay.sql.describing import describe
 from forebay.sql.errors import SqlError
 from forebay.sql.extension.loading import VARIABLE as FUNCTIONS
 from forebay.sql.program import Program, program_of_statements
@@ -125,7 +125,7 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
             raise SqlError(
                 statement_asked.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it"
             )
-        lines = described(program, statement_asked)
+        lines = describe(program, statement_asked)
         if statement_asked.verb == "EXPLAIN" and how == "table":
             for line in lines:
                 if "row" in line:

@@ -64,5 +64,5 @@ class ConsoleServer:
             case "healthz" | "readyz":
                 return Answer(200, "application/json", b'{"ok": true, "reason": "the console answers"}\n')
             case "api":
-                return self._gate.refused(request) or self._api.answer(request)
+                return self._gate.refusal(request) or self._api.answer(request)
         return Answer(404, "text/plain; charset=utf-8", b"there is no such page: begin at /\n")

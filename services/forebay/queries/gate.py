@@ -33,7 +33,7 @@ class Gate:
             _BASIC.lower(): [base64.b64encode(login) for login in logins],
         }
 
-    def refused(self, request: Request) -> Answer | None:
+    def refusal(self, request: Request) -> Answer | None:
         """Return the answer to who must stay out, None to who may come in."""
         if not any(self._accepted.values()):
             return None

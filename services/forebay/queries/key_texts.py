@@ -62,7 +62,7 @@ def row_text_of(store: Store[Any], text: str) -> str:
     kind = store.key_format
     if kind is None or text.startswith(MARK):
         return text
-    quoted = _quoted(text)
+    quoted = _unquote(text)
     if quoted is not None:
         return quoted
     try:
@@ -91,7 +91,7 @@ def typed_bounds(store: Store[Any], bounds: Bounds) -> Bounds:
 
 
 def _prefix(store: Store[Any], kind: Format[Any], text: str) -> str:
-    quoted = _quoted(text)
+    quoted = _unquote(text)
     if quoted is not None:
         return quoted
     if kind.type is uuid.UUID:
@@ -104,7 +104,7 @@ def _prefix(store: Store[Any], kind: Format[Any], text: str) -> str:
     )
 
 
-def _quoted(text: str) -> str | None:
+def _unquote(text: str) -> str | None:
     """Return the text within double quotes; None if it is not written so."""
     if not (len(text) > 1 and text[0] == text[-1] == '"'):
         return None

@@ -52,9 +52,9 @@ class QueryPages:
                 case ("stores", store):
                     return self._scan(store, request)
                 case ("stores", store, *key):
-                    return self._get(store, _joined(key), request)
+                    return self._get(store, _join(key), request)
                 case ("changes", store, *key):
-                    return self._follow(store, _joined(key) if key else None, request)
+                    return self._follow(store, _join(key) if key else None, request)
                 case _:
                     return _json(404, {"error": _HELP})
         except UnknownStore as error:
@@ -77,7 +77,7 @@ class QueryPages:
         return _json(200, {"stores": shown})
 
     def _get(self, store: str, key: str, request: Request) -> Answer:
-        stores, limit = self._prepared(store, request)
+        stores, limit = self._prepare(store, request)
         declared = self._stores().known(store)
         result = stores.get(store, row_text_of(declared, key), parameters.bounds_of(request.parameters), limit)
         missing = _missing(stores)
@@ -87,7 +87,7 @@ class QueryPages:
         return _json(200, _shown(declared, result, missing), missing)
 
     def _scan(self, store: str, request: Request) -> Answer:
-        stores, limit = self._prepared(store, request)
+        stores, limit = self._prepare(store, request)
         declared = self._stores().known(store)
         bounds = typed_bounds(declared, parameters.bounds_of(request.parameters))
         result = stores.scan(store, bounds, limit)
@@ -97,14 +97,14 @@ class QueryPages:
             page["next"] = url_text(declared, result.entries[-1].key)
         return _json(200, page, missing)
 
-    def _prepared(self, store: str, request: Request) -> tuple[JobStores | PartedStores, int]:
+    def _prepare(self, store: str, request: Request) -> tuple[JobStores | PartedStores, int]:
         given = request.parameters
         parameters.check_names(given, parameters.READ)
         limit = parameters.number(given, "limit", parameters.LIMIT, 1, parameters.MOST)
         wait_ms = parameters.number(given, "wait_ms", parameters.WAIT_MS, 0, parameters.LONGEST_WAIT_MS)
         caller, stores = _caller(request), self._stores()
         source = stores if self._parts is None else self._parts.stores(stores, caller)
-        source.wait_for(store, parameters.reached(given), wait_ms / 1000)
+        source.wait_for(store, parameters.read_reached(given), wait_ms / 1000)
         return source, limit
 
     def _follow(self, store: str, key: str | None, request: Request) -> Answer:
@@ -127,7 +127,7 @@ def _missing(stores: JobStores | PartedStores) -> tuple[int, ...]:
     return stores.missing if isinstance(stores, PartedStores) else ()
 
 
-def _joined(parts: list[str]) -> str:
+def _join(parts: list[str]) -> str:
     """Return the key of a path: several parts are a key of several fields (`forebay.stores.keys.join_key`)."""
     return parts[0] if len(parts) == 1 else join_key(*parts)
 

@@ -64,7 +64,7 @@ def number(parameters: Parameters, name: str, default: int, least: int, most: in
     return int(text)
 
 
-def reached(parameters: Parameters) -> list[Reached]:
+def read_reached(parameters: Parameters) -> list[Reached]:
     """Return the offsets that a read must contain. Raises WrongQuery."""
     positions = []
     for text in parameters.get("at_least", ()):

@@ -34,7 +34,7 @@ def send_records(kafka: KafkaSettings, records: Sequence[Outgoing]) -> None:
     """Send records, in their order, and wait for the broker. Raises Unavailable if it does not take all of them."""
     refused: list[KafkaError] = []
 
-    def delivered(error: KafkaError | None, _message: Message) -> None:
+    def on_delivery(error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             refused.append(error)
 
@@ -42,7 +42,7 @@ def send_records(kafka: KafkaSettings, records: Sequence[Outgoing]) -> None:
     try:
         for record in records:
             when: dict[str, Any] = {} if record.timestamp is None else {"timestamp": record.timestamp}
-            producer.produce(record.topic, record.value, record.key, on_delivery=delivered, **when)
+            producer.produce(record.topic, record.value, record.key, on_delivery=on_delivery, **when)
     except (KafkaException, BufferError) as error:
         raise Unavailable(f"topic {record.topic} takes no record: {error}") from error
     waiting = producer.flush(_SECONDS)

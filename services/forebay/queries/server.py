@@ -171,7 +171,7 @@ class QueryServer:
         if page is not None:
             return page
         begun = time.perf_counter()
-        answer = self._gate.refused(request) or self._answered(request)
+        answer = self._gate.refusal(request) or self._answered(request)
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
         self._metrics.answered(store, answer.status, time.perf_counter() - begun)

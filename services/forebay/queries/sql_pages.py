@@ -18,7 +18,7 @@ from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.sql_requests import Asked, read
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.runtime.http import Answer, Request, json_answer
-from forebay.sql.describing import described
+from forebay.sql.describing import describe
 from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import SqlError
 from forebay.sql.inserting import Inserted, record_of
@@ -79,9 +79,9 @@ class SqlPages:
                     rows, missing = self._pull(reading, asked)
                     return _lines(rows, asked, missing)
                 case InsertValues() as inserted:
-                    return _lines(self._inserted(inserted), asked)
+                    return _lines(self._insert(inserted), asked)
                 case Command() as command:
-                    return _lines(described(self._queryable.program(), command), asked)
+                    return _lines(describe(self._queryable.program(), command), asked)
             raise SqlError(
                 asked.statement.place,
                 "statements that compute belong to the job's files: change them and restart it",
@@ -111,7 +111,7 @@ class SqlPages:
             )
         local, began = self._stores(), time.monotonic()
         stores = local if self._parts is None else self._parts.stores(local, asked.caller)
-        wanted = parameters.reached({"at_least": asked.at_least})
+        wanted = parameters.read_reached({"at_least": asked.at_least})
         stores.wait_for(readable.store, wanted, asked.wait_ms / 1000)
         entries, batches, more = _entries(stores, readable, reading)
         rows: list[dict[str, Any]] = []
@@ -140,7 +140,7 @@ class SqlPages:
         end |= {"missing": missing} if missing else {}
         return iter([_head(reading), *rows, {"end": end}]), missing
 
-    def _inserted(self, statement: InsertValues) -> Iterator[dict[str, Any]]:
+    def _insert(self, statement: InsertValues) -> Iterator[dict[str, Any]]:
         """Send a record to its topic, and return what was sent. Raises SqlError, EncodeError, Unavailable."""
         if self._send is None:
             raise SqlError(statement.place, "this server only reads: INSERT INTO ... VALUES is for files of SQL")

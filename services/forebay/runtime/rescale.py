@@ -33,7 +33,7 @@ from forebay.stores.kinds import recorded_kind
 from forebay.stores.memory import MemoryTable
 from forebay.stores.spread import Spreader
 from forebay.stores.table import Table
-from forebay.stores.upgrade import described
+from forebay.stores.upgrade import describe_store
 
 
 class Rescale:
@@ -200,10 +200,11 @@ def refuse_other_kinds(name: str, table: Table, log: StageLog, service: str) -> 
     """
     for store in log.stores:
         recorded = recorded_kind(table, store.name)
-        if recorded and recorded != described(store):
+        if recorded and recorded != describe_store(store):
             raise StateConflict(
                 f"{name}: store {store.name} holds rows of the kind {recorded!r}, but is declared as "
-                f"{described(store)!r}: nothing was changed. Convert them first with `forebay store upgrade {service}`"
+                f"{describe_store(store)!r}: nothing was changed. "
+                f"Convert them first with `forebay store upgrade {service}`"
             )
 
 

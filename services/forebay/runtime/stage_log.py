@@ -12,7 +12,7 @@ from forebay.processor.api import AnyProcessor
 from forebay.processor.declared import declared_stores
 from forebay.runtime.changelog import ChangelogRouter, ChangelogRows, changelog_topics, internal_topic
 from forebay.stores.binding import RowValue, Store
-from forebay.stores.materialized import unlogged
+from forebay.stores.materialized import unlogged_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def stage_log(application: str, stage: int, processor: AnyProcessor) -> StageLog
     declared = [store for _, store in declared_stores(processor)]
     stores = tuple(store for store in declared if store.kept.logging)
     topics = changelog_topics(application, (store.name for store in stores))
-    return StageLog(processor, stores, topics, internal_topic(application, stage), unlogged(declared))
+    return StageLog(processor, stores, topics, internal_topic(application, stage), unlogged_names(declared))
 
 
 def stage_logs(service: Service, application: str, logic: Mapping[str, Any]) -> list[StageLog]:

@@ -18,7 +18,7 @@ from forebay.stores.kinds import PREFIX, Kinds, OnChange
 from forebay.stores.layouts import DeclarationChanged
 from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
-from forebay.stores.upgrade import described, row_value_of
+from forebay.stores.upgrade import describe_store, row_value_of
 from forebay.stores.versioned import VersionedKeyValueStore
 
 LAG_BUFFER_MS = 86_400_000
@@ -148,10 +148,10 @@ def forecast_task(
     table.apply([(key, value) for key, (value, _) in internal.items()], b"")
     for store in stores:
         recorded = (table.get(PREFIX + store.name.encode()) or b"").decode()
-        _fill(table, store.name, row_value_of(recorded or described(store)), own[store.name])
+        _fill(table, store.name, row_value_of(recorded or describe_store(store)), own[store.name])
         rows = sum(1 for _ in table.scan(store.name.encode() + b"\0", store.name.encode() + b"\1"))
         refused, outcome = _outcome(table, store, recorded, rows)
-        yield Forecast(name, store.name, rows, recorded, described(store), outcome, refused)
+        yield Forecast(name, store.name, rows, recorded, describe_store(store), outcome, refused)
 
 
 def _fill(table: MemoryTable, store: str, kind: RowValue, rows: Mapping[bytes, _Row]) -> None:
@@ -164,7 +164,7 @@ def _fill(table: MemoryTable, store: str, kind: RowValue, rows: Mapping[bytes, _
 
 
 def _outcome(table: MemoryTable, store: Store[Any], recorded: str, rows: int) -> tuple[bool, str]:
-    if recorded == described(store):
+    if recorded == describe_store(store):
         return False, "nothing to do"
     if not recorded:
         counted = "its rows count as the declared kind's" if rows else "new"

@@ -10,7 +10,7 @@ from forebay.operators.results import Emission
 from forebay.sql.computed import row_of
 from forebay.sql.encodings.rows import key_format
 from forebay.sql.folding import fold_of, results_of, state_format
-from forebay.sql.nodes import is_windowed, mapped
+from forebay.sql.nodes import is_windowed, map_rows
 from forebay.sql.plan import Aggregated, Rekeyed
 from forebay.sql.syntax import WindowClause
 from forebay.sql.values import row_format
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DAY_MS = 86_400_000
 
 
-def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
+def compile_aggregate(compiler: Compiler, step: Aggregated, name: str) -> Any:
     """Return the rows of an aggregate: the results, by key or by key and window."""
     grouped = step.parent
     assert isinstance(grouped, Rekeyed)
@@ -39,7 +39,7 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
         fold = fold_of(step.aggregates, 0)
         kind = row_format(types)
         if grouped.stays:
-            argument_rows = mapped(rows, "arguments", types, lambda k, v, _t, _c: make_row(k, v))
+            argument_rows = map_rows(rows, "arguments", types, lambda k, v, _t, _c: make_row(k, v))
             stream = Stream[Any, Any](argument_rows.graph, argument_rows.node, rows.is_rekeyed)
         else:
 
@@ -57,7 +57,7 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
         table = _of_table(rows, (make_key, make_row), (grouped, types), step, state, store)
     results = results_of(step.aggregates)
     types = tuple(aggregate.type for aggregate in step.aggregates)
-    return mapped(table, "results", types, lambda k, v, _t, _c: results(v), step.names)
+    return map_rows(table, "results", types, lambda k, v, _t, _c: results(v), step.names)
 
 
 def _of_table(
@@ -67,7 +67,7 @@ def _of_table(
     grouped, types = parts
     number = len(grouped.keys)
     whole = tuple(code.type for code in grouped.keys) + types
-    wide = mapped(rows, "arguments", whole, lambda k, v, _t, _c: make_key(k, v) + make_row(k, v))
+    wide = map_rows(rows, "arguments", whole, lambda k, v, _t, _c: make_key(k, v) + make_row(k, v))
     key = key_format(grouped.into, grouped.format)
     assert isinstance(wide, Table)
     groups = wide.group_by(lambda _k, v: None if None in v[:number] else v[:number], key)

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from forebay.sql.aggregates.loaded import AGGREGATES
-from forebay.sql.aggregates.registry import Aggregate, Argument, limited
+from forebay.sql.aggregates.registry import Aggregate, Argument, limit_list
 from forebay.sql.aggregates.standard import STANDARD
 from forebay.sql.aliases import Item
 from forebay.sql.catalog import BOUNDS, Named, Windowing
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.plan import Aggregated, Code, Filtered, Projected, Step
-from forebay.sql.printed import printed
+from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.syntax import Call, Column, Expression, Literal, Star, WindowClause
 from forebay.sql.walk import parts
@@ -46,7 +46,7 @@ class GroupNames:
         )
 
 
-def aggregated(
+def aggregate(
     analysis: Analysis, relation: Relation, items: Sequence[Item]
 ) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
     """Return the steps of an aggregate and the columns of its result. Raises SqlError."""
@@ -57,7 +57,7 @@ def aggregated(
     if window is not None and relation.is_table:
         raise SqlError(query.place, "rows of a table have no windows: leave WINDOW out, or aggregate a stream")
     _check_groups(analysis)
-    grouped = analysis.rekeyed(relation, analysis.group_by, items, drops_null=True)
+    grouped = analysis.rekey(relation, analysis.group_by, items, drops_null=True)
     calls = _calls(items, analysis.having)
     calls_made = [_aggregate(relation, call, _limit(analysis.settings, call)) for call in calls]
     for call, (aggregate, _) in zip(calls, calls_made, strict=True):
@@ -71,7 +71,7 @@ def aggregated(
         grouped.step,
         tuple(aggregate for aggregate, _ in calls_made),
         tuple(codes for _, codes in calls_made),
-        tuple(map(printed, calls)),
+        tuple(map(to_sql, calls)),
         window,
         query.emit == "FINAL",
     )
@@ -85,7 +85,7 @@ def aggregated(
     def code(expression: Expression, *, condition: bool = False) -> Code:
         make = Generator(GroupNames(window), FUNCTIONS, replaced, standard=query.standard)
         typed = make.condition(expression) if condition else make.of(expression)
-        return Code(typed.source, typed.type, make.namespace, printed(expression))
+        return Code(typed.source, typed.type, make.namespace, to_sql(expression))
 
     if analysis.having is not None:
         step = Filtered(step, code(analysis.having, condition=True))
@@ -133,7 +133,7 @@ def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggre
         aggregate = maker(arguments)
     except TypeError as error:
         raise SqlError(call.place, f"{call.name}: {error}") from error
-    return aggregate if limit is None else limited(aggregate, limit), tuple(codes[: aggregate.columns])
+    return aggregate if limit is None else limit_list(aggregate, limit), tuple(codes[: aggregate.columns])
 
 
 def _limit(settings: Mapping[str, str], call: Call) -> int | None:

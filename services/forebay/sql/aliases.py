@@ -41,7 +41,7 @@ class Aliases:
             self._used.setdefault(name, set()).add(number)
         self._numbers: dict[str, Iterator[int]] = {}
 
-    def named(self, item: Item) -> Item:
+    def name_column(self, item: Item) -> Item:
         """Return the column under its name."""
         if not item.name:
             return replace(item, name=f"{_EXPRESSION}_{self._next(_EXPRESSION)}")

@@ -9,11 +9,11 @@ from forebay.sql import aggregation, joining
 from forebay.sql.aliases import Item
 from forebay.sql.catalog import BOUNDS, PSEUDO, Catalog, Named, Source
 from forebay.sql.errors import SqlError
-from forebay.sql.exploding import exploded
+from forebay.sql.exploding import explode
 from forebay.sql.names import Sources
 from forebay.sql.options import default_key_format
 from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
-from forebay.sql.printed import printed
+from forebay.sql.printed import to_sql
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Column, Expression, Literal, Query, Star
 from forebay.sql.walk import columns, parts
@@ -45,11 +45,11 @@ class Analysis:
         self.made_name = joining.made_name(self.sources.by_alias.values())
         result = frozenset({self.made_name}) if query.joins else frozenset[str]()
         self.free = free | result
-        self.ons = [self.sources.qualified(join.on) for join in query.joins]
+        self.ons = [self.sources.qualify(join.on) for join in query.joins]
         self.where = self._qualify(query.where)
         self.having = self._qualify(query.having)
         self.group_by = [self._grouping(expression) for expression in query.group_by]
-        self.partition_by = [self.sources.qualified(expression) for expression in query.partition_by]
+        self.partition_by = [self.sources.qualify(expression) for expression in query.partition_by]
         self.is_aggregate = bool(query.group_by) or any(
             aggregation.is_aggregate(part) for item in query.select for part in parts(item.expression)
         )
@@ -63,7 +63,7 @@ class Analysis:
             raise SqlError(query.place, "HAVING needs GROUP BY: write WHERE for conditions on single rows")
 
     def _qualify(self, expression: Expression | None) -> Expression | None:
-        return None if expression is None else self.sources.qualified(expression, self.free)
+        return None if expression is None else self.sources.qualify(expression, self.free)
 
     def _grouping(self, expression: Expression) -> Expression:
         """Return what a GROUP BY names: an expression, or an alias of the SELECT list."""
@@ -71,10 +71,10 @@ class Analysis:
             for selected in self.query.select:
                 known = any(s.type_of(expression.name) is not None for s in self.sources.by_alias.values())
                 if selected.alias == expression.name and not known:
-                    return self.sources.qualified(selected.expression, self.free)
-        return self.sources.qualified(expression, self.free)
+                    return self.sources.qualify(selected.expression, self.free)
+        return self.sources.qualify(expression, self.free)
 
-    def projected(self) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
+    def project(self) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
         """Return the last step, the key's columns, the others, and what the rows were. Raises SqlError."""
         synthetic = joining.synthetic(self.query.joins, self.ons)
         extra = [Item(self.made_name, Column(self.made_name), of_star=True)] if synthetic else []
@@ -82,11 +82,11 @@ class Analysis:
         relation = self._relation(items)
         if self.where is not None:
             relation = replace(relation, step=Filtered(relation.step, relation.condition(self.where)))
-        relation = exploded(relation, items)
+        relation = explode(relation, items)
         if self.partition_by:
             relation = self._partition_by(relation, items)
         if self.is_aggregate:
-            return aggregation.aggregated(self, relation, items)
+            return aggregation.aggregate(self, relation, items)
         keys, values = self.split(items, relation.keys)
         columns = [(name, self._value(relation, expression)) for name, expression in values]
         into = tuple(Named(name, code.type) for name, code in columns)
@@ -109,7 +109,7 @@ class Analysis:
         scans = {alias: self.scan(alias, source, used) for alias, source in self.sources.by_alias.items()}
         result = scans[self.query.source.alias]
         for join, on in zip(self.query.joins, self.ons, strict=True):
-            result = joining.joined(result, scans[join.source.alias], join, on, self.made_name, self.key_format)
+            result = joining.join(result, scans[join.source.alias], join, on, self.made_name, self.key_format)
         return result
 
     def scan(self, alias: str, source: Source, used: set[tuple[str, str]]) -> Relation:
@@ -141,9 +141,9 @@ class Analysis:
             return replace(
                 relation, step=Rekeyed(relation.step, (), (), self.key_format), keys=(), windowing=None, is_framed=False
             )
-        return self.rekeyed(relation, self.partition_by, items)
+        return self.rekey(relation, self.partition_by, items)
 
-    def rekeyed(
+    def rekey(
         self, relation: Relation, by: Sequence[Expression], items: Sequence[Item], *, drops_null: bool = False
     ) -> Relation:
         """Return rows under a key of expressions, named as they are selected."""
@@ -200,7 +200,7 @@ class Analysis:
             raise SqlError(
                 self.query.place,
                 "every column selected is of the key: select another, such as "
-                f"AS_VALUE({printed(items[0].expression)}) AS copy",
+                f"AS_VALUE({to_sql(items[0].expression)}) AS copy",
             )
         return tuple(named[at] for at in range(len(keys))), values
 
@@ -210,7 +210,7 @@ class Analysis:
             return
         raise SqlError(
             item.expression.place,
-            f"{item.name} is the key once more: write AS_VALUE({printed(item.expression)}) AS {item.name}",
+            f"{item.name} is the key once more: write AS_VALUE({to_sql(item.expression)}) AS {item.name}",
         )
 
 

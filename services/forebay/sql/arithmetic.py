@@ -100,7 +100,7 @@ def decimal_remainder(one: Decimal, other: Decimal) -> Decimal:
     return EXACT.remainder(Decimal(one), Decimal(other))
 
 
-def saturated(value: float, bits: int) -> int:
+def saturate(value: float, bits: int) -> int:
     """Return a double without what is behind the point, as Java casts it: NaN is 0, what is too large the limit."""
     if value != value:  # noqa: PLR0124 (only NaN is not itself)
         return 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.sql import instants
-from forebay.sql.arithmetic import decimal_of, saturated, text_of_double, within_bits, wrapped_int, wrapped_long
+from forebay.sql.arithmetic import decimal_of, saturate, text_of_double, within_bits, wrapped_int, wrapped_long
 from forebay.sql.number_texts import decimal_of_text, double_of_text, whole_of
 from forebay.sql.types import (
     BIGINT,
@@ -114,7 +114,7 @@ def _to_struct(one: StructType, other: StructType) -> Caster:
 def _of_number(one: SqlType, other: SqlType) -> Caster:
     if other in (INT, BIGINT) and one == DOUBLE:
         bits = 32 if other == INT else 64
-        return lambda value: saturated(value, bits)
+        return lambda value: saturate(value, bits)
     if other == INT:
         return lambda value: wrapped_int(int(value))
     if other == BIGINT:

@@ -13,7 +13,7 @@ from forebay.builder.table import Table
 from forebay.builder.topology import Topology
 from forebay.formats import Format
 from forebay.sql import evolution, joins_compiled, readable, sources
-from forebay.sql.aggregates_compiled import aggregated
+from forebay.sql.aggregates_compiled import compile_aggregate
 from forebay.sql.catalog import Source
 from forebay.sql.computed import condition_of, row_of
 from forebay.sql.encodings.rows import key_format
@@ -23,11 +23,11 @@ from forebay.sql.nodes import (
     Rows,
     in_value_format,
     is_windowed,
-    mapped,
+    map_rows,
     null_of_single,
     rows_under,
     rows_where,
-    stamped,
+    timestamp_node,
     under_format,
 )
 from forebay.sql.plan import (
@@ -184,13 +184,13 @@ class Compiler:
                 assert isinstance(rows, Stream)
                 return _explode(rows, parent, arrays)
             case Joined():
-                return cast(Rows, joins_compiled.joined(self, step, name))
+                return cast(Rows, joins_compiled.compile_join(self, step, name))
             case Aggregated():
-                return cast(Rows, aggregated(self, step, name))
+                return cast(Rows, compile_aggregate(self, step, name))
             case Projected(parent, columns, into):
                 rows = self.step(parent, name)
                 make = row_of(columns, windowed=is_windowed(rows))
-                return mapped(
+                return map_rows(
                     rows,
                     "select",
                     tuple(column.type for column in into),
@@ -202,7 +202,7 @@ class Compiler:
         rows = self.rows_of(step.source)
         make = sources.row_maker(self._reader.columns(step.source), step.slots, windowed=is_windowed(rows))
         names = [slot.name for slot in step.slots]
-        return mapped(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make, names)
+        return map_rows(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make, names)
 
     def _rekey(self, step: Rekeyed, name: str) -> Rows:
         rows = self.step(step.parent, name)
@@ -227,7 +227,7 @@ class Compiler:
 
     def _settle(self, step: Settled, name: str) -> Rows:
         rows = self.step(step.parent, name)
-        key = sources.windowed(key_format(step.into, step.format), step.windowing)
+        key = sources.windowed_key(key_format(step.into, step.format), step.windowing)
         if isinstance(rows, Table):
             return self._move(rows.to_stream(), key, name)
         return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
@@ -262,13 +262,13 @@ def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     if target.timestamp is None:
         return rows
     time_of = sources.time_reader(target)
-    node = rows.graph.add(stamped(rows.node, time_of))
+    node = rows.graph.add(timestamp_node(rows.node, time_of))
     return Stream(rows.graph, node, rows.is_rekeyed)
 
 
 def _under_key(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     """Return rows under keys of the target's format, which those that read them directly count on."""
-    key = sources.windowed(key_format(target.keys, target.encoding.key_kind), target.windowing)
+    key = sources.windowed_key(key_format(target.keys, target.encoding.key_kind), target.windowing)
     if target.is_framed or not target.keys or key_kind(key) == key_kind(rows.node.key):
         return rows
     return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
@@ -285,7 +285,7 @@ def _explode(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> Ro
         check_rows(longest, row)
         return [(*row, *(array[at] if at < len(array) else None for array in arrays)) for at in range(longest)]
 
-    kind = sources.widened(slots, tuple(code.type for code in arrays))
+    kind = sources.widen_rows(slots, tuple(code.type for code in arrays))
     return rows.flat_map_values(each, kind)
 
 

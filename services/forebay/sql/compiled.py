@@ -19,7 +19,7 @@ SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
 """Source of what can't fail and costs nothing: names, items of rows, plain literals."""
 
 
-def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
+def compile_tuple(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
     """Return the function that gives a tuple of expressions; an expression that raises any error becomes null.
 
     LimitReached and MemoryError are no failures of an expression: the function raises them.
@@ -51,7 +51,7 @@ def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any])
     return function
 
 
-def attempted(make: Callable[[], Any]) -> Any:
+def attempt(make: Callable[[], Any]) -> Any:
     """Return what is calculated, null where that fails."""
     try:
         return make()

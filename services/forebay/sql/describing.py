@@ -9,7 +9,7 @@ from typing import Any
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.catalog import Source
 from forebay.sql.errors import SqlError
-from forebay.sql.explaining import explained
+from forebay.sql.explaining import explain
 from forebay.sql.exploding import TABLE_FUNCTIONS
 from forebay.sql.extension.declaring import DECLARED
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL, similar_functions, word_of
@@ -21,14 +21,14 @@ Rows = list[dict[str, Any]]
 _QUERIES = "change the job's files and restart it"
 
 
-def described(program: Program, command: Command) -> Iterator[dict[str, Any]]:
+def describe(program: Program, command: Command) -> Iterator[dict[str, Any]]:
     """Return what a SHOW, DESCRIBE or EXPLAIN is answered: columns, rows, and behind a plan its graph.
 
     Raises:
         SqlError: there is no such thing, or another place is for that.
     """
     if command.verb == "EXPLAIN":
-        plan = explained(program, command)
+        plan = explain(program, command)
         return chain(_lines([{"plan": line} for line in plan.lines]), [{"graph": plan.graph}] if plan.graph else [])
     return _lines(_rows(program, command))
 

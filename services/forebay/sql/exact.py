@@ -32,6 +32,6 @@ def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:
         return (math.copysign(math.inf, value),)
 
 
-def rounded(parts: Sequence[float]) -> float:
+def round_sum(parts: Sequence[float]) -> float:
     """Return the double nearest to the sum."""
     return parts[0] if parts else 0.0

@@ -27,7 +27,7 @@ class Explained:
     graph: dict[str, Any]
 
 
-def explained(program: Program, command: Command) -> Explained:
+def explain(program: Program, command: Command) -> Explained:
     """Return the plan of a query, of a statement that is added to the program, or of all queries. Raises SqlError."""
     queries: list[QueryPlan] = program.queries
     name = command.subject

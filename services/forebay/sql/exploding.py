@@ -13,14 +13,14 @@ from forebay.sql.functions.registry import Special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.limits import check_items
 from forebay.sql.plan import Code, Exploded, Slot
-from forebay.sql.printed import printed
+from forebay.sql.printed import to_sql
 from forebay.sql.relation import Relation
 from forebay.sql.syntax import Call, Expression
 from forebay.sql.types import ArrayType
 from forebay.sql.walk import parts
 
 
-def exploded(relation: Relation, items: Sequence[Item]) -> Relation:
+def explode(relation: Relation, items: Sequence[Item]) -> Relation:
     """Return the rows with what the table functions of a SELECT list give. Raises SqlError."""
     calls: dict[Expression, Code] = {}
     for item in items:
@@ -32,7 +32,7 @@ def exploded(relation: Relation, items: Sequence[Item]) -> Relation:
     if relation.is_table:
         raise SqlError(next(iter(calls)).place, "a table's rows can't be exploded: one key has one row; use a stream")
     start = len(relation.slots)
-    slots = tuple(Slot("", printed(call), code.type) for call, code in calls.items())
+    slots = tuple(Slot("", to_sql(call), code.type) for call, code in calls.items())
     replaced = {call: Typed(f"r[{start + at}]", code.type) for at, (call, code) in enumerate(calls.items())}
     step = Exploded(relation.step, tuple(calls.values()))
     return replace(relation, step=step, slots=relation.slots + slots, replaced={**relation.replaced, **replaced})
@@ -42,7 +42,7 @@ def _code(relation: Relation, call: Call) -> Code:
     make = relation.generator()
     rows = TABLE_FUNCTIONS[call.name](make, call)
     assert isinstance(rows.type, ArrayType)
-    return Code(rows.source, rows.type.item, make.namespace, printed(call))
+    return Code(rows.source, rows.type.item, make.namespace, to_sql(call))
 
 
 def _explode(make: Generator, call: Call) -> Typed:
@@ -56,7 +56,7 @@ def _explode(make: Generator, call: Call) -> Typed:
 
 def _cube_explode(make: Generator, call: Call) -> Typed:
     array = _explode(make, call)
-    return make.applied(f"{make.constant(cube)}({{0}})", [array], ArrayType(array.type))
+    return make.apply(f"{make.constant(cube)}({{0}})", [array], ArrayType(array.type))
 
 
 def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 from forebay.sql import casts, coercion, limits, operators
-from forebay.sql.compiled import SIMPLE, attempted
+from forebay.sql.compiled import SIMPLE, attempt
 from forebay.sql.errors import SqlError
 from forebay.sql.literals import type_of_literal
 from forebay.sql.syntax import (
@@ -117,9 +117,9 @@ class Generator:
                 return self._column(expression, name, source)
             case Call():
                 outcome = operators.apply(self, expression)
-                return self._counted(outcome if outcome is not None else self.functions.apply(self, expression))
+                return self._counting(outcome if outcome is not None else self.functions.apply(self, expression))
             case Cast(value, kind):
-                return self._counted(self.cast(self.of(value), kind, expression))
+                return self._counting(self.cast(self.of(value), kind, expression))
             case Case(whens, default):
                 return self._case(whens, default, expression)
             case Field(struct, name):
@@ -129,16 +129,14 @@ class Generator:
             case StructOf(fields):
                 parts = [(name, self.of(value)) for name, value in fields]
                 kind = StructType(tuple((name, part.type) for name, part in parts))
-                return Typed(f"({''.join(self.attempted(part.source) + ', ' for _, part in parts)})", kind)
+                return Typed(f"({''.join(self.attempt(part.source) + ', ' for _, part in parts)})", kind)
             case ArrayOf(items):
                 parts_, item = self.alike([self.of(item) for item in items], expression)
-                return Typed(f"({''.join(self.attempted(part) + ', ' for part in parts_)})", ArrayType(item))
+                return Typed(f"({''.join(self.attempt(part) + ', ' for part in parts_)})", ArrayType(item))
             case MapOf(entries):
                 keys, key = self.alike([self.of(item) for item, _ in entries], expression)
                 values, value_kind = self.alike([self.of(item) for _, item in entries], expression)
-                pairs = ", ".join(
-                    f"{self.attempted(k)}: {self.attempted(v)}" for k, v in zip(keys, values, strict=True)
-                )
+                pairs = ", ".join(f"{self.attempt(k)}: {self.attempt(v)}" for k, v in zip(keys, values, strict=True))
                 return Typed("{" + pairs + "}", MapType(key, value_kind))
         raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
 
@@ -151,7 +149,7 @@ class Generator:
         """Have the time and size counted that a record takes: its expressions could take any amount."""
         self.constant(limits.begin)
 
-    def _counted(self, value: Typed) -> Typed:
+    def _counting(self, value: Typed) -> Typed:
         """Return a value whose size is counted, if it is in a lambda or among many others."""
         if not isinstance(value.type, ArrayType | MapType) and value.type not in (STRING, BYTES):
             return value
@@ -159,9 +157,9 @@ class Generator:
         if not self.in_lambda and self._sized <= _FEW_VALUES:
             return value
         self.limit()
-        return Typed(f"{self.constant(limits.created)}({value.source})", value.type)
+        return Typed(f"{self.constant(limits.count_created)}({value.source})", value.type)
 
-    def applied(self, template: str, arguments: Sequence[Typed], result: SqlType, null: str = "None") -> Typed:
+    def apply(self, template: str, arguments: Sequence[Typed], result: SqlType, null: str = "None") -> Typed:
         """Return a template of {0}, {1}... with the arguments' sources; `null` where an argument is null."""
         tests, names = [], []
         for argument in arguments:
@@ -182,9 +180,9 @@ class Generator:
         name = f"t{self._temporaries}"
         return name, f"({name} := {source})"
 
-    def attempted(self, source: str) -> str:
+    def attempt(self, source: str) -> str:
         """Return the source of a value that is null if it fails, without affecting the other values of the row."""
-        return source if SIMPLE.fullmatch(source) else f"{self.constant(attempted)}(lambda: {source})"
+        return source if SIMPLE.fullmatch(source) else f"{self.constant(attempt)}(lambda: {source})"
 
     def cast(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
         """Return a value as another type. Raises SqlError where that can't be."""
@@ -195,7 +193,7 @@ class Generator:
         if cast is None:
             return Typed(value.source, kind)
         name = "float" if cast is float else self.constant(cast)
-        return self.applied(f"{name}({{0}})", [value], kind)
+        return self.apply(f"{name}({{0}})", [value], kind)
 
     def alike(self, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
         """Return the sources of values as their common type. Raises SqlError."""
@@ -257,14 +255,14 @@ class Generator:
         if at is None:
             named = ", ".join(field for field, _ in struct.type.fields)
             raise SqlError(where.place, f"the struct has no field {name}: write one of {named}")
-        return self.applied(f"{{0}}[{at}]", [struct], struct.type.fields[at][1])
+        return self.apply(f"{{0}}[{at}]", [struct], struct.type.fields[at][1])
 
     def _item(self, container: Typed, index: Typed, where: Expression) -> Typed:
         match container.type:
             case ArrayType(item) if index.type in (INT, BIGINT):
-                return self.applied(f"{self.constant(operators.item)}({{0}}, {{1}})", [container, index], item)
+                return self.apply(f"{self.constant(operators.item)}({{0}}, {{1}})", [container, index], item)
             case MapType(key, value):
-                return self.applied("{0}.get({1})", [container, self.cast(index, key, where)], value)
+                return self.apply("{0}.get({1})", [container, self.cast(index, key, where)], value)
         raise SqlError(
             where.place, f"[] needs an ARRAY and a whole number, or a MAP and a key; this is {container.type}"
         )

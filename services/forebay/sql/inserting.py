@@ -8,10 +8,10 @@ from typing import Any
 from forebay.formats import no_contracts
 from forebay.sql import evolution
 from forebay.sql.catalog import ROWTIME, Catalog, Named, Source
-from forebay.sql.compiled import compiled
+from forebay.sql.compiled import compile_tuple
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.printed import printed
+from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.syntax import Column, Expression, InsertValues
@@ -36,14 +36,14 @@ class Inserted:
 
 def record_of(statement: InsertValues, catalog: Catalog) -> Inserted:
     """Return the record of a statement, encoded. Raises SqlError, EncodeError, and what a registry raises."""
-    source, values = checked(statement, catalog)
+    source, values = check_values(statement, catalog)
     rows = [tuple(values.get(column.name) for column in columns) for columns in (source.keys, source.values)]
     key = None if not source.keys or set(rows[0]) == {None} else key_of(source).codec(no_contracts).encode(rows[0])
     value = value_of(source).codec(no_contracts).encode(rows[1]) if source.values else None
     return Inserted(source.topic, key, value, values.get(ROWTIME))
 
 
-def checked(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str, Any]]:
+def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str, Any]]:
     """Return the source of a statement and the values of its columns. Raises SqlError."""
     source = catalog.get(statement.name, statement.place)
     if source.is_derived:
@@ -89,9 +89,9 @@ def _value(expression: Expression, column: Named) -> Any:
     make = Generator(_NoNames(), FUNCTIONS)
     given = make.of(expression)
     cast = make.cast(given, column.type, expression)
-    result, held = compiled("", [given.source, cast.source], make.namespace)()
+    result, held = compile_tuple("", [given.source, cast.source], make.namespace)()
     if result is not None and column.type in (INT, BIGINT) and not isinstance(result, str):
         held = as_held(result, column.type)
     if result is not None and held is None:
-        raise SqlError(expression.place, f"{printed(expression)} is no {column}: write another value, or a CAST")
+        raise SqlError(expression.place, f"{to_sql(expression)} is no {column}: write another value, or a CAST")
     return held

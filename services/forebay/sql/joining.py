@@ -24,7 +24,7 @@ def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
     return isinstance(on, Call) and not any(isinstance(side, Column) for side in on.arguments)
 
 
-def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, made: str, key_format: str) -> Relation:
+def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made: str, key_format: str) -> Relation:
     """Return the joined rows of both sides. Raises SqlError.
 
     Args:

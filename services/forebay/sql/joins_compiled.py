@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DAY_MS = 86_400_000
 
 
-def joined(compiler: Compiler, step: Joined, name: str) -> Any:
+def compile_join(compiler: Compiler, step: Joined, name: str) -> Any:
     """Return the joined rows of both sides."""
     left, right = compiler.step(step.left, name), compiler.step(step.right, name)
     if step.window_ms and isinstance(right, Stream):
@@ -70,7 +70,7 @@ def _beside(left: Any, right: Any) -> Any:
         one, other = left.codec(contracts), right.codec(contracts)
         assert isinstance(one, RowCodec)
         assert isinstance(other, RowCodec)
-        return one.widened(other.hints)
+        return one.widen(other.hints)
 
     layout = (*(f"left {item}" for item in left.layout), *(f"right {item}" for item in right.layout))
     return Format(f"{left.name} and {right.name}", tuple, codec, layout=layout)

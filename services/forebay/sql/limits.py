@@ -74,7 +74,7 @@ def count_call() -> None:
         remaining_seconds()
 
 
-def created(value: Created) -> Created:
+def count_created(value: Created) -> Created:
     """Count what a lambda created, and return it. Raises LimitReached if the record has created too much."""
     if value is not None:
         _spend(len(value))

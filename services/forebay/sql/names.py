@@ -41,7 +41,7 @@ class Sources:
         """Whether there are several."""
         return len(self.by_alias) > 1
 
-    def qualified(self, expression: Expression, free: frozenset[str] = frozenset()) -> Expression:
+    def qualify(self, expression: Expression, free: frozenset[str] = frozenset()) -> Expression:
         """Return the expression with each column's source. Raises SqlError.
 
         Args:
@@ -85,14 +85,14 @@ class Sources:
             if isinstance(selected.expression, Star):
                 items += self._star(selected.expression, extra)
             else:
-                expression = self.qualified(selected.expression, free)
+                expression = self.qualify(selected.expression, free)
                 items.append(Item(selected.alias or self._own_name(expression), expression))
         own = Aliases(column.name for source in self.by_alias.values() for column in source.columns)
-        return [own.named(item) for item in items]
+        return [own.name_column(item) for item in items]
 
     def _star(self, star: Star, extra: Sequence[Item]) -> Iterator[Item]:
         if star.struct is not None:
-            struct = self.qualified(star.struct)
+            struct = self.qualify(star.struct)
             kind = self.type_of(struct)
             if not isinstance(kind, StructType):
                 raise SqlError(star.place, f"->* stands for the fields of a STRUCT, this is {kind}")

@@ -114,7 +114,7 @@ def under_format(parent: Node, key: Format[Any]) -> Node:
     return Node(Kind.STEP, f"write key as {key}", key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
 
 
-def decoded(parent: Node, key: Format[Any], value: Format[Any]) -> Node:
+def decode_node(parent: Node, key: Format[Any], value: Format[Any]) -> Node:
     """Return the node that decodes the bytes of keys and values. What they don't fit is the record's error."""
     data_of, row = reader_of_rows(parent.key), writer_of_rows(key)
 
@@ -179,7 +179,7 @@ def null_of_single(parent: Node) -> Node:
     return Node(Kind.STEP, "a null as no value", parent.key, parent.value, (parent,), make=make)
 
 
-def stamped(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
+def timestamp_node(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
     """Return the node that gives each record the time its key or value holds. Its errors refuse the record."""
     of_row = reader_of_rows(parent.key)
 
@@ -194,7 +194,7 @@ def stamped(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
     return Node(Kind.STEP, "event time", parent.key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
 
 
-def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any], names: Sequence[str] = ()) -> Rows:
+def map_rows(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any], names: Sequence[str] = ()) -> Rows:
     """Return other rows for those of a stream or a table.
 
     Args:

@@ -48,7 +48,7 @@ def apply(make: Generator, call: Call) -> Typed | None:
     if name in ("AND", "OR"):
         return _logic(make, call)
     if name == "NOT" and len(arguments) == 1:
-        return make.applied("(not {0})", [make.condition(arguments[0])], BOOLEAN)
+        return make.apply("(not {0})", [make.condition(arguments[0])], BOOLEAN)
     if name == "IS NULL":
         _, value = make.once(make.of(arguments[0]).source)
         return _typed_source(f"({value} is None)" if value else "False", BOOLEAN)
@@ -67,7 +67,7 @@ def apply(make: Generator, call: Call) -> Typed | None:
         if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
             raise SqlError(escape.place, "write one letter behind ESCAPE")
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
-        return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
+        return make.apply(f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
     if name in _COMPARED:
         return _compare(make, call)
     if name in _DECIMALS or name == "||":
@@ -108,7 +108,7 @@ def _in(make: Generator, call: Call) -> Typed:
         same = [Call("=", (subject, other), place=call.place) for other in others]
         return make.of(chain("OR", same, call.place))
     sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
-    return make.applied(
+    return make.apply(
         f"({{0}} in ({', '.join(source.replace('{', '{{').replace('}', '}}') for source in sources[1:])},))",
         [_typed_source(sources[0], kind)],
         BOOLEAN,
@@ -122,7 +122,7 @@ def _between(make: Generator, call: Call) -> Typed:
         sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
         return make.of(Call("AND", sides, place=call.place))
     sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
-    return make.applied("({1} <= {0} <= {2})", [_typed_source(source, kind) for source in sources], BOOLEAN, "False")
+    return make.apply("({1} <= {0} <= {2})", [_typed_source(source, kind) for source in sources], BOOLEAN, "False")
 
 
 def _compare(make: Generator, call: Call) -> Typed:
@@ -137,7 +137,7 @@ def _compare(make: Generator, call: Call) -> Typed:
         raise SqlError(call.place, f"{kind} has no order for {call.name}: write = or !=")
     if not is_number(kind) or (DOUBLE in (left.type, right.type) and left.type != right.type):
         left, right = make.cast(left, kind, call), make.cast(right, kind, call)
-    return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, _unknown(make))
+    return make.apply(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, _unknown(make))
 
 
 def _calculate(make: Generator, call: Call) -> Typed:
@@ -146,8 +146,8 @@ def _calculate(make: Generator, call: Call) -> Typed:
         if not {left.type, right.type} <= {STRING, NULL}:
             raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
         if make.in_lambda:  # its calls may double a text each time
-            return make.applied(f"{make.constant(added_texts)}({{0}}, {{1}})", [left, right], STRING)
-        return make.applied("({0} + {1})", [left, right], STRING)
+            return make.apply(f"{make.constant(added_texts)}({{0}}, {{1}})", [left, right], STRING)
+        return make.apply("({0} + {1})", [left, right], STRING)
     sides = [item.type for item in (left, right)]
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
         raise SqlError(call.place, f"{left.type} {call.name} {right.type} can't be calculated: give numbers")
@@ -198,7 +198,7 @@ def _arithmetic(make: Generator, template: str, sides: Sequence[Typed], kind: Sq
     """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
     if make.in_lambda:
         return _typed_source(template.format(*(side.source for side in sides)), kind)
-    return make.applied(template, sides, kind)
+    return make.apply(template, sides, kind)
 
 
 def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:

@@ -11,7 +11,7 @@ from forebay.sql.catalog import HEADERS, NAMED, Encoding, Header, Named, Source,
 from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.option_values import duration, with_values
-from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
+from forebay.sql.schemas.inference import Asked, Lookup, chosen, complete
 from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource
 from forebay.sql.types import BIGINT, BYTES, STRING, TIMESTAMP
@@ -48,7 +48,7 @@ _KNOWN = frozenset(
 )
 
 
-def checked(given: Options, place: Place) -> Options:
+def check_options(given: Options, place: Place) -> Options:
     """Return the options with values of their types. Raises SqlError for what does not exist, or has no effect."""
     for name in given:
         if name not in _KNOWN:
@@ -74,7 +74,7 @@ def default_key_format(settings: Mapping[str, str]) -> str:
     return settings.get("ksql.persistence.default.format.key", "KAFKA").upper()
 
 
-def declared(
+def declare(
     statement: CreateSource, settings: dict[str, str], lookup: Lookup = ask, writers: Iterable[Source] = ()
 ) -> Source:
     """Return the source that a CREATE STREAM or TABLE declares. Raises SqlError.
@@ -82,7 +82,7 @@ def declared(
     Args:
         writers: what earlier statements write. Columns that are left out over their topics are theirs.
     """
-    place, given = statement.place, checked(statement.options, statement.place)
+    place, given = statement.place, check_options(statement.options, statement.place)
     topic = given.get("KAFKA_TOPIC")
     if topic is None:
         raise SqlError(place, "the topic is missing: write WITH (KAFKA_TOPIC = '...', VALUE_FORMAT = 'JSON')")
@@ -109,10 +109,10 @@ def declared(
         raise SqlError(place, "HISTORY_RETENTION is for CREATE TABLE ... AS SELECT: write it there")
     encoding = encoding if encoding.key else replace(encoding, key="KAFKA")
     written = _written(str(topic), encoding, writers)
-    key, key_form = completed(
+    key, key_form = complete(
         Asked("KEY", encoding.key, given, str(topic), place), tuple(keys), encoding, lookup, written[0]
     )
-    value, form = completed(
+    value, form = complete(
         Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup, written[1]
     )
     _check_none(encoding, key, value, place, "the declaration")
@@ -131,7 +131,7 @@ def declared(
         is_framed=encoding.key in NAMED,
         key_form=key_form,
         value_form=form,
-        wanted=_wanted(given, place, is_compacted=statement.is_table),
+        wanted=_topic_options(given, place, is_compacted=statement.is_table),
         is_read_only=statement.is_read_only,
         place=place,
     )
@@ -180,7 +180,7 @@ def target(
         is_framed=is_framed,
         key_form=forms[0],
         value_form=forms[1],
-        wanted=_wanted(given, statement.place, is_compacted=statement.is_table and windowing is None),
+        wanted=_topic_options(given, statement.place, is_compacted=statement.is_table and windowing is None),
         place=statement.place,
     )
 
@@ -206,7 +206,7 @@ def _check_none(
         raise SqlError(place, f"VALUE_FORMAT NONE writes no columns, {what} has {_names(values)}: write JSON")
 
 
-def _wanted(given: Options, place: Place, *, is_compacted: bool) -> Wanted:
+def _topic_options(given: Options, place: Place, *, is_compacted: bool) -> Wanted:
     retention = given.get("RETENTION_MS")
     if retention is not None and is_compacted:
         raise SqlError(

@@ -21,7 +21,7 @@ from forebay.sql.syntax import (
 _SIGNS = frozenset(["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "AND", "OR", "LIKE"])
 
 
-def printed(expression: Expression) -> str:
+def to_sql(expression: Expression) -> str:
     """Return an expression in SQL."""
     match expression:
         case Literal(value):
@@ -29,28 +29,28 @@ def printed(expression: Expression) -> str:
         case Column(name, source):
             return f"{source}.{name}" if source else name
         case Call(name, (one, other)) if name in _SIGNS:
-            return f"({printed(one)} {name} {printed(other)})"
+            return f"({to_sql(one)} {name} {to_sql(other)})"
         case Call(name, arguments):
             return f"{name}({_list_of(arguments)})"
         case Cast(value, kind):
-            return f"CAST({printed(value)} AS {kind})"
+            return f"CAST({to_sql(value)} AS {kind})"
         case Case(whens, default):
-            result = " ".join(f"WHEN {printed(when)} THEN {printed(then)}" for when, then in whens)
-            return f"CASE {result}{'' if default is None else f' ELSE {printed(default)}'} END"
+            result = " ".join(f"WHEN {to_sql(when)} THEN {to_sql(then)}" for when, then in whens)
+            return f"CASE {result}{'' if default is None else f' ELSE {to_sql(default)}'} END"
         case Field(struct, name):
-            return f"{printed(struct)}->{name}"
+            return f"{to_sql(struct)}->{name}"
         case Item(container, index):
-            return f"{printed(container)}[{printed(index)}]"
+            return f"{to_sql(container)}[{to_sql(index)}]"
         case StructOf(fields):
-            return f"STRUCT({', '.join(f'{name} := {printed(value)}' for name, value in fields)})"
+            return f"STRUCT({', '.join(f'{name} := {to_sql(value)}' for name, value in fields)})"
         case ArrayOf(items):
             return f"ARRAY[{_list_of(items)}]"
         case MapOf(entries):
-            return f"MAP({', '.join(f'{printed(key)} := {printed(value)}' for key, value in entries)})"
+            return f"MAP({', '.join(f'{to_sql(key)} := {to_sql(value)}' for key, value in entries)})"
         case Lambda(parameters, body):
-            return f"({', '.join(parameters)}) => {printed(body)}"
+            return f"({', '.join(parameters)}) => {to_sql(body)}"
     return f"{expression.source}.*" if isinstance(expression, Star) and expression.source else "*"
 
 
 def _list_of(found: tuple[Expression, ...]) -> str:
-    return ", ".join(map(printed, found))
+    return ", ".join(map(to_sql, found))

@@ -28,7 +28,7 @@ from forebay.sql.syntax import (
 )
 from forebay.sql.tokens import TOO_DEEP
 from forebay.sql.types import is_untyped
-from forebay.sql.widening import widened
+from forebay.sql.widening import widen_step
 
 SETTINGS = {
     "ksql.output.topic.name.prefix": "before the names of output topics",
@@ -81,7 +81,7 @@ class Program:
             case InsertInto():
                 self._insert(statement)
             case InsertValues():
-                inserting.checked(statement, self.catalog)
+                inserting.check_values(statement, self.catalog)
                 self.inserts.append(statement)
             case Select():
                 self.selects.append(statement)
@@ -98,7 +98,7 @@ class Program:
         if statement.or_replace and statement.is_read_only:
             raise SqlError(statement.place, "CREATE SOURCE can't replace a declaration: leave OR REPLACE out")
         writers = (query.target for query in self.queries)
-        self._add(options.declared(statement, self.settings, self.lookup, writers), replaces=statement.or_replace)
+        self._add(options.declare(statement, self.settings, self.lookup, writers), replaces=statement.or_replace)
 
     def _add(self, source: Source, *, replaces: bool) -> None:
         """Take a source in; queries that read or write the one it replaces use this one. Raises SqlError."""
@@ -124,9 +124,9 @@ class Program:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
         _check_limit(statement.query)
-        chosen = options.checked(statement.options, statement.place)
+        chosen = options.check_options(statement.options, statement.place)
         analysis = Analysis(statement.query, self.catalog, options.key_format(chosen), self.settings)
-        step, keys, values, relation = analysis.projected()
+        step, keys, values, relation = analysis.project()
         _check_types(statement.query, (*keys, *values))
         kind = "TABLE" if relation.is_table else "STREAM"
         if relation.is_table != statement.is_table:
@@ -160,12 +160,12 @@ class Program:
             raise SqlError(statement.place, f"{target.name} has columns of headers: INSERT INTO can't write those")
         _check_limit(statement.query)
         analysis = Analysis(statement.query, self.catalog, target.encoding.key_kind, self.settings)
-        step, keys, values, relation = analysis.projected()
+        step, keys, values, relation = analysis.project()
         if relation.is_table:
             raise SqlError(statement.place, "this query gives a TABLE: INSERT INTO takes the rows of a stream")
         for ours, theirs, what in ((keys, target.keys, "key"), (values, target.values, "value")):
             _check_columns(statement, ours, theirs, what)
-        step = widened(step, keys, target, relation)
+        step = widen_step(step, keys, target, relation)
         name = statement.query_id or f"INSERTQUERY_{self._numbered}"
         if any(query.name == name for query in self.queries):
             raise SqlError(statement.place, f"the query {name} exists already: give this one another QUERY_ID")

@@ -67,9 +67,9 @@ def row_maker(step: Step, windowed: bool, columns: Callable[[Source], Source]) -
         case Projected(parent, expressions, _):
             before, project = row_maker(parent, windowed, columns), row_of(expressions, windowed=windowed)
 
-            def projected(key: Any, value: Any, time: int) -> Any:
+            def project_row(key: Any, value: Any, time: int) -> Any:
                 row = before(key, value, time)
                 return None if row is None else project(key, row)
 
-            return projected
+            return project_row
     raise TypeError(f"{type(step).__name__} has no rows of its own")

@@ -10,14 +10,14 @@ from forebay.builder.keys import Windowed
 from forebay.processor.messages import Origin
 from forebay.sql.aggregation import is_aggregate
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWSTART, Catalog, Named, Source
-from forebay.sql.compiled import compiled
+from forebay.sql.compiled import compile_tuple
 from forebay.sql.encodings.readers import writer
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import TABLE_FUNCTIONS
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.names import Sources
 from forebay.sql.plan import Code, Scan, Slot
-from forebay.sql.printed import printed
+from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.sources import row_maker
 from forebay.sql.syntax import Call, Column, Expression, Literal, Query
@@ -78,7 +78,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     relation = _relation(source, alias, extras)
     items = sources.items(query.select, frozenset(), [])
     codes = [relation.code(item.expression) for item in items]
-    where = None if query.where is None else sources.qualified(query.where)
+    where = None if query.where is None else sources.qualify(query.where)
     columns = tuple(Named(item.name, code.type) for item, code in zip(items, codes, strict=True))
     conditions = list(_conjuncts(where)) if where is not None else []
     return Reading(
@@ -127,8 +127,8 @@ def _maker(
     no_key, no_window = (None,) * len(source.keys), (None,) * (0 if source.windowing is None else len(BOUNDS))
     make_extras = row_maker(source, extras, windowed=False) if extras else lambda _k, _v, _t, _o: ()
     namespace = {name: value for code in codes for name, value in code.namespace.items()}
-    project = compiled("k, r, w", [code.source for code in codes], namespace)
-    keeps = None if condition is None else compiled("k, r, w", [condition.source], dict(condition.namespace))
+    project = compile_tuple("k, r, w", [code.source for code in codes], namespace)
+    keeps = None if condition is None else compile_tuple("k, r, w", [condition.source], dict(condition.namespace))
 
     def row(key: Any, value: Any, timestamp: int, origin: Origin | None = None) -> tuple[Any, ...] | None:
         window: tuple[int | None, ...] = no_window
@@ -160,11 +160,11 @@ def _constant(value: Expression, like: Named) -> Any:
     """Return a literal as a key column holds it; None: no key equals it. Raises SqlError."""
     make = Generator(_NoNames(), FUNCTIONS)
     (_, source), _kind = make.alike([Typed("None", like.type), make.of(value)], value)
-    result = compiled("", [source], make.namespace)()[0]
+    result = compile_tuple("", [source], make.namespace)()[0]
     try:
         return None if result is None else as_held(result, like.type)
     except (ValueError, ArithmeticError) as error:
-        raise SqlError(value.place, f"{printed(value)} can't be compared with {like}: {error}") from error
+        raise SqlError(value.place, f"{to_sql(value)} can't be compared with {like}: {error}") from error
 
 
 def _compares_null(conditions: Sequence[Expression]) -> bool:

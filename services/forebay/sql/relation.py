@@ -9,7 +9,7 @@ from forebay.sql.errors import SqlError
 from forebay.sql.functions import loaded
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.plan import Code, Slot, Step
-from forebay.sql.printed import printed
+from forebay.sql.printed import to_sql
 from forebay.sql.syntax import Column, Expression
 from forebay.sql.types import NULL
 from forebay.sql.walk import columns, parts
@@ -69,14 +69,14 @@ class Relation:
             for equal in key.equals
         }
         if any(part in self.replaced for part in parts(expression)) or not results.keys() >= set(columns(expression)):
-            return Code("None", NULL, {}, printed(expression))
+            return Code("None", NULL, {}, to_sql(expression))
         return _code(Generator(RowNames(()), FUNCTIONS, results, standard=self.standard), expression)
 
     def condition(self, expression: Expression) -> Code:
         """Return a condition over a row as code. Raises SqlError."""
         make = self.generator()
         result = make.condition(expression)
-        return Code(result.source, result.type, make.namespace, printed(expression))
+        return Code(result.source, result.type, make.namespace, to_sql(expression))
 
 
 class RowNames:
@@ -95,4 +95,4 @@ class RowNames:
 
 def _code(make: Generator, expression: Expression) -> Code:
     result = make.of(expression)
-    return Code(result.source, result.type, make.namespace, printed(expression))
+    return Code(result.source, result.type, make.namespace, to_sql(expression))

@@ -15,7 +15,7 @@ from forebay.codec import DecodeError
 from forebay.formats import BYTES, Contracts, Format
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Named, Source, Windowing
 from forebay.sql.kept_rows import kept_format
-from forebay.sql.nodes import decoded, rows_of_stream, stamped, without_key
+from forebay.sql.nodes import decode_node, rows_of_stream, timestamp_node, without_key
 from forebay.sql.plan import Scan, Slot
 from forebay.sql.read_back import check_reader
 from forebay.sql.schemas.topics import key_of, value_of
@@ -29,13 +29,13 @@ RECORD = (ROWPARTITION, ROWOFFSET)
 
 def formats_of(source: Source) -> tuple[Format[Any], Format[Any]]:
     """Return the formats of a source's keys and values."""
-    return windowed(key_of(source), source.windowing), value_of(source)
+    return windowed_key(key_of(source), source.windowing), value_of(source)
 
 
 _WINDOWED: dict[tuple[str, Windowing], Format[Any]] = {}
 
 
-def windowed(key: Format[Any], windowing: Windowing | None) -> Format[Any]:
+def windowed_key(key: Format[Any], windowing: Windowing | None) -> Format[Any]:
     """Return the format of keys with windows, the same for the same windows."""
     if windowing is None:
         return key
@@ -46,13 +46,13 @@ def windowed(key: Format[Any], windowing: Windowing | None) -> Format[Any]:
     return _WINDOWED[place]
 
 
-def widened(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
+def widen_rows(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
     """Return the format of rows with more columns."""
 
     def codec(contracts: Contracts) -> Any:
         inner = rows.codec(contracts)
         assert isinstance(inner, RowCodec)
-        return inner.widened([hint_of(item) for item in more])
+        return inner.widen([hint_of(item) for item in more])
 
     return Format(f"{rows.name} and {', '.join(map(str, more))}", tuple, codec, layout=rows.layout)
 
@@ -76,10 +76,10 @@ class Sources:
     def write(self, target: Source) -> None:
         """Note that a query writes a topic. Raises SqlError where the topic is declared differently."""
         writer = self._written.setdefault(target.topic, target)
-        for reader in self._declared(target.topic):
+        for reader in self._readable_sources(target.topic):
             check_reader(reader, writer)
 
-    def _declared(self, topic: str) -> list[Source]:
+    def _readable_sources(self, topic: str) -> list[Source]:
         """Return the sources over a topic that queries read."""
         return [item for item in self._used if item.topic == topic and not item.is_derived]
 
@@ -98,7 +98,7 @@ class Sources:
     def read(self, source: Source, store: str) -> Rows:
         """Return the rows of a topic."""
         wide = self.columns(source)
-        is_shared = len(self._declared(source.topic)) > 1
+        is_shared = len(self._readable_sources(source.topic)) > 1
         is_plain = source.timestamp is None or _time_of(source) is not None
         if not is_shared and wide is source and source.is_table and is_plain:
             key, value = formats_of(source)
@@ -116,24 +116,25 @@ class Sources:
     def _stream(self, source: Source) -> Stream[Any, Any]:
         key, value = formats_of(source)
         if source.is_table:
-            return self._stamped(records_of_table(self._topology, source.topic, value, key, _time_of(source)), source)
+            records = records_of_table(self._topology, source.topic, value, key, _time_of(source))
+            return self._with_event_time(records, source)
         rows = self._topology.stream(source.topic, value, key=key, timestamp=_time_of(source))
-        return self._stamped(rows, source)
+        return self._with_event_time(rows, source)
 
-    def _stamped(self, rows: Stream[Any, Any], source: Source) -> Stream[Any, Any]:
+    def _with_event_time(self, rows: Stream[Any, Any], source: Source) -> Stream[Any, Any]:
         """Return records with the event time of their keys, if that is where it is."""
         if source.timestamp is None or _time_of(source) is not None:
             return rows
-        return Stream(rows.graph, rows.graph.add(stamped(rows.node, time_reader(source))))
+        return Stream(rows.graph, rows.graph.add(timestamp_node(rows.node, time_reader(source))))
 
     def _decode(self, source: Source) -> Stream[Any, Any]:
         """Return the records of a topic that several sources declare, decoded as this one says."""
         if source.topic not in self._raw:
             self._raw[source.topic] = self._topology.stream(source.topic, BYTES, key=BYTES)
         raw = self._raw[source.topic]
-        node = raw.graph.add(decoded(raw.node, *formats_of(source)))
+        node = raw.graph.add(decode_node(raw.node, *formats_of(source)))
         if source.timestamp is not None:
-            node = raw.graph.add(stamped(node, time_reader(source)))
+            node = raw.graph.add(timestamp_node(node, time_reader(source)))
         return Stream(raw.graph, node)
 
 

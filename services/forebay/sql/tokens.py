@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.unclosed import unclosed
+from forebay.sql.unclosed import find_unclosed
 
 
 class Ksql(Dialect):
@@ -58,7 +58,7 @@ def tokens_of(text: str, file: str = "") -> list[Token]:
     try:
         result = _DIALECT.tokenize(text)
     except SqlglotError as error:
-        if open_ := unclosed(text):
+        if open_ := find_unclosed(text):
             at, opening, closing = open_
             raise SqlError(
                 _place(lines, at, file),

@@ -9,7 +9,7 @@ _OF_COMMENTS = re.compile(r"/\*|\*/")
 _CLOSING = {"'": "'", '"': '"', "`": "`", "/*": "*/"}
 
 
-def unclosed(text: str) -> tuple[int, str, str] | None:
+def find_unclosed(text: str) -> tuple[int, str, str] | None:
     """Return where the first one opens, what opens there, and what would close it; None: all are closed."""
     at = 0
     while match := _OPENING.search(text, at):

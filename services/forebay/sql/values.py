@@ -97,7 +97,7 @@ class RowCodec:
         """Python types of the columns."""
         return get_args(self._hint)
 
-    def widened(self, hints: Sequence[Any]) -> RowCodec:
+    def widen(self, hints: Sequence[Any]) -> RowCodec:
         """Return the codec of rows with more columns."""
         return RowCodec(tuple_of((*self.hints, *hints)))
 

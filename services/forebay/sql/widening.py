@@ -12,7 +12,7 @@ from forebay.sql.relation import Relation
 from forebay.sql.syntax import Column
 
 
-def widened(step: Step, keys: Sequence[Named], target: Source, relation: Relation) -> Step:
+def widen_step(step: Step, keys: Sequence[Named], target: Source, relation: Relation) -> Step:
     """Return rows whose keys and values have the target's types, which the query's widen to."""
     assert isinstance(step, Projected)
     columns = tuple(_as(code, named, relation) for code, named in zip(step.columns, target.values, strict=True))

@@ -10,7 +10,7 @@ from pyspark.sql.streaming.stateful_processor import ListState, MapState, ValueS
 
 from forebay.stateful.formats import MapKeys
 from forebay.stateful.stores import StateRows
-from forebay.stores.keys import terminated
+from forebay.stores.keys import terminate
 
 
 class Grouping:
@@ -27,7 +27,7 @@ class Grouping:
         """Begin a call for a grouping key, given as its row text."""
         if text != self.text:
             self.text, self.key = text, text.encode()
-            self.prefix = terminated(self.key)
+            self.prefix = terminate(self.key)
 
     def end(self) -> None:
         """End the call."""

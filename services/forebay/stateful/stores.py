@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 from forebay.codec import Codec
 from forebay.formats import BYTES, Format
 from forebay.stores.binding import Clock, Marks, Store, TaskStores
-from forebay.stores.keys import FOREVER, WIDTH, after, pack_time, terminated, unpack_time
+from forebay.stores.keys import FOREVER, WIDTH, after, pack_time, terminate, unpack_time
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN, REST_BEHIND_A_TIME, WHOLE_ROW
 from forebay.stores.rows import Rows
@@ -172,7 +172,7 @@ class TimerStore(_RowTexts, Store[bytes]):
 
     def expiries(self, key: bytes) -> list[int]:
         """Return the expiries of a grouping key's timers, in order."""
-        prefix = terminated(key)
+        prefix = terminate(key)
         return [int(row[len(prefix) :], 16) - _TIMER_OFFSET for row, _ in self._rows.scan(prefix, after(prefix))]
 
     def first_due(self, until: int, at_most: int) -> list[tuple[int, bytes]]:
@@ -200,7 +200,7 @@ class _WallClock:
 
 
 def _timer_row(key: bytes, expiry: int) -> bytes:
-    return terminated(key) + b"%016x" % (expiry + _TIMER_OFFSET)
+    return terminate(key) + b"%016x" % (expiry + _TIMER_OFFSET)
 
 
 def _take_number(marks: Marks) -> int:

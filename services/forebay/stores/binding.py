@@ -14,7 +14,7 @@ from forebay.formats import Format, format_of
 from forebay.records import check_record_type
 from forebay.room import Room, Rooms
 from forebay.stores.copied import CopiedRows
-from forebay.stores.keyed import MARK, keyed
+from forebay.stores.keyed import MARK, keyed_class
 from forebay.stores.layout import KeyPlace
 from forebay.stores.materialized import Materialized
 from forebay.stores.rows import Journal, Rows
@@ -149,7 +149,7 @@ class Store(Generic[V]):
         """Return a store of the same declaration that works on a task's rows."""
         bound = copy.copy(self)
         if self._key_format is not None:
-            bound.__class__ = keyed(type(self))
+            bound.__class__ = keyed_class(type(self))
         bound._canonical = canonical_of(codec)
         bound._open(task, codec)
         return bound
@@ -173,7 +173,7 @@ class Store(Generic[V]):
     def of_table(self, key: Format[Any]) -> Self:
         """Return a bound store of a table's rows with keys of the table's format."""
         copied = self.with_keys(key)
-        copied.__class__ = keyed(type(self))
+        copied.__class__ = keyed_class(type(self))
         copied._key_mark = ""
         return copied
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from forebay.stores.checksum import DamagedBlock, sealed, unsealed
+from forebay.stores.checksum import DamagedBlock, seal, unseal
 from forebay.stores.directory import NO_BLOCK, Chunk, Delta, Directory, folded_at, replace_range
 from forebay.stores.table import Change, Table
 
@@ -65,7 +65,7 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     Args:
         directory: the current directory; `table` must be at its tag.
     """
-    put = {number: sealed(number, block) for number, block in enumerate(blocks, directory.next_block)}
+    put = {number: seal(number, block) for number, block in enumerate(blocks, directory.next_block)}
     size = sum(map(len, blocks))
     folding = replace(
         directory, next_block=directory.next_block + len(blocks), credit=directory.credit + FOLD_FACTOR * size
@@ -103,7 +103,7 @@ class Rewriting:
         while self._start is not None and self._next - begun < most:
             rows, end = _range(self._table, self._start)
             if rows:
-                put(self._next, sealed(self._next, self._encode(rows)))
+                put(self._next, seal(self._next, self._encode(rows)))
             self._chunks.append(Chunk(self._start, 0, self._next if rows else NO_BLOCK))
             self._start, self._next = end, self._next + 1
         return self._next - begun
@@ -122,7 +122,7 @@ def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, byt
         block, credit = NO_BLOCK, directory.credit
         if rows:
             block = directory.next_block
-            put[block] = data = sealed(block, encode(rows))
+            put[block] = data = seal(block, encode(rows))
             credit -= len(data)
         directory = replace(
             directory,
@@ -219,7 +219,7 @@ def _delta_changes(delta: Delta, storage: BlockStorage, decode: Decode) -> Itera
 
 
 def _block(number: int, storage: BlockStorage, decode: Decode) -> Iterable[Change]:
-    data = unsealed(number, storage.get_block(number))
+    data = unseal(number, storage.get_block(number))
     try:
         return decode(data)
     except MemoryError:

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores
-from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminate, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, OWN
 from forebay.stores.rows import Rows
 from forebay.stores.values import Held, HeldCodec, NumberCodec, Stamped, StampedCodec
@@ -74,7 +74,7 @@ class JoinBuffer(Store[V]):
         self._check_value(value)
         number = self._marks.get(_PUTS, 0)
         self._marks.set(_PUTS, number + 1)
-        self._rows.put(pack_time(time) + terminated(encode_key(self.name, key)) + pack_time(number), value)
+        self._rows.put(pack_time(time) + terminate(encode_key(self.name, key)) + pack_time(number), value)
         if time < self._marks.get(_FIRST, FOREVER):
             self._marks.set(_FIRST, time)
 
@@ -89,7 +89,7 @@ class JoinBuffer(Store[V]):
 
     def remove(self, time: int, key: str) -> None:
         """Drop the records of `key` at exactly `time`."""
-        prefix = pack_time(time) + terminated(encode_key(self.name, key))
+        prefix = pack_time(time) + terminate(encode_key(self.name, key))
         for row, _ in list(self._rows.scan(prefix, after(prefix))):
             self._rows.put(row, None)
 
@@ -182,7 +182,7 @@ class SuppressBuffer(Store[V]):
     def all(self) -> Iterator[Suppressed[V]]:
         """Return every update, in the order of their times."""
         for row, update in self._rows.scan(b"", None):
-            yield _suppressed(row, update)
+            yield _make_suppressed(row, update)
 
     def discard(self, key: str, window: Window | None) -> None:
         """Drop the update of a key (and window), if there is one."""
@@ -227,11 +227,11 @@ class SuppressBuffer(Store[V]):
         self._rows.put(row, None)
         self._times.put(ident, None)
         self._count(-1, -self._size(ident, update))
-        return _suppressed(row, update)
+        return _make_suppressed(row, update)
 
     def _ident(self, key: str, window: Window | None) -> bytes:
         start, end = window or _NO_WINDOW
-        return terminated(encode_key(self.name, key)) + pack_time(start) + pack_time(end)
+        return terminate(encode_key(self.name, key)) + pack_time(start) + pack_time(end)
 
     def _size(self, ident: bytes, update: Stamped[Held[V]]) -> int:
         return RECORD_BYTES + len(ident) + len(self._codec.encode(update))
@@ -250,7 +250,7 @@ def key_and_window(row: bytes) -> tuple[str, Window | None]:
     return key, None if window == _NO_WINDOW else window
 
 
-def _suppressed(row: bytes, update: Stamped[Held[V]]) -> Suppressed[V]:
+def _make_suppressed(row: bytes, update: Stamped[Held[V]]) -> Suppressed[V]:
     return Suppressed(*key_and_window(row), update.value.value, update.timestamp)
 
 

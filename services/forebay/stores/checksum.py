@@ -22,12 +22,12 @@ class DamagedBlock(Exception):
         )
 
 
-def sealed(number: int, data: bytes) -> bytes:
+def seal(number: int, data: bytes) -> bytes:
     """Return a block with its checksum, which holds for this number only."""
     return _MARK + _SUM.pack(crc32(data, number & 0xFFFFFFFF)) + data
 
 
-def unsealed(number: int, data: bytes) -> bytes:
+def unseal(number: int, data: bytes) -> bytes:
     """Return what was sealed; a block of a release that kept no checksums as it is. Raises DamagedBlock."""
     if data and data[0]:
         return data

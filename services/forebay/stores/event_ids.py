@@ -65,7 +65,7 @@ def split_ids(value: bytes) -> list[bytes]:
     return [value[i : i + ID_BYTES] for i in range(0, len(value), ID_BYTES)]
 
 
-def joined(rows: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+def merge_rows(rows: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     """Return rows of several tasks as rows of bounded size, each id once; later batches' rows never meet them."""
     ids: dict[RowKey, dict[bytes, None]] = {}
     for row_key, value in sorted(rows.items()):

@@ -40,14 +40,14 @@ def key_of(kind: Format[Any], mark: str, text: Any) -> Any:
     return kind.of_row(text[len(mark) :])
 
 
-def keyed(kind: type[Any]) -> type[Any]:
+def keyed_class(kind: type[Any]) -> type[Any]:
     """Return the class of a kind of stores that takes keys of `_key_format` and returns them."""
     if kind not in _CLASSES:
-        _CLASSES[kind] = _keyed(kind)
+        _CLASSES[kind] = _make_keyed_class(kind)
     return _CLASSES[kind]
 
 
-def _keyed(kind: Any) -> Any:
+def _make_keyed_class(kind: Any) -> Any:
     members: dict[str, Any] = {}
     for name, method in inspect.getmembers(kind, inspect.isfunction):
         if not name.startswith("_") and name not in _INNER:

@@ -45,7 +45,7 @@ def unpack_time(data: bytes, at: int = 0) -> int:
     return value - _OFFSET
 
 
-def terminated(key: bytes) -> bytes:
+def terminate(key: bytes) -> bytes:
     """Return a key as a part that others can follow."""
     return (key.replace(b"\0", b"\0\xff") if b"\0" in key else key) + _TERMINATOR
 

@@ -11,7 +11,7 @@ from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.layouts import DeclarationChanged, Layouts
 from forebay.stores.rows import Rows
 from forebay.stores.table import Change, Table
-from forebay.stores.upgrade import Conversion, Way, convert, described, row_value_of, way_to
+from forebay.stores.upgrade import Conversion, Way, convert, describe_store, row_value_of, way_to
 
 PREFIX = b"\x01kind\0"
 
@@ -83,7 +83,7 @@ class Kinds:
         self.conversions.clear()
         for name, store in self._stores.items():
             recorded = recorded_kind(table, name)
-            if recorded == described(store):
+            if recorded == describe_store(store):
                 continue
             self._unwritten[name] = None
             if not recorded:
@@ -98,20 +98,20 @@ class Kinds:
         """Yield this batch's changes as table rows."""
         for rows in self._old:
             yield from rows.changes()
-        for name in self._changed():
-            yield PREFIX + name.encode(), described(self._stores[name]).encode()
+        for name in self._changed_stores():
+            yield PREFIX + name.encode(), describe_store(self._stores[name]).encode()
         yield from self._layouts.changes()
 
     def settle(self) -> None:
         """Begin a batch: the changes so far are in the table. Call it before the stores' rows are settled."""
         self._layouts.settle()
         if self._unwritten:
-            for name in self._changed():
+            for name in self._changed_stores():
                 del self._unwritten[name]
             self._old.clear()
             self.conversions.clear()
 
-    def _changed(self) -> list[str]:
+    def _changed_stores(self) -> list[str]:
         converted = {done.store for done in self.conversions}
         return [name for name in self._unwritten if name in converted or self._has_changes(name)]
 
@@ -119,7 +119,7 @@ class Kinds:
         return any(rows.has_changes for rows in self._lent.of_store.get(name, ()))
 
     def _check(self, store: Store[Any], recorded: str) -> None:
-        what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {described(store)!r}"
+        what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {describe_store(store)!r}"
         if way_to(store, recorded) is Way.NONE:
             raise KindChanged(
                 f"{what}: there is no conversion between the two. Declare it as it was, give the new store another "

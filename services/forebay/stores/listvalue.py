@@ -9,7 +9,7 @@ from typing import TypeVar
 from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.stores.binding import Marks, Store, TaskStores
-from forebay.stores.keys import after, encode_key, pack_time, split_text, terminated
+from forebay.stores.keys import after, encode_key, pack_time, split_text, terminate
 from forebay.stores.layout import FIRST_PART, OWN
 from forebay.stores.rows import Rows
 
@@ -42,7 +42,7 @@ class ListValueStore(Store[V]):
 
     def put(self, key: str, value: V | None) -> None:
         """Append a value to the list of `key`. None deletes the list."""
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         if value is None:
             for row, _ in list(self._rows.scan(prefix, after(prefix))):
                 self._rows.put(row, None)
@@ -54,7 +54,7 @@ class ListValueStore(Store[V]):
 
     def get(self, key: str) -> tuple[V, ...]:
         """Return the list of `key`; empty if the store has no such key."""
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         return tuple(value for _, value in self._rows.scan(prefix, after(prefix)))
 
     def all(self) -> Iterator[tuple[str, V]]:

@@ -57,7 +57,7 @@ def beside(store: str, suffix: str) -> str:
     return Materialized(name, logging=store.logging, persistent=store.persistent)
 
 
-def unlogged(stores: Iterable[Kept]) -> frozenset[bytes]:
+def unlogged_names(stores: Iterable[Kept]) -> frozenset[bytes]:
     """Return the names of the stores that keep no changelog."""
     return frozenset(store.name.encode() for store in stores if not store.kept.logging)
 

@@ -155,13 +155,13 @@ class Rows(Generic[V]):
         value = self._objects.get(key)
         if value is not None:
             try:
-                self._encoded(key, value)
+                self._encode(key, value)
             except EncodeError as error:
                 raise EncodeError(self._naming_row(key, error)) from error
 
     def changes(self) -> Iterator[Change]:
         """Yield this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
-        encode, objects, prefix = self._encoded, self._objects, self.prefix
+        encode, objects, prefix = self._encode, self._objects, self.prefix
         for key in self._dirty:
             value = objects[key]
             try:
@@ -193,7 +193,7 @@ class Rows(Generic[V]):
         self._dirty_sorted = None
         self._objects.clear()
 
-    def _encoded(self, key: bytes, value: V) -> bytes:
+    def _encode(self, key: bytes, value: V) -> bytes:
         data = self._codec.encode(value)
         room = self._room
         if room is not None:
@@ -227,7 +227,7 @@ class Rows(Generic[V]):
             self._dirty_sorted.remove(key)
             self._edits += 1
 
-    def _changed(self, low: bytes, high: bytes | None, descending: bool) -> Iterator[bytes]:
+    def _changed_keys(self, low: bytes, high: bytes | None, descending: bool) -> Iterator[bytes]:
         if self._dirty_sorted is None:
             self._dirty_sorted = SortedList(self._dirty)
         keys: Iterator[bytes] = self._dirty_sorted.irange(low, high, inclusive=(True, False), reverse=descending)
@@ -243,7 +243,7 @@ class Rows(Generic[V]):
         seen = -1
         while True:
             if seen != self._edits:
-                changed, seen = self._changed(low, high, descending), self._edits
+                changed, seen = self._changed_keys(low, high, descending), self._edits
                 dirty_key = next(changed, None)
             while table_key is not None and table_key in dirty:
                 table_key = _key_of(confirmed, cut)

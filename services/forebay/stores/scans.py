@@ -38,16 +38,16 @@ class KeyOrderReads(abc.ABC, Generic[T]):
 
     def range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
         """Return the entries with start <= key <= end, in key order. None as a bound leaves it open."""
-        return _decoded(self._scan(*key_bounds(self.name, start, end)))
+        return _decode(self._scan(*key_bounds(self.name, start, end)))
 
     def reverse_range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
         """Return the results of `range` in reverse order."""
-        return _decoded(self._scan_reverse(*key_bounds(self.name, start, end)))
+        return _decode(self._scan_reverse(*key_bounds(self.name, start, end)))
 
     def prefix_scan(self, prefix: str) -> Iterator[tuple[str, T]]:
         """Return the entries whose keys begin with `prefix`, in key order."""
         encoded = encode_key(self.name, prefix)
-        return _decoded(self._scan(encoded, prefix_end(encoded)))
+        return _decode(self._scan(encoded, prefix_end(encoded)))
 
     def approximate_num_entries(self) -> int:
         """Return the exact number of entries. This scans the store."""
@@ -63,5 +63,5 @@ def key_bounds(store: str, start: str | None, end: str | None) -> tuple[bytes, b
     return low, None if end is None else end.encode() + b"\0"
 
 
-def _decoded(rows: Iterator[tuple[bytes, T]]) -> Iterator[tuple[str, T]]:
+def _decode(rows: Iterator[tuple[bytes, T]]) -> Iterator[tuple[str, T]]:
     return ((key.decode(), value) for key, value in rows)

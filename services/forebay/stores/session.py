@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.stores.binding import Marks, Store, TaskStores, checked_ms
-from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminate, unpack_time
 from forebay.stores.layout import BEHIND_TWO_TIMES, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
@@ -77,7 +77,7 @@ class SessionStore(Store[V]):
         Returns:
             Whether the session was accepted.
         """
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         if start > end:
             raise ValueError(f"store {self.name}: a session of {key!r} from {start} to {end} ends before it starts")
         if not self._accepts(end, open_from):
@@ -120,7 +120,7 @@ class SessionStore(Store[V]):
             return False
         if value is not None:
             self._check_value(value)
-        prefix, bounds = terminated(encode_key(self.name, key)), pack_time(end) + pack_time(start)
+        prefix, bounds = terminate(encode_key(self.name, key)), pack_time(end) + pack_time(start)
         is_new = value is not None
         for entry in absorbed:
             old = pack_time(entry.end) + pack_time(entry.start)
@@ -138,12 +138,12 @@ class SessionStore(Store[V]):
 
     def remove(self, key: str, start: int, end: int) -> None:
         """Delete a session if it exists."""
-        prefix, bounds = terminated(encode_key(self.name, key)), pack_time(end) + pack_time(start)
+        prefix, bounds = terminate(encode_key(self.name, key)), pack_time(end) + pack_time(start)
         self._remove(prefix + bounds, bounds + prefix)
 
     def fetch_session(self, key: str, start: int, end: int) -> V | None:
         """Return the value of the session with exactly this start and end, or None."""
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         if end < self._visible(_BEGINNING):
             return None
         return self._rows.get(prefix + pack_time(end) + pack_time(start))
@@ -253,7 +253,7 @@ class SessionStore(Store[V]):
         return max(earliest_end, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)
 
     def _bounds(self, key: str, earliest_end: int, open_from: int) -> tuple[bytes, bytes]:
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         low = max(earliest_end, min(self._visible(_BEGINNING), open_from))
         return prefix + pack_time(low), after(prefix)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
-from forebay.stores.event_ids import joined
+from forebay.stores.event_ids import merge_rows
 from forebay.stores.keys import unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
@@ -134,7 +134,7 @@ class Spreader:
 
 def _with_ids_joined(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:
     ids = {key: value for key, value in rows.items() if key.startswith(EVENT_IDS)}
-    return {**{key: value for key, value in rows.items() if key not in ids}, **joined(ids)}
+    return {**{key: value for key, value in rows.items() if key not in ids}, **merge_rows(ids)}
 
 
 def _parts(row: bytes) -> tuple[str, str, bytes]:

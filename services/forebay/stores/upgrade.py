@@ -61,14 +61,14 @@ class Entry:
     timestamp: int
 
 
-def described(store: Store[Any]) -> str:
+def describe_store(store: Store[Any]) -> str:
     """Return a declaration as it is recorded: its kind, then the settings that matter to its rows."""
     return " ".join([store.kind, *(f"{name}={_text(store, name)}" for name in (*store.fixed, *store.limits))])
 
 
 def way_to(store: Store[Any], recorded: str) -> Way:
     """Return how rows written under the description `recorded` can be made to fit `store`."""
-    kind, settings = _parsed(recorded)
+    kind, settings = _parse(recorded)
     if kind in _REWRITTEN and store.kind in _REWRITTEN:
         return Way.REWRITE
     same = kind == store.kind and all(settings.get(name) == _text(store, name) for name in store.fixed)
@@ -93,7 +93,7 @@ def convert(
     if way_to(store, recorded) is Way.ADAPT:
         read = _count(own[0])
         store.adapt()
-        return Conversion(store.name, recorded, described(store), read, _count(own[0])), []
+        return Conversion(store.name, recorded, describe_store(store), read, _count(own[0])), []
     before = task.beside()
     writer = _declared_as(recorded, store).bind(before, codec)
     entries = sorted(_entries(writer, max(stream_time, 0)), key=lambda entry: (entry.timestamp, entry.key))
@@ -105,17 +105,17 @@ def convert(
     for entry in entries:
         _put(store, entry)
     others = [rows for rows in before.opened if rows.prefix not in by_prefix]
-    return Conversion(store.name, recorded, described(store), len(entries), _count(own[0])), others
+    return Conversion(store.name, recorded, describe_store(store), len(entries), _count(own[0])), others
 
 
 def is_of_kind(store: Store[Any], recorded: str) -> bool:
     """Return whether rows written under the description `recorded` are of a store's kind; their settings may differ."""
-    return _parsed(recorded)[0] == store.kind
+    return _parse(recorded)[0] == store.kind
 
 
 def row_value_of(recorded: str) -> RowValue:
     """Return what the values of rows written under the description `recorded` consist of."""
-    return _row_values().get(_parsed(recorded)[0], RowValue.PLAIN)
+    return _row_values().get(_parse(recorded)[0], RowValue.PLAIN)
 
 
 def _row_values() -> dict[str, RowValue]:
@@ -126,7 +126,7 @@ def _row_values() -> dict[str, RowValue]:
 
 
 def _declared_as(recorded: str, store: Store[Any]) -> Store[Any]:
-    kind, settings = _parsed(recorded)
+    kind, settings = _parse(recorded)
     match kind:
         case KeyValueStore.kind:
             return KeyValueStore(store.name, store.value)
@@ -167,6 +167,6 @@ def _text(store: Store[Any], setting: str) -> str:
     return str(value.value if isinstance(value, Enum) else value)
 
 
-def _parsed(recorded: str) -> tuple[str, dict[str, str]]:
+def _parse(recorded: str) -> tuple[str, dict[str, str]]:
     kind, *settings = recorded.split(" ")
     return kind, dict(setting.split("=", 1) for setting in settings)

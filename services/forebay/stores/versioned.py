@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, checked_ms
-from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminate, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge
 from forebay.stores.rows import Rows
@@ -116,7 +116,7 @@ class VersionedKeyValueStore(Store[V]):
 
     def restore(self, key: str, value: V | None, timestamp: int) -> Put | NotPut:
         """Put a record of the changelog. The same rules hold, but refused versions are not counted."""
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         if timestamp < 0:
             raise ValueError(f"store {self.name}: the timestamp {timestamp} of {key!r} is negative")
         stream_time = self.stream_time
@@ -136,7 +136,7 @@ class VersionedKeyValueStore(Store[V]):
 
     def get(self, key: str, as_of: int | None = None) -> Version[V] | None:
         """Return the version that is valid at `as_of` (ms, inclusive; None: the latest), or None."""
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         latest = self._latest.get(prefix)
         if latest is None:
             return None
@@ -167,7 +167,7 @@ class VersionedKeyValueStore(Store[V]):
         if low > high:
             log.warning("store %s: versions from %d to %d are none: from lies after to", self.name, low, high)
             return iter(())
-        versions = self._versions(terminated(encode_key(self.name, key)), low, high)
+        versions = self._versions(terminate(encode_key(self.name, key)), low, high)
         if self._is_past_history(high):
             versions = (version for version in versions if version.valid_to is None)
         return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
@@ -181,7 +181,7 @@ class VersionedKeyValueStore(Store[V]):
 
         A tombstone that is too old changes nothing.
         """
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         previous = next(self._versions(prefix, timestamp, timestamp), None)
         return None if self.put(key, None, timestamp) is NOT_PUT else previous
 

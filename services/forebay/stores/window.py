@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, checked_ms
-from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminate, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
@@ -113,7 +113,7 @@ class WindowStore(Store[V]):
             return False
         number = self._number(value)
         if number is not None:
-            prefix, at = terminated(encode_key(self.name, key)), pack_time(start)
+            prefix, at = terminate(encode_key(self.name, key)), pack_time(start)
             row, index = prefix + at + number, at + prefix + number
             if value is None:
                 self._remove(row, index)
@@ -150,7 +150,7 @@ class WindowStore(Store[V]):
         latest = self._latest_with(start)
         if latest is None:
             return None
-        prefix, at = terminated(encode_key(self.name, key)), pack_time(start)
+        prefix, at = terminate(encode_key(self.name, key)), pack_time(start)
         row = prefix + at + _ONLY
         current = self._rows.get(row)
         value = change(None if current is None else current.value)
@@ -183,7 +183,7 @@ class WindowStore(Store[V]):
             return next(self.backward_fetch(key, start, start), None)
         if start < self._visible(start):
             return None
-        row = self._rows.get(terminated(encode_key(self.name, key)) + pack_time(start) + _ONLY)
+        row = self._rows.get(terminate(encode_key(self.name, key)) + pack_time(start) + _ONLY)
         return None if row is None else WindowEntry(key, start, row.value, row.timestamp)
 
     def fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
@@ -215,11 +215,11 @@ class WindowStore(Store[V]):
 
     def fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
         """Return the entries of all keys with start_from <= start <= start_to, sorted by start and then by key."""
-        return self._indexed(self._by_start.scan(*self._index_bounds(start_from, start_to)))
+        return self._entries_by_index(self._by_start.scan(*self._index_bounds(start_from, start_to)))
 
     def backward_fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
         """Return the results of `fetch_all` in reverse order."""
-        return self._indexed(self._by_start.scan_reverse(*self._index_bounds(start_from, start_to)))
+        return self._entries_by_index(self._by_start.scan_reverse(*self._index_bounds(start_from, start_to)))
 
     def all(self) -> Iterator[WindowEntry[V]]:
         """Return all entries, sorted by start and then by key."""
@@ -268,7 +268,7 @@ class WindowStore(Store[V]):
         return max(start_from, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)
 
     def _bounds(self, key: str, start_from: int, start_to: int) -> tuple[bytes, bytes]:
-        prefix = terminated(encode_key(self.name, key))
+        prefix = terminate(encode_key(self.name, key))
         return prefix + pack_time(self._visible(start_from)), after(prefix + pack_time(start_to))
 
     def _index_bounds(self, start_from: int, start_to: int) -> tuple[bytes, bytes]:
@@ -278,7 +278,7 @@ class WindowStore(Store[V]):
         for row, entry_row in rows:
             yield WindowEntry(key, unpack_time(row, len(row) - 2 * WIDTH), entry_row.value, entry_row.timestamp)
 
-    def _indexed(self, index: Iterator[tuple[bytes, bytes]]) -> Iterator[WindowEntry[V]]:
+    def _entries_by_index(self, index: Iterator[tuple[bytes, bytes]]) -> Iterator[WindowEntry[V]]:
         for row, _ in index:
             start, rest = row[:WIDTH], row[WIDTH:]
             entry_row = self._rows.get(rest[:-WIDTH] + start + rest[-WIDTH:])
@@ -303,5 +303,5 @@ def text_bounds(store: str, key_from: str | None, key_to: str | None) -> tuple[b
     """Return the bounds of rows that begin with a terminated key in [key_from, key_to]."""
     if key_bounds(store, key_from, key_to) == (b"", b""):
         return b"", b""
-    low = b"" if key_from is None else terminated(key_from.encode())
-    return low, None if key_to is None else after(terminated(key_to.encode()))
+    low = b"" if key_from is None else terminate(key_from.encode())
+    return low, None if key_to is None else after(terminate(key_to.encode()))

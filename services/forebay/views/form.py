@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
 from forebay.sql import syntax
-from forebay.sql.printed import printed
+from forebay.sql.printed import to_sql
 from forebay.sql.syntax import Call, CreateAs, Expression, Query, Selected, Star
 from forebay.views.model import Column, Source, ViewError
 
@@ -151,7 +151,7 @@ class Form:
 
 def said(expression: Expression) -> str:
     """Return an expression as SQL, without brackets around the whole."""
-    text = printed(expression)
+    text = to_sql(expression)
     return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 

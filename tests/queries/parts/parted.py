@@ -69,8 +69,8 @@ class PartServer:
             return page
         self.asked.append(request)
         if request.forwarded or request.path[0] == "part":
-            return self._gate.refused(request) or self.part.answer(request)
-        return self._gate.refused(request) or self.pages.answer(request)
+            return self._gate.refusal(request) or self.part.answer(request)
+        return self._gate.refusal(request) or self.pages.answer(request)
 
     def value(self, name: str, part: int) -> float:
         """Return a metric of another part."""

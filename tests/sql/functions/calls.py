@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forebay.sql.compiled import compiled
+from forebay.sql.compiled import compile_tuple
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import expression
 from forebay.sql.functions.loaded import REGISTRY
@@ -45,4 +45,4 @@ def value_of(text: str, columns: Mapping[str, tuple[SqlType, Any]] | None = None
     given = columns or {}
     make, result = generate(text, {name: kind for name, (kind, _) in given.items()})
     row = tuple(value for _, value in given.values())
-    return compiled("k, r, w", [result.source], make.namespace)(None, row, None)[0]
+    return compile_tuple("k, r, w", [result.source], make.namespace)(None, row, None)[0]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from forebay.sql.describing import described
+from forebay.sql.describing import describe
 from forebay.sql.errors import SqlError
 from forebay.sql.extension.declaring import DECLARED, remove
 from forebay.sql.extension.loading import load_file
@@ -176,7 +176,7 @@ def test_an_aggregate_s_arguments_are_checked(call: str, says: str) -> None:
 
 def answer(text: str) -> list[dict[str, Any]]:
     (command,) = parse(text)
-    return [line["row"] for line in described(program_of(stream("id STRING KEY, n INT")), command) if "row" in line]  # type: ignore[arg-type]
+    return [line["row"] for line in describe(program_of(stream("id STRING KEY, n INT")), command) if "row" in line]  # type: ignore[arg-type]
 
 
 def test_they_are_listed_and_described_with_their_docstrings() -> None:

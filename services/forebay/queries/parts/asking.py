@@ -55,7 +55,7 @@ class AllParts:
             try:
                 streams[part] = future.result()
             except PeerFailed as error:
-                self._servers.failed(part)
+                self._servers.count_failure(part)
                 missing[part] = str(error)
         try:
             check_begun(local)

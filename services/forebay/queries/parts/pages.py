@@ -46,10 +46,10 @@ class PartPages:
         try:
             match request.path:
                 case ("part", "read"):
-                    return _packed(rows_of(self._stores(), _ASK.decode(request.body)))
+                    return _pack(rows_of(self._stores(), _ASK.decode(request.body)))
                 case ("part", "wait"):
                     wait = _WAIT.decode(request.body)
-                    return _packed(self._stores().unreached(wait.wanted, wait.seconds))
+                    return _pack(self._stores().unreached(wait.wanted, wait.seconds))
                 case ("part", "changes"):
                     return self._follow(request)
             return json_answer(404, {"error": "parts ask each other for /part/read, /part/wait and /part/changes"})
@@ -71,5 +71,5 @@ class PartPages:
         return Answer(200, "text/event-stream", pushed(stores, subscription, "rows" in given, SILENT_SECONDS))
 
 
-def _packed(content: object) -> Answer:
+def _pack(content: object) -> Answer:
     return Answer(200, CONTENT, msgspec.msgpack.encode(content))

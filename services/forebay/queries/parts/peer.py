@@ -106,7 +106,7 @@ class Peer:
 
     def follow(self, target: str, authorization: str, silent_seconds: float) -> Future[Stream]:
         """Begin to follow; the future raises PeerFailed. `silent_seconds`: within which something comes."""
-        return self._reads.submit(self._followed, target, authorization, silent_seconds)
+        return self._reads.submit(self._follow, target, authorization, silent_seconds)
 
     def close(self) -> None:
         """Ask nothing more."""
@@ -129,7 +129,7 @@ class Peer:
             return HTTPSConnection(self._host, self._port, timeout=seconds, context=self._context)
         return HTTPConnection(self._host, self._port, timeout=seconds)
 
-    def _followed(self, target: str, authorization: str, silent_seconds: float) -> Stream:
+    def _follow(self, target: str, authorization: str, silent_seconds: float) -> Stream:
         connection = self._connection(self._seconds)
         try:
             connection.connect()

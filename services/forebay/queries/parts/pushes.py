@@ -137,7 +137,7 @@ class MergedPush:
 
     def _rows(self) -> Iterator[bytes]:
         """Yield the rows in order of the tasks, as a server that has all of them."""
-        rows = heapq.merge(*(source.rows(self._ended) for source in self._sources), key=lambda each: each[0])
+        rows = heapq.merge(*(source.rows(self._on_end) for source in self._sources), key=lambda each: each[0])
         count = 0
         while several := list(islice(rows, _ROWS_AT_ONCE)):
             count += len(several)
@@ -152,7 +152,7 @@ class MergedPush:
             part, event = self._changes.get(timeout=0 if pieces else silent_seconds)
             while True:
                 if event[0] != "change":
-                    self._ended(part, event)
+                    self._on_end(part, event)
                     break
                 pieces.append(written(*event))
                 if len(pieces) >= _HELD:
@@ -162,7 +162,7 @@ class MergedPush:
             pass
         return b"".join(pieces) or SILENCE
 
-    def _ended(self, part: int, found: Event) -> None:
+    def _on_end(self, part: int, found: Event) -> None:
         """Learn that a part's push ended: with a reason, or because the part is lost."""
         self._left.discard(part)
         if found[0] == "end":

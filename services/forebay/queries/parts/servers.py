@@ -109,13 +109,13 @@ class PartServers:
             asked[part] = self.peers[part].ask(path, body, authorization, longer)
         return Begun(self, asked, time.monotonic() + self._seconds + longer)
 
-    def failed(self, part: int) -> None:
+    def count_failure(self, part: int) -> None:
         """Count a request that a part did not answer."""
         self._failed.labels(self.identity.service, part).inc()
 
     def check(self) -> None:
         """Raise WrongParts for who is not what it should be; who does not answer yet is looked at later."""
-        for wrong in self._looked().values():
+        for wrong in self._look().values():
             raise WrongParts(f"{wrong}; --peers names all parts in order, and each has its --part")
 
     def watch(self, stop: threading.Event) -> None:
@@ -123,7 +123,7 @@ class PartServers:
         told: dict[int, str] = {}
         silent = set(self._silent)
         while not stop.wait(_LOOK_SECONDS):
-            wrong = self._looked()
+            wrong = self._look()
             for part in wrong.keys() - told.keys():
                 log.error("part %d can't be asked: %s", part, wrong[part])
             for part in self._silent ^ silent:
@@ -135,7 +135,7 @@ class PartServers:
         for peer in self.peers.values():
             peer.close()
 
-    def _looked(self) -> dict[int, str]:
+    def _look(self) -> dict[int, str]:
         wrong: dict[int, str] = {}
         for part, peer in self.peers.items():
             try:
@@ -176,6 +176,6 @@ class Begun:
             try:
                 answers_by_part[part] = read(peer.answer(future, self.deadline))
             except (PeerFailed, ValueError) as error:
-                self.servers.failed(part)
+                self.servers.count_failure(part)
                 missing[part] = str(error)
         return answers_by_part, missing

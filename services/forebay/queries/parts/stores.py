@@ -75,12 +75,10 @@ class PartedStores:
         declared = self._local.known(store)
         check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
         ask, first = Ask(store, key, bounds, limit + 1), self._owner(store, key)
-        rows_of_part = (
-            self._of_global(ask) if declared.is_global else {} if first is None else self._asked([first], ask)
-        )
+        rows_of_part = self._of_global(ask) if declared.is_global else {} if first is None else self._ask([first], ask)
         if not declared.is_global and not any(rows.rows for rows in rows_of_part.values()):
             # Where the input was written with another partitioner than Kafka's, a key is not where it belongs.
-            rows_of_part |= self._asked((part for part in range(self._parts) if part != first), ask)
+            rows_of_part |= self._ask((part for part in range(self._parts) if part != first), ask)
         rows = heapq.merge(*(part_rows.rows for part_rows in rows_of_part.values()), key=lambda row: row.task)
         return self._found(store, rows_of_part, rows, limit)
 
@@ -90,7 +88,7 @@ class PartedStores:
         reads = reads_of(declared)
         check_bounds(declared, bounds, reads.in_all, "all keys")
         ask = Ask(store, None, bounds, limit + 1)
-        rows_of_part = self._of_global(ask) if declared.is_global else self._asked(range(self._parts), ask)
+        rows_of_part = self._of_global(ask) if declared.is_global else self._ask(range(self._parts), ask)
         return self._found(store, rows_of_part, _merged(rows_of_part.values(), reads, bounds), limit)
 
     def ages(self, store: str) -> dict[str, int | None]:
@@ -146,7 +144,7 @@ class PartedStores:
         self._miss(missing)
         return {}
 
-    def _asked(self, parts: Iterable[int], ask: Ask) -> dict[int, Rows]:
+    def _ask(self, parts: Iterable[int], ask: Ask) -> dict[int, Rows]:
         """Return what parts say. Raises PartsMissing: not all do, and that is not enough."""
         rows_of_part, missing = self._answers(list(parts), ask)
         self._miss(missing)

@@ -27,7 +27,7 @@ from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.suspicion import Suspicion
 from forebay.stores.kinds import recorded_formats
 from forebay.stores.layouts import DeclarationChanged
-from forebay.stores.materialized import purge, store_of, unlogged
+from forebay.stores.materialized import purge, store_of, unlogged_names
 from forebay.stores.table import Table
 
 _KEY = itemgetter(0)
@@ -102,7 +102,7 @@ class StateTask:
         self._announcer = announcer
         self._lease = 0
         self._is_closed = False
-        self._unlogged = unlogged(store for _, store in declared_stores(engine.processor))
+        self._unlogged = unlogged_names(store for _, store in declared_stores(engine.processor))
         self._punctuated_at: float | None = None
         """Monotonic clock: the wall clock may be set, and would then silence punctuation until it is back."""
         self._is_new = True

@@ -48,7 +48,7 @@ from forebay.serde.subjects import connect
 from forebay.stores.binding import Store
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
-from forebay.stores.materialized import unlogged
+from forebay.stores.materialized import unlogged_names
 from forebay.stores.memory import MemoryTable
 from forebay.stores.split import SplitTable
 from forebay.stores.table import Table
@@ -193,7 +193,7 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
         others = known if name in topology.inputs else ""
         return registry_codec(spec.kafka, service.name, record, spec.schema_ids[known], others)
 
-    without = unlogged(declared for _, declared in declared_stores(processor))
+    without = unlogged_names(declared for _, declared in declared_stores(processor))
 
     def store(name: str, record: type[Any]) -> Codec[Any]:
         if name.encode() in without:

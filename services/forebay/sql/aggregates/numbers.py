@@ -10,7 +10,7 @@ from typing import Any
 
 from forebay.sql import arithmetic
 from forebay.sql.aggregates.registry import Aggregate, Argument, aggregate, same
-from forebay.sql.exact import grown, rounded
+from forebay.sql.exact import grown, round_sum
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -59,7 +59,7 @@ def total(arguments: Sequence[Argument]) -> Aggregate:
     """Return SUM: exact, also of doubles, in any order."""
     kind = _number(arguments, "SUM")
     if kind == DOUBLE:
-        return _exact(rounded)
+        return _exact(round_sum)
     plus, minus = _of_kind(kind)
     return Aggregate(
         kind,
@@ -148,7 +148,7 @@ def average(arguments: Sequence[Argument]) -> Aggregate:
 
     def result(kept: Any) -> float:
         n, summed = kept
-        return float((rounded(summed) if doubles else summed) / n) if n else 0.0
+        return float((round_sum(summed) if doubles else summed) / n) if n else 0.0
 
     sums: Any = tuple[float, ...] if doubles else Decimal if isinstance(kind, DecimalType) else int
     empty: Any = () if doubles else Decimal(0) if isinstance(kind, DecimalType) else 0
@@ -238,7 +238,7 @@ def correlation(arguments: Sequence[Argument]) -> Aggregate:
 
     def result(kept: Any) -> float:
         n = kept[0]
-        x, y, xy, xx, yy = (rounded(part) for part in kept[1:])
+        x, y, xy, xx, yy = (round_sum(part) for part in kept[1:])
         below = math.sqrt(max(0.0, n * xx - x * x)) * math.sqrt(max(0.0, n * yy - y * y))
         return (n * xy - x * y) / below if below else math.nan
 

@@ -63,7 +63,7 @@ def aggregate(names: str) -> Callable[[Maker], Maker]:
     return declare
 
 
-def limited(made: Aggregate, most: int) -> Aggregate:
+def limit_list(made: Aggregate, most: int) -> Aggregate:
     """Return an aggregate of lists that keeps so many items at most: the first that came."""
 
     def cut(step: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from forebay.processor.api import RejectedRecord
 from forebay.sql.aggregates.numbers import average, total
 from forebay.sql.aggregates.registry import AGGREGATES, Aggregate, Argument, Maker
-from forebay.sql.exact import finite, grown, rounded
+from forebay.sql.exact import finite, grown, round_sum
 from forebay.sql.types import BIGINT, DOUBLE, INT
 from forebay.sql.values import tuple_of
 
@@ -25,7 +25,7 @@ Doubles = tuple[int, tuple[float, ...]]
 def _average(arguments: Sequence[Argument]) -> Aggregate:
     outcome = average(arguments)
     if arguments[0].type == DOUBLE:
-        return _of_doubles(lambda kept: rounded(kept[1]) / kept[0] if kept[0] else None)
+        return _of_doubles(lambda kept: round_sum(kept[1]) / kept[0] if kept[0] else None)
     result = outcome.result
     return replace(outcome, result=lambda kept: result(kept) if kept[0] else None)
 
@@ -34,7 +34,7 @@ def _total(arguments: Sequence[Argument]) -> Aggregate:
     """Return SUM; one of whole numbers has 64 bits, and is refused beyond them where it is written."""
     inner = total(arguments)
     if inner.type == DOUBLE:
-        return _of_doubles(lambda kept: rounded(kept[1]) if kept[0] else None)
+        return _of_doubles(lambda kept: round_sum(kept[1]) if kept[0] else None)
     add, subtract, merge = inner.add, inner.subtract, inner.merge
     kind = inner.type
     if kind in (INT, BIGINT):
@@ -57,14 +57,14 @@ def _of_doubles(result: Callable[[Doubles], float | None]) -> Aggregate:
         DOUBLE,
         Doubles,
         (0, ()),
-        _added,
+        _add,
         result,
         lambda one, other: (one[0] + other[0], reduce(grown, other[1], one[1])),
         lambda kept, x: kept if x is None else (kept[0] - 1, grown(kept[1], -x)),
     )
 
 
-def _added(kept: Doubles, x: float | None) -> Doubles:
+def _add(kept: Doubles, x: float | None) -> Doubles:
     """Add a double. Raises RejectedRecord for one that is not finite, or makes the sum leave the doubles' range."""
     if x is None:
         return kept

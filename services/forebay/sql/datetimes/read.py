@@ -21,7 +21,7 @@ from forebay.sql.datetimes.patterns import (
     letters_of,
     parts_of,
 )
-from forebay.sql.datetimes.resolve import date_of, ms_of_day, resolved
+from forebay.sql.datetimes.resolve import date_of, ms_of_day, resolve_time
 from forebay.sql.datetimes.zones import UTC_ZONE, zone_of
 
 _MOST_DIGITS = 19
@@ -68,9 +68,9 @@ class Reader:
         return fields
 
 
-def parsed(text: str, pattern: str, zone: str = "UTC") -> int:
+def parse_time(text: str, pattern: str, zone: str = "UTC") -> int:
     """Return the timestamp (ms) of a text; fields that it omits are as of 1970. Raises ValueError."""
-    result = resolved(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
+    result = resolve_time(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
     return within_bits(result, 64)
 
 
@@ -88,7 +88,7 @@ def parsed_date(text: str, pattern: str) -> int:
     As with Java's `SimpleDateFormat`, numbers need no zeros in front, names may be short or in full, and other text
     may follow.
     """
-    ms = resolved(_reader(pattern, False).fields_of(text), UTC_ZONE)
+    ms = resolve_time(_reader(pattern, False).fields_of(text), UTC_ZONE)
     if ms % DAY_MS:
         raise ValueError(f"{text!r} has a time of day")
     return within_bits(ms // DAY_MS, 32)
@@ -112,7 +112,7 @@ def reader_of(pattern: str) -> Reader:
 def parser(pattern: str) -> Callable[[str], int]:
     """Return what reads timestamps in a pattern. Raises ValueError for a pattern that means nothing."""
     reader_of(pattern)
-    return lambda text: parsed(text, pattern)
+    return lambda text: parse_time(text, pattern)
 
 
 @lru_cache(1024)

@@ -29,7 +29,7 @@ _RANGES = {
 Fields = dict[str, str]
 
 
-def resolved(fields: Fields, zone: Zone) -> int:
+def resolve_time(fields: Fields, zone: Zone) -> int:
     """Return the time in ms since 1970; what is missing is as of 1970-01-01. Raises ValueError."""
     if "V" in fields:
         zone = zone_of_text(fields["V"])

@@ -47,7 +47,7 @@ class Moment:
 Write = Callable[[Moment], str]
 
 
-def formatted(value: int, pattern: str, zone: str = "UTC") -> str:
+def format_time(value: int, pattern: str, zone: str = "UTC") -> str:
     """Return a timestamp (ms) as text. Raises ValueError."""
     return _written(value, pattern, UTC_ZONE if zone == "UTC" else zone_of(zone))
 

@@ -180,13 +180,13 @@ class OrderedMaps:
         return self._inner.decode(data)
 
     def encode(self, record: Any) -> bytes:
-        return self._inner.encode(_ordered(record))
+        return self._inner.encode(_sort_fields(record))
 
 
-def _ordered(value: Any) -> Any:
+def _sort_fields(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _ordered(value[key]) for key in sorted(value, key=lambda key: (key is not None, key))}
-    return tuple(map(_ordered, value)) if isinstance(value, tuple) else value
+        return {key: _sort_fields(value[key]) for key in sorted(value, key=lambda key: (key is not None, key))}
+    return tuple(map(_sort_fields, value)) if isinstance(value, tuple) else value
 
 
 def _has_map(kind: SqlType) -> bool:

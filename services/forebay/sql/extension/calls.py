@@ -97,7 +97,7 @@ class ScalarFunction:
             else:  # a null makes the result null
                 template.append(f"{{{len(strict)}}}")
                 strict.append(value)
-        return make.applied(f"{name}({', '.join(template)})", strict, result)
+        return make.apply(f"{name}({', '.join(template)})", strict, result)
 
     def _caller(self, parameters: Sequence[Parameter]) -> Callable[..., Any]:
         """Return what calls the function with converted values, and converts and bounds its result."""

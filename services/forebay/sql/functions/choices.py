@@ -11,7 +11,7 @@ from forebay.sql.types import INT
 @special("COALESCE IFNULL", 1)
 def _coalesce(make: Generator, call: Call) -> Typed:
     sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
-    sources = [make.attempted(source) for source in sources]
+    sources = [make.attempt(source) for source in sources]
     result = sources[-1]
     for source in reversed(sources[:-1]):
         name, test = make.once(source)
@@ -32,7 +32,7 @@ def _elt(make: Generator, call: Call) -> Typed:
     sources, kind = make.alike([make.of(argument) for argument in call.arguments[1:]], call)
     listed = "(" + "".join(f"{source}, " for source in sources).replace("{", "{{").replace("}", "}}") + ")"
     name = make.constant(lambda values, at: values[at - 1] if 0 < at <= len(values) else None)
-    return make.applied(f"{name}({listed}, {{0}})", [number], kind)
+    return make.apply(f"{name}({listed}, {{0}})", [number], kind)
 
 
 @special("FIELD", 1)

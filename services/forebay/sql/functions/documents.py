@@ -47,13 +47,13 @@ def _no_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
 
 
-def loaded(text: str) -> Any:
+def load_json(text: str) -> Any:
     """Return the JSON that a text begins with; `_MISSING` of blanks only. Raises ValueError: it is none."""
     plain = text.lstrip(_BLANKS)
     return _DECODER.raw_decode(plain)[0] if plain else _MISSING
 
 
-def dumped(value: Any, *, plain: bool = False) -> str:
+def dump_json(value: Any, *, plain: bool = False) -> str:
     """Return JSON as text, its numbers with the digits they came with.
 
     Args:
@@ -63,9 +63,11 @@ def dumped(value: Any, *, plain: bool = False) -> str:
         case Decimal():
             return f"{value:f}" if plain and abs(value.adjusted()) < _MOST_ZEROS else str(value)
         case dict():
-            return "{" + ",".join(f"{_quote(name)}:{dumped(part, plain=plain)}" for name, part in value.items()) + "}"
+            return (
+                "{" + ",".join(f"{_quote(name)}:{dump_json(part, plain=plain)}" for name, part in value.items()) + "}"
+            )
         case list():
-            return f"[{','.join(dumped(part, plain=plain) for part in value)}]"
+            return f"[{','.join(dump_json(part, plain=plain) for part in value)}]"
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -77,7 +79,7 @@ def _quote(text: str) -> str:
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else dumped(value)
+    return value if isinstance(value, str) else dump_json(value)
 
 
 @lru_cache(1024)
@@ -101,7 +103,7 @@ def steps_of(path: str) -> tuple[str, ...]:
 
 def extract(text: str, path: str) -> str | None:
     """Return the part of a JSON text that a path such as $.a.b[0] names; None: there is none. Raises ValueError."""
-    result = loaded(text)
+    result = load_json(text)
     for step in steps_of(path):
         if isinstance(result, list):
             if not step.isdecimal() or int(step) >= len(result):
@@ -117,35 +119,35 @@ def extract(text: str, path: str) -> str | None:
 def is_json(text: str | None) -> bool:
     """Return whether a text is JSON."""
     try:
-        return text is not None and loaded(text) is not _MISSING
+        return text is not None and load_json(text) is not _MISSING
     except (ValueError, ArithmeticError, RecursionError):
         return False
 
 
 def keys(text: str) -> tuple[str, ...] | None:
     """Return the fields of a JSON object; None: it is none. Raises ValueError."""
-    result = loaded(text)
+    result = load_json(text)
     return tuple(result) if isinstance(result, dict) else None
 
 
 def records(text: str) -> dict[str, str] | None:
     """Return the fields of a JSON object with their values as text; None: it is none. Raises ValueError."""
-    result = loaded(text)
+    result = load_json(text)
     return {name: _as_text(value) for name, value in result.items()} if isinstance(result, dict) else None
 
 
 def items(text: str) -> tuple[str, ...]:
     """Return the items of a JSON array as texts. Raises ValueError: it is none."""
-    result = loaded(text)
+    result = load_json(text)
     if not isinstance(result, list):
         raise TypeError("the text is no array")
-    return tuple(map(dumped, result))
+    return tuple(map(dump_json, result))
 
 
 def contains(text: str | None, sought: Any) -> bool:
     """Return whether a JSON array has a value of the same kind: a DOUBLE is none of its whole numbers."""
     try:
-        result = None if text is None else loaded(text)
+        result = None if text is None else load_json(text)
     except (ValueError, ArithmeticError, RecursionError):
         return False
     if not isinstance(result, list) or isinstance(sought, Decimal):
@@ -156,21 +158,21 @@ def contains(text: str | None, sought: Any) -> bool:
 
 def length(text: str) -> int | None:
     """Return how many items a JSON array has; None: it is none. Raises ValueError."""
-    result = loaded(text)
+    result = load_json(text)
     return len(result) if isinstance(result, list) else None
 
 
 def concat(*texts: str) -> str | None:
     """Return JSON objects as one, or other JSON as one array. Raises ValueError, LimitReached."""
     create_letters(sum(map(len, texts)), "JSON_CONCAT")
-    results = [loaded(text) for text in texts]
+    results = [load_json(text) for text in texts]
     if _MISSING in results:
         return None
     if all(isinstance(item, dict) for item in results):
-        return dumped({name: value for item in results for name, value in item.items()}, plain=True)
+        return dump_json({name: value for item in results for name, value in item.items()}, plain=True)
     if len(results) == 1:
-        return dumped(results[0], plain=True)
-    return dumped(
+        return dump_json(results[0], plain=True)
+    return dump_json(
         [item for element in results for item in (element if isinstance(element, list) else [element])], plain=True
     )
 

@@ -75,11 +75,11 @@ def _transform(make: Generator, call: Call) -> Typed:
         case ArrayType(item) if len(results) == 1:
             step = make.function([item], results[0])
             name = make.constant(transform)
-            return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], ArrayType(step.type))
+            return make.apply(f"{name}({{0}}, {_plain(step)})", [subject], ArrayType(step.type))
         case MapType(key, value) if len(results) == 2:
             keys, values = (make.function([key, value], item) for item in results)
             name = make.constant(transform_map)
-            return make.applied(
+            return make.apply(
                 f"{name}({{0}}, {_plain(keys)}, {_plain(values)})", [subject], MapType(keys.type, values.type)
             )
     raise SqlError(call.place, "write TRANSFORM(array, x => ...) or TRANSFORM(map, (k, v) => ..., (k, v) => ...)")
@@ -93,11 +93,11 @@ def _filter(make: Generator, call: Call) -> Typed:
         case ArrayType(item):
             step = _condition(make.function([item], result), call)
             name = make.constant(filter_items)
-            return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
+            return make.apply(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
         case MapType(key, value):
             step = _condition(make.function([key, value], result), call)
             name = make.constant(filter_entries)
-            return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
+            return make.apply(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
     raise SqlError(call.place, "write FILTER(array, x => ...) or FILTER(map, (k, v) => ...)")
 
 

@@ -32,7 +32,7 @@ def _check(masks: tuple[str | None, ...]) -> tuple[str | None, ...]:
 
 
 def _partly(how: str) -> Callable[..., str | None]:
-    def masked(text: str | None, count: int | None, *masks: str | None) -> str | None:
+    def mask_part(text: str | None, count: int | None, *masks: str | None) -> str | None:
         if text is None or count is None:
             return None
         if count < 0:
@@ -45,7 +45,7 @@ def _partly(how: str) -> Callable[..., str | None]:
             return f"{mask(head, *masks)}{tail}"
         return f"{head}{mask(tail, *masks)}"
 
-    return masked
+    return mask_part
 
 
 function("MASK", "s", STRING, mask)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from forebay.sql.arithmetic import EXACT, saturated, wrapped_int, wrapped_long
+from forebay.sql.arithmetic import EXACT, saturate, wrapped_int, wrapped_long
 from forebay.sql.functions.registry import first, function, special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.order import rank
@@ -23,7 +23,7 @@ _KILOMETERS = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
 def java_double(call: Callable[..., float]) -> Callable[..., float]:
     """Return a function of doubles that is infinite or NaN where Python's raises an error."""
 
-    def computed(*values: float) -> float:
+    def compute(*values: float) -> float:
         try:
             return float(call(*values))
         except OverflowError:
@@ -31,15 +31,15 @@ def java_double(call: Callable[..., float]) -> Callable[..., float]:
         except ValueError:
             return math.nan
 
-    return computed
+    return compute
 
 
 def nearest(value: float) -> int:
     """Return the nearest whole number of 64 bits, half up; NaN is 0."""
     if not math.isfinite(value):
-        return saturated(value, 64)
+        return saturate(value, 64)
     low = math.floor(value)
-    return saturated(float(low), 64) if abs(value) >= 1 << 53 else low + (value - low >= 0.5)
+    return saturate(float(low), 64) if abs(value) >= 1 << 53 else low + (value - low >= 0.5)
 
 
 def rounded_to(value: Decimal, places: int) -> Decimal:
@@ -143,10 +143,10 @@ def _of_decimal(step: Callable[[Decimal, int], Decimal]) -> Callable[[SqlType], 
 
 
 def _of_double(step: Callable[[Decimal, int], Decimal]) -> Callable[[float, int], float]:
-    def rounded(value: float, places: int) -> float:
+    def round_value(value: float, places: int) -> float:
         return float(step(Decimal(repr(value)), places))
 
-    return rounded
+    return round_value
 
 
 def _of_whole(step: Callable[[Decimal, int], Decimal]) -> Callable[[int, int], int]:
@@ -175,7 +175,7 @@ for _name, _places in (("ROUND", rounded_to), ("TRUNC", cut_to)):
     function(_name, "c", _without_places, _of_decimal(_places), typed=True)
     function(_name, "c i", first, _of_decimal(_places), typed=True)
 function("ROUND", "d", BIGINT, nearest)
-function("TRUNC", "d", BIGINT, lambda value: saturated(value, 64))
+function("TRUNC", "d", BIGINT, lambda value: saturate(value, 64))
 function("SIGN", "n", INT, sign)
 function("RANDOM", "", DOUBLE, random.random)
 function("GEO_DISTANCE", "d d d d s?", DOUBLE, geo_distance, takes_null=True)

@@ -131,7 +131,7 @@ def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special],
     """Declare a function whose source is made of its call's syntax, with so many arguments."""
 
     def declare(made: Special) -> Special:
-        def checked(make: Generator, call: Call) -> Typed:
+        def check_call(make: Generator, call: Call) -> Typed:
             given = len(call.arguments)
             if not least <= given <= most:
                 wanted = str(least) if least == most else f"{least} or more" if most == _ANY else f"{least} to {most}"
@@ -139,7 +139,7 @@ def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special],
             return made(make, call)
 
         for name in names.split():
-            SPECIAL[name] = checked
+            SPECIAL[name] = check_call
         return made
 
     return declare
@@ -186,7 +186,7 @@ def _call_of(make: Generator, call: Call, signature: Signature, arguments: list[
     name = make.constant(signature.call(result) if signature.typed else signature.call)
     if signature.takes_null:
         return Typed(f"{name}({', '.join(item.source for item in given)})", result)
-    return make.applied(f"{name}({', '.join(f'{{{at}}}' for at in range(len(given)))})", given, result)
+    return make.apply(f"{name}({', '.join(f'{{{at}}}' for at in range(len(given)))})", given, result)
 
 
 def _first_text(call: Call) -> Place:

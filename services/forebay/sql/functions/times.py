@@ -39,9 +39,9 @@ def _move(make: Generator, call: Call) -> Typed:
     step = -unit if call.name.endswith("SUB") else unit
     number, value = make.of(call.arguments[1]), make.cast(make.of(call.arguments[2]), kind, call)
     if kind == TIME:
-        return make.applied(f"({{1}} + {{0}} * {step}) % {DAY_MS}", [number, value], TIME)
+        return make.apply(f"({{1}} + {{0}} * {step}) % {DAY_MS}", [number, value], TIME)
     moved = make.constant(_moved_date if kind == DATE else _moved_timestamp)
-    return make.applied(f"{moved}({{1}}, {{0}} * {step})", [number, value], kind)
+    return make.apply(f"{moved}({{1}}, {{0}} * {step})", [number, value], kind)
 
 
 def _moved_date(days: int, ms: int) -> int:
@@ -70,13 +70,13 @@ def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
-function("TIMESTAMPTOSTRING", "l s s?", STRING, write.formatted, check=_check)
-function("FORMAT_TIMESTAMP", "S s s?", STRING, write.formatted, check=_check)
+function("TIMESTAMPTOSTRING", "l s s?", STRING, write.format_time, check=_check)
+function("FORMAT_TIMESTAMP", "S s s?", STRING, write.format_time, check=_check)
 function("FORMAT_DATE", "D s", STRING, write.formatted_date, check=_check)
 function("DATETOSTRING", "i s", STRING, write.formatted_date, check=_check)
 function("FORMAT_TIME", "T s", STRING, write.formatted_time, check=_check)
-function("STRINGTOTIMESTAMP", "s s s?", BIGINT, read.parsed, check=_check)
-function("PARSE_TIMESTAMP", "s s s?", TIMESTAMP, read.parsed, check=_check)
+function("STRINGTOTIMESTAMP", "s s s?", BIGINT, read.parse_time, check=_check)
+function("PARSE_TIMESTAMP", "s s s?", TIMESTAMP, read.parse_time, check=_check)
 function("PARSE_DATE", "s s", DATE, read.parsed_date, check=_check)
 function("STRINGTODATE", "s s", INT, read.parsed_day, check=_check)
 function("PARSE_TIME", "s s", TIME, read.parsed_time, check=_check)

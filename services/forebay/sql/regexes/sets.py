@@ -44,7 +44,7 @@ class CharacterSet:
             one = CharacterSet(self.parts)
             return f"[{'&&'.join(item.text(any_case=any_case) for item in (one, *self.also))}]"
         if self.letter is not None and not any_case:
-            return escaped(chr(self.letter))
+            return escape_letter(chr(self.letter))
         return f"[{'^' if self.negated else ''}{''.join(_show(part, any_case) for part in self.parts)}]"
 
 
@@ -59,10 +59,12 @@ def _show(part: tuple[int, int] | str | CharacterSet, any_case: bool) -> str:
             begin, end = max(low, part[0]), min(high, part[1])
             if begin <= end:
                 ranges.append((begin + step, end + step))
-    return "".join(escaped(chr(a)) if a == b else f"{escaped(chr(a))}-{escaped(chr(b))}" for a, b in ranges)
+    return "".join(
+        escape_letter(chr(a)) if a == b else f"{escape_letter(chr(a))}-{escape_letter(chr(b))}" for a, b in ranges
+    )
 
 
-def escaped(letter: str) -> str:
+def escape_letter(letter: str) -> str:
     """Return a letter escaped so that it matches itself anywhere in a pattern."""
     if letter.isascii() and letter.isalnum():
         return letter
@@ -75,7 +77,7 @@ def set_of(source: PatternSource) -> CharacterSet:
     parts: list[tuple[int, int] | str | CharacterSet] = []
     operands: list[CharacterSet] = []
     while True:
-        if source.ended:
+        if source.at_end:
             source.fail("a set is not closed: write ]")
         if source.take("&&"):
             if negated or not parts:
@@ -143,7 +145,7 @@ def escape(source: PatternSource) -> CharacterSet:
         case "c":
             return _one(chr(ord(source.next_plain()) ^ 0x40))
         case "N":
-            return _named(source)
+            return _named_set(source)
     if letter.isascii() and letter.isalnum():
         source.fail(f"\\{letter} means nothing here")
     return _one(letter)
@@ -175,7 +177,7 @@ def _octal(source: PatternSource) -> CharacterSet:
     return _one(chr(int(digits, 8)))
 
 
-def _named(source: PatternSource) -> CharacterSet:
+def _named_set(source: PatternSource) -> CharacterSet:
     name = source.until("}") if source.take("{") else ""
     try:
         return _one(unicodedata.lookup(name))

@@ -48,7 +48,7 @@ class PatternSource:
         self._at = 0
 
     @property
-    def ended(self) -> bool:
+    def at_end(self) -> bool:
         """Whether all is read."""
         self._skip_comments()
         return self._at >= len(self._letters)

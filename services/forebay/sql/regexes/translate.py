@@ -38,7 +38,7 @@ def translate(pattern: str) -> Translated:
     """Return Java's pattern in the syntax of the `regex` library. Raises PatternError."""
     result = _Translator(pattern)
     text, _ = result.alternatives()
-    if not result.source.ended:
+    if not result.source.at_end:
         result.source.fail("unmatched closing ')'")
     return Translated(f"(?V1){text}", result.groups, result.names)
 
@@ -64,7 +64,7 @@ class _Translator:
 
     def _sequence(self) -> tuple[str, int]:
         result, size = "", 0
-        while not self.source.ended and self.source.peek() not in "|)":
+        while not self.source.at_end and self.source.peek() not in "|)":
             atom, one = self._atom()
             text, many = self._quantify(atom, one)
             result += text

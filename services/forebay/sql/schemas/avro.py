@@ -117,7 +117,7 @@ def _sql(schema: Any, names: dict[str, Any], space: str) -> SqlType | None:
         return _sql(kind, names, space)
     if "name" in schema and kind in ("record", "enum", "fixed"):
         space, full = _full(schema, space)
-        names[full] = outcome = _named(schema, names, space)
+        names[full] = outcome = _named_type(schema, names, space)
         return outcome
     if kind in ("array", "map"):
         return _collection(schema, names, space)
@@ -130,7 +130,7 @@ def _full(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
     return space, f"{space}.{simple}" if space else simple
 
 
-def _named(schema: Mapping[str, Any], names: dict[str, Any], space: str) -> SqlType | None:
+def _named_type(schema: Mapping[str, Any], names: dict[str, Any], space: str) -> SqlType | None:
     if schema["type"] != "record":
         return _decimal(schema) or _READ[schema["type"]]
     fields = [(column["name"], _sql(column["type"], names, space)) for column in schema["fields"]]

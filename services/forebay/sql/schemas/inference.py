@@ -53,7 +53,7 @@ class Asked:
         return f"{self.topic}-{self.part.lower()}"
 
 
-def completed(
+def complete(
     asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup: Lookup, written: tuple[Named, ...] = ()
 ) -> tuple[tuple[Named, ...], Form]:
     """Return the columns of keys or values, and the schema they have if a registry gave it. Raises SqlError.

@@ -82,7 +82,7 @@ def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return None
     if "$ref" in schema:
-        return _sql(_referred(str(schema["$ref"]), root), root, depth + 1)
+        return _sql(_resolve_reference(str(schema["$ref"]), root), root, depth + 1)
     for word in ("oneOf", "anyOf"):
         if word in schema:
             branches = [item for item in schema[word] if item.get("type") != "null"]
@@ -131,7 +131,7 @@ def _of_object(schema: Mapping[str, Any], root: Mapping[str, Any], made: str, de
     return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
 
 
-def _referred(name: str, root: Mapping[str, Any]) -> Any:
+def _resolve_reference(name: str, root: Mapping[str, Any]) -> Any:
     result: Any = root
     for part in name.removeprefix("#").strip("/").split("/"):
         result = result.get(part) if isinstance(result, dict) else None

@@ -89,7 +89,7 @@ class _Writing:
             case ArrayType(item):
                 if isinstance(item, ArrayType | MapType):
                     raise TypeError(f"PROTOBUF has no {kind}: put the inner {item} into a STRUCT, or write JSON_SR")
-                return f"repeated {self._named(item, indent)}"
+                return f"repeated {self._type_name(item, indent)}"
             case MapType(_, value):
                 if isinstance(value, ArrayType | MapType):
                     raise TypeError(f"PROTOBUF has no {kind}: put the inner {value} into a STRUCT, or write JSON_SR")
@@ -101,9 +101,9 @@ class _Writing:
             return f"optional {_SCALARS[kind]}"
         if kind in _SCALARS and self._nullable == "WRAPPER":
             return self._import_file(_WRAPPERS[kind])
-        return self._named(kind, indent)
+        return self._type_name(kind, indent)
 
-    def _named(self, kind: SqlType, indent: str) -> str:
+    def _type_name(self, kind: SqlType, indent: str) -> str:
         if isinstance(kind, StructType):
             self._messages += 1
             name = f"ConnectDefault{self._messages}"

@@ -47,7 +47,7 @@ def _key(
     inner = key_format(columns, kind)
     camel = "".join(part.capitalize() for part in name.split("_"))
     wraps = kind.startswith("PROTOBUF") or len(columns) != 1
-    codec = framed(kind, columns, form, f"{topic}-key", f"{avro.NAMESPACE}.{camel}Key", wraps=wraps)
+    codec = frame_schema(kind, columns, form, f"{topic}-key", f"{avro.NAMESPACE}.{camel}Key", wraps=wraps)
     wire = Wire(kind, columns, "" if wraps else "bare")
     name = f"{inner.name} of {topic}"
     return Format(name, tuple, lambda _: codec, inner.row, inner.of_row, wire=wire, takes=wire.takes)
@@ -57,13 +57,13 @@ def _key(
 def _value(columns: tuple[Named, ...], encoding: Encoding, form: Form, topic: str) -> Format[tuple[object, ...]]:
     wraps = encoding.wraps is not False or len(columns) != 1 or encoding.value.startswith("PROTOBUF")
     name = f"{avro.NAMESPACE}.KsqlDataSourceSchema"
-    codec = framed(encoding.value, columns, form, f"{topic}-value", name, wraps=wraps)
+    codec = frame_schema(encoding.value, columns, form, f"{topic}-value", name, wraps=wraps)
     wire = Wire(encoding.value, columns, "" if wraps else "bare")
     shown = f"{encoding.value} {', '.join(map(str, columns))} of {topic}"
     return Format(shown, tuple, lambda _: codec, wire=wire, takes=wire.takes)
 
 
-def framed(
+def frame_schema(
     kind: str, columns: tuple[Named, ...], form: Form, subject: str, name: str, *, wraps: bool
 ) -> Codec[tuple[object, ...]]:
     """Return the codec of rows under a schema: the given schema, else one made of the columns."""
