@@ -228,7 +228,7 @@ def test_a_token_is_asked_for_and_a_wrong_one_told(consoles: ExitStack, browser:
     consoles.callback(console.close)
     browser.url = console.url
     browser.open("#/stores/user-sessions/plain")
-    for token, said in (("two words", "one word of ASCII"), ("wrong-wrong-wrong", "not the one that is asked for")):
+    for token, said in (("two words", "one word of ASCII"), ("wrong-wrong-wrong", "not valid")):
         browser.until(lambda: browser.all("dialog input"), "the token is asked for")[0].send_keys(token)
         browser.click("dialog button")
         browser.until_text("dialog .wrong", said)

@@ -103,12 +103,12 @@ def package_of(module: str) -> str:
 def bring_project(folder: Path) -> None:
     """Have this process and those it starts find the services of the project in `folder`, from any folder."""
     modules = services_of(folder, GROUP).values()
-    told = [entry.module for entry in _modules(GROUP)]
+    registered = [entry.module for entry in _modules(GROUP)]
     installed = {entry.module for entry in _installed_modules(GROUP)}
-    missing = [module for module in modules if module not in told and module not in installed]
+    missing = [module for module in modules if module not in registered and module not in installed]
     if not missing:
         return
-    os.environ[VARIABLE] = ",".join([*told, *missing])
+    os.environ[VARIABLE] = ",".join([*registered, *missing])
     paths = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *paths.split(os.pathsep)] if paths else [str(folder)])
     sys.path.insert(0, str(folder))

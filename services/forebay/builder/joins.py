@@ -17,7 +17,7 @@ from forebay.operators.table import LatestByTimestamp, Table
 from forebay.operators.waiting import Waiting
 from forebay.processor.api import Context, Timer
 from forebay.stores.buffers import Buffered, JoinBuffer
-from forebay.stores.materialized import beside
+from forebay.stores.materialized import derived_store
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowStore
 from forebay.time.windows import JoinWindows
@@ -180,16 +180,16 @@ def with_stream(
 
     def side(name: str, node: Node) -> WindowStore[Any]:
         return WindowStore(
-            beside(store, name), node.value, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP
+            derived_store(store, name), node.value, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP
         )
 
     lefts, rights = side("left", left), side("right", right)
     left_waiting: JoinBuffer[Any] | None = None
     right_waiting: JoinBuffer[Any] | None = None
     if kind is not Join.INNER:
-        left_waiting = JoinBuffer(beside(store, "left-waiting"), left.value)
+        left_waiting = JoinBuffer(derived_store(store, "left-waiting"), left.value)
     if kind is Join.OUTER:
-        right_waiting = JoinBuffer(beside(store, "right-waiting"), right.value)
+        right_waiting = JoinBuffer(derived_store(store, "right-waiting"), right.value)
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(lefts)

@@ -15,7 +15,7 @@ from forebay.processor.api import Context
 def receiving(parent: Node, node: Node, flow: Flow) -> Flow:
     """Return a node's flow for what `parent` sends: if the node keeps values, it receives them as stores read them.
 
-    Otherwise a join would see a list in a record that arrives, and a tuple in the same record out of its buffer.
+    Without this, a join would see a list in an arriving record, but a tuple in the same record read from its buffer.
     """
     if not node.stores or parent.kind is not Kind.STEP:
         return flow

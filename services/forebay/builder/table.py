@@ -18,7 +18,7 @@ from forebay.builder.together import Side, bring_together, first_that_runs, topi
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
-from forebay.stores.materialized import Materialized, beside
+from forebay.stores.materialized import Materialized, derived_store
 from forebay.time.durations import Duration
 from forebay.time.windows import UnlimitedWindows
 
@@ -242,7 +242,7 @@ class Table(Generic[K, V]):
 
         def to_copy(trial: Graph) -> tuple[Node, Node]:
             along = trial.repartition(trial.add(rows.to_stream(right)), f"{store}-right")
-            return subscribed_to(trial, trial.add(rows.table(along, beside(store, "right"), None)))
+            return subscribed_to(trial, trial.add(rows.table(along, derived_store(store, "right"), None)))
 
         subscribed, right = first_that_runs(graph, [lambda trial: subscribed_to(trial, right), to_copy])
         answering = graph.add(foreign.answering(subscribed, right, joiner, format_, kind, store, left.key))

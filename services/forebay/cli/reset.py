@@ -95,8 +95,8 @@ def _reset(
     except KafkaRefused as error:
         raise click.ClickException(f"{error}: stop the job first") from error
     admin.delete([*topics, *former])
-    anew = [*(changelogs if tasks else _as_found(changelogs, topics)), *_as_found(others, topics)]
-    admin.create(spec_of(topic) for topic in anew if topic.name in topics)
+    recreated = [*(changelogs if tasks else _as_found(changelogs, topics)), *_as_found(others, topics)]
+    admin.create(spec_of(topic) for topic in recreated if topic.name in topics)
     shutil.rmtree(place, ignore_errors=True)
 
 

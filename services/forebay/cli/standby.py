@@ -66,7 +66,7 @@ def standby(
 
     metrics = StandbyMetrics(service.name)
 
-    def told(commit: int, rows: int) -> None:
+    def on_round(commit: int, rows: int) -> None:
         metrics.told(rows)
         if commit >= 0:
             log.info("%s: copies are at commit %d: %d rows", app, commit, rows)
@@ -83,6 +83,6 @@ def standby(
         def follow() -> None:
             with closing(standby_of(kafka, service, app, settings, directory)) as follower:
                 metrics.follow(follower)
-                follower.follow(stop, every_ms / 1000, told)
+                follower.follow(stop, every_ms / 1000, on_round)
 
         keep_trying(follow, pause=pause)

@@ -85,8 +85,8 @@ class SuppressTopology(TableAggregateTopology):
         for result in self._raw:
             assert result.key is not None
             self.stream_time = max(self.stream_time, result.timestamp)
-            for let in self._suppress.process(result.key, None, result.value, result.timestamp, self.stream_time):
-                released.append(Result(let.key, let.value, let.timestamp))
+            for update in self._suppress.process(result.key, None, result.value, result.timestamp, self.stream_time):
+                released.append(Result(update.key, update.value, update.timestamp))
         return self.shown(released)
 
     def raw(self) -> list[Json]:

@@ -69,14 +69,14 @@ def reports_of(places: list[TopicPartition]) -> Reports:
         if not place.metadata:
             continue
         try:
-            told = json.loads(place.metadata)
-            item = TaskFigures.from_json(told["figures"])
-            if "lease" in told:
-                leases[item.part, item.task] = HeldLease(told["lease"]["number"], told["lease"]["planned"])
+            report = json.loads(place.metadata)
+            item = TaskFigures.from_json(report["figures"])
+            if "lease" in report:
+                leases[item.part, item.task] = HeldLease(report["lease"]["number"], report["lease"]["planned"])
         except (ValueError, KeyError, TypeError):
             continue  # a report of another release, in another format
         figures.append(item)
-        trouble = trouble or told.get("trouble", "")
+        trouble = trouble or report.get("trouble", "")
     return Reports(tuple(sorted(figures, key=lambda item: (item.part, item.task))), trouble, leases)
 
 

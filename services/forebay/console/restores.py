@@ -44,9 +44,9 @@ class RestoreReader:
         """Return what a job that does not run yet is reading. Raises Unavailable."""
         topics = [topic.name for topic in service.changelogs(application, 1)]
         committed = self._groups.read(restore_group(application), topics)
-        told = {(place.topic, place.partition): place.offset for place in committed}
-        before = self._before.setdefault(application, told)
-        moved = {place: offset for place, offset in told.items() if before.get(place) != offset}
+        offsets = {(place.topic, place.partition): place.offset for place in committed}
+        before = self._before.setdefault(application, offsets)
+        moved = {place: offset for place, offset in offsets.items() if before.get(place) != offset}
         ends = (
             partition_ends(self._admin, moved, IsolationLevel.READ_COMMITTED, "changelogs'", SECONDS) if moved else {}
         )

@@ -109,8 +109,8 @@ class JobWatcher:
                 return self._by_reports(now_s, at_s)
             _, text = page(f"{self.job.page}/metrics")
             moment = moment_of(text, self.job.name, at_s)
-            _, told = page(f"{self.job.page}/readyz")
-            verdict = json.loads(told)
+            _, body = page(f"{self.job.page}/readyz")
+            verdict = json.loads(body)
             if "ended" in verdict:
                 end = verdict["ended"]
                 return Seen(State.ENDED, str(end["reason"]), None, int(end["at_ms"]), int(end["exit_code"]))

@@ -50,8 +50,8 @@ class Admission:
         except TimeoutError:
             if future.done():
                 raise
-        told, self._cause = self._cause, why_silent(self._settings)
-        if self._cause and self._cause != told:
+        logged, self._cause = self._cause, why_silent(self._settings)
+        if self._cause and self._cause != logged:
             log.warning("waiting for the broker %s: %s", self.servers, self._cause)
         self.client.poll(0)
         longest = min(_PATIENCE_S, self.timeout_s) if self._cause or self._refusal else self.timeout_s

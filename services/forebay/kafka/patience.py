@@ -34,7 +34,7 @@ def keep_trying(
     began = clock()
     wait = _FIRST_PAUSE_S
     failures = 0
-    told = began
+    logged_at = began
     while True:
         try:
             result = action()
@@ -44,9 +44,9 @@ def keep_trying(
                 raise
             if not failures:
                 log.warning("%s: retrying", error)
-            elif clock() - told >= _REMIND_S:
+            elif clock() - logged_at >= _REMIND_S:
                 log.warning("%s: still trying, for %.0f s now", error, clock() - began)
-                told = clock()
+                logged_at = clock()
             failures += 1
             pause(min(wait, left))
             wait = min(2 * wait, _LONGEST_PAUSE_S)

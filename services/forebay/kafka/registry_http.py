@@ -1,4 +1,4 @@
-"""Requests to a schema registry, with the kinds of failure told apart."""
+"""Requests to a schema registry, which distinguish the kinds of failure."""
 
 from __future__ import annotations
 

@@ -55,13 +55,13 @@ def _stores(definition: Definition) -> Iterator[Node]:
 
 def _of_types(definition: Definition) -> Iterator[tuple[Node, str]]:
     """Yield what differs for types, once for each notation of keys and of values."""
-    told: set[tuple[str, str]] = set()
+    yielded: set[tuple[str, str]] = set()
     for node in definition.root.walk():
         for key in ("keyType", "valueType") if node.get("topic") is not None else ():
             notation = read_type(node, key, ANY).notation
             text = _TYPES.get((key, notation)) or _TYPES.get(("", notation))
-            if text is not None and (key, notation) not in told:
-                told.add((key, notation))
+            if text is not None and (key, notation) not in yielded:
+                yielded.add((key, notation))
                 yield node.value[key], text
 
 

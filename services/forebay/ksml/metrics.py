@@ -13,11 +13,11 @@ class Figure(NamedTuple):
     kind: str
     name: str
     tags: tuple[tuple[str, str], ...]
-    told: float
+    updates: float
     total: float
 
 
-class _Told:
+class _Updates:
     __slots__ = ("count", "total")
 
     def __init__(self) -> None:
@@ -28,12 +28,12 @@ class _Told:
 class Counter:
     """A number that grows."""
 
-    def __init__(self, told: _Told) -> None:
-        self._told = told
+    def __init__(self, updates: _Updates) -> None:
+        self._updates = updates
 
     def increment(self, delta: int = 1) -> None:
         """Add to it."""
-        self._told.count += delta
+        self._updates.count += delta
 
     def close(self) -> None:
         """Do nothing: metrics stay as long as the job."""
@@ -44,7 +44,7 @@ class Meter(Counter):
 
     def mark(self, events: int = 1) -> None:
         """Note that it happened."""
-        self._told.count += events
+        self._updates.count += events
 
 
 class Timer(Counter):
@@ -52,8 +52,8 @@ class Timer(Counter):
 
     def updateSeconds(self, seconds: float) -> None:
         """Note a time in seconds."""
-        self._told.count += 1
-        self._told.total += seconds
+        self._updates.count += 1
+        self._updates.total += seconds
 
     def updateMillis(self, ms: float) -> None:
         """Note a time in ms."""
@@ -68,7 +68,7 @@ class Metrics:
     """The metrics of a definition's functions in one task."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Told] = {}
+        self._updates: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Updates] = {}
         self._lock = threading.Lock()
 
     def counter(self, name: str, tags: Mapping[Any, Any] | None = None) -> Counter:
@@ -86,8 +86,8 @@ class Metrics:
     def figures(self) -> Iterator[Figure]:
         """Yield the metrics so far, by kind, name and tags."""
         with self._lock:
-            told = sorted(self._told.items())
-        for (kind, name, tags), metric in told:
+            metrics = sorted(self._updates.items())
+        for (kind, name, tags), metric in metrics:
             yield Figure(kind, name, tags, metric.count, metric.total)
 
     def sums(self) -> dict[str, float]:
@@ -96,12 +96,12 @@ class Metrics:
         for figure in self.figures():
             tags = ",".join(f"{tag}={value}" for tag, value in figure.tags)
             name = f"{figure.name}{{{tags}}}" if tags else figure.name
-            sums[name] = sums.get(name, 0.0) + figure.told
+            sums[name] = sums.get(name, 0.0) + figure.updates
             if figure.kind == "timer":
                 sums[f"{name} seconds"] = figure.total
         return sums
 
-    def _of(self, kind: str, name: str, tags: Mapping[Any, Any] | None) -> _Told:
+    def _of(self, kind: str, name: str, tags: Mapping[Any, Any] | None) -> _Updates:
         key = kind, str(name), tuple(sorted((str(tag), str(value)) for tag, value in (tags or {}).items()))
         with self._lock:
-            return self._told.setdefault(key, _Told())
+            return self._updates.setdefault(key, _Updates())

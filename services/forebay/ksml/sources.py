@@ -45,7 +45,7 @@ class Sources:
                     self._build.alias(store, own or f"{name}-store")
 
     def read(self, node: Node, name: str, section: str, key: Type = STRING, value: Type = ANY) -> Piece:
-        """Return the stream or table of a topic, reading it if nobody does yet.
+        """Return the stream or table of a topic, and read it if the topology does not yet.
 
         Args:
             key, value: types where the definition leaves them out.

@@ -76,7 +76,7 @@ def run_suite(file: Path) -> Iterator[Result]:
     _check(root, _SUITE, "a test suite", ("definition", "tests"))
     streams = _streams(root)
     folders = [_folder(file, root, key) for key in ("schemaDirectory", "moduleDirectory")]
-    definition = _beside(file, root.string("definition"))
+    definition = _relative_to(file, root.string("definition"))
     schemas, modules = ([folder] if folder else [] for folder in folders)
     definitions = read_all(
         [definition], schemas, modules, _SuiteRegistry(streams, SchemaFiles([definition.parent, *schemas]))
@@ -218,9 +218,9 @@ def _check(node: Node, keys: set[str], what: str, needed: tuple[str, ...]) -> No
 
 
 def _folder(file: Path, root: Node, key: str) -> Path | None:
-    return _beside(file, root.string(key)) if root.get(key) is not None else None
+    return _relative_to(file, root.string(key)) if root.get(key) is not None else None
 
 
-def _beside(file: Path, name: str) -> Path:
+def _relative_to(file: Path, name: str) -> Path:
     """Return a path of a suite: from the suite's folder, or as it is."""
     return file.parent / name if (file.parent / name).exists() else Path(name)

@@ -63,8 +63,8 @@ def _shorten(record: SideRecord, headers: Headers, kind: str, facts: Mapping[str
     left_out: dict[str, int] = {}
     for part in sorted(parts, key=lambda part: -parts[part]):
         left_out[part] = parts[part]
-        told = ", ".join(f"{name} ({count} bytes)" for name, count in left_out.items())
-        shortened = {**facts, "shortened": f"{told} left out: {room.too_large('the record', size)}"}
+        parts_left_out = ", ".join(f"{name} ({count} bytes)" for name, count in left_out.items())
+        shortened = {**facts, "shortened": f"{parts_left_out} left out: {room.too_large('the record', size)}"}
         headers_left = [] if "headers" in left_out else headers
         record = SideRecord(
             None if "key" in left_out else record.key,

@@ -251,11 +251,11 @@ class QueryServer:
         self, follower: Follower, every_seconds: float, stop: threading.Event, pause: Callable[[float], None]
     ) -> None:
         """Follow until `stop`; without a broker, the stores still answer with their last content."""
-        told = self._round_is_over()
+        on_round = self._round_is_over()
 
         def follow() -> None:
             try:
-                follower.follow(stop, every_seconds, told)
+                follower.follow(stop, every_seconds, on_round)
             except ChangelogsAnew as error:
                 raise _Anew(str(error)) from error
             except Unavailable as error:
@@ -271,7 +271,7 @@ class QueryServer:
     def _round_is_over(self) -> Callable[[int, int], None]:
         begun, stores, announced = time.monotonic(), self._stores, False
 
-        def told(_batch: int, rows: int) -> None:
+        def on_round(_batch: int, rows: int) -> None:
             nonlocal announced
             stores.round_is_over()
             self._metrics.rows.set(rows)
@@ -285,4 +285,4 @@ class QueryServer:
                 log.info("%s: %d rows read in %.1f s: queries are answered", self._name, rows, time.monotonic() - begun)
                 announced = True
 
-        return told
+        return on_round

@@ -141,8 +141,8 @@ class SinkStreamWriter(DataSourceStreamArrowWriter):
         batch, query, run = map(context.getLocalProperty, (_BATCH_ID, _QUERY_ID, _RUN_ID))
         if not batch or not query or not run:
             raise BatchRefused(
-                "Spark gave the task no number of a batch, without which a repeated batch can't be told apart from a "
-                "new one: use a trigger of micro-batches (processingTime, availableNow, once), not continuous or "
+                "Spark gave the task no batch number, which is needed to distinguish a repeated batch from a new "
+                "one: use a trigger of micro-batches (processingTime, availableNow, once), not continuous or "
                 "real-time mode"
             )
         return self._sink.commit_part(iterator, query, int(batch), run, is_new=False)

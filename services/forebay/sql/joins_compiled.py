@@ -28,7 +28,7 @@ def compile_join(compiler: Compiler, step: Joined, name: str) -> Any:
         right = Stream(
             right.graph, right.graph.add(in_windows(right.node, left.node.key, step.window_ms)), right.is_rekeyed
         )
-    into = _beside(left.node.value, right.node.value)
+    into = _combine(left.node.value, right.node.value)
     joiner = _joiner(*step.lengths)
     store = compiler.name(f"{name} join")
     if step.foreign_key is not None:
@@ -63,7 +63,7 @@ def _joiner(left: int, right: int) -> Callable[[Any, Any], Any]:
     return lambda one, other: (no_left if one is None else one) + (no_right if other is None else other)
 
 
-def _beside(left: Any, right: Any) -> Any:
+def _combine(left: Any, right: Any) -> Any:
     """Return the format of joined rows, made of the formats of both sides."""
 
     def codec(contracts: Any) -> Any:

@@ -78,7 +78,7 @@ class TaskStores:
         """Open a store's marks."""
         return Marks(self.internal(store, "marks", NumberCodec()))
 
-    def beside(self) -> TaskStores:
+    def detached(self) -> TaskStores:
         """Return other rows over the same table, with changes of their own that no record undoes."""
         return TaskStores(self._table, Journal(), self.clock, self._cached, self._rooms)
 

@@ -49,7 +49,7 @@ class Kept(Protocol):
     kept: Materialized
 
 
-def beside(store: str, suffix: str) -> str:
+def derived_store(store: str, suffix: str) -> str:
     """Return the name of an additional store of a store, with the same options."""
     name = f"{store}-{suffix}"
     if not isinstance(store, Materialized):

@@ -94,7 +94,7 @@ def convert(
         read = _count(own[0])
         store.adapt()
         return Conversion(store.name, recorded, describe_store(store), read, _count(own[0])), []
-    before = task.beside()
+    before = task.detached()
     writer = _declared_as(recorded, store).bind(before, codec)
     entries = sorted(_entries(writer, max(stream_time, 0)), key=lambda entry: (entry.timestamp, entry.key))
     by_prefix = {rows.prefix: rows for rows in own}

@@ -11,11 +11,11 @@ export class Failed extends Error {
 }
 
 let askToken = () => {};
-let tell = () => {};
+let showReachable = () => {};
 
 /** Set what asks for a token, and what learns whether the server answers. */
 export function configure(options) {
-  ({ askToken, tell } = options);
+  ({ askToken, showReachable } = options);
 }
 
 export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
@@ -37,10 +37,10 @@ async function ask(path, options = {}) {
     answer = await fetch(path, { ...options, headers, cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    tell(false);
+    showReachable(false);
     throw new Failed(0, "the console does not answer: is `forebay console` still running?");
   }
-  tell(true);
+  showReachable(true);
   if (answer.ok) return answer;
   const text = await answer.text();
   let reason = text.slice(0, 500) || `HTTP ${answer.status}`;

@@ -46,7 +46,7 @@ async function show() {
     return;
   }
   const loading = import(module);
-  loading.catch(() => {}); // told below, unless the jobs can't be asked for either
+  loading.catch(() => {}); // reported below, unless the jobs can't be loaded either
   try {
     let job = at.parts[0];
     if (OF_A_JOB.includes(at.page)) {
@@ -90,7 +90,7 @@ let dialog;
 
 function askToken(wrong) {
   if (dialog) {
-    if (wrong) say(dialog.querySelector(".wrong"), "This token is not the one that is asked for.");
+    if (wrong) say(dialog.querySelector(".wrong"), "This token is not valid.");
     return;
   }
   const field = h("input", { type: "password", name: "token", autocomplete: "off", required: true, "aria-label": "Token" });
@@ -100,7 +100,7 @@ function askToken(wrong) {
     h("h2", null, "A token is asked for"),
     h("p", null, "It is in the file that the console was started with (--token-file). It is kept until this tab is closed."),
     field,
-    h("p", { class: "wrong", role: "alert" }, wrong ? "This token is not the one that is asked for." : ""),
+    h("p", { class: "wrong", role: "alert" }, wrong ? "This token is not valid." : ""),
     h("button", { type: "submit", class: "primary" }, "Use it"),
   );
   dialog = h("dialog", null, form);
@@ -121,7 +121,7 @@ function askToken(wrong) {
   dialog.showModal();
 }
 
-function tell(ok) {
+function showReachable(ok) {
   answers = ok;
   if (ok) answeredAt = Date.now();
   beat();
@@ -147,7 +147,7 @@ document.querySelector(".theme").addEventListener("click", () => {
   theme(order[(order.indexOf(document.documentElement.dataset.theme) + 1) % order.length]);
 });
 theme(localStorage.getItem(THEME) ?? "auto");
-configure({ askToken, tell });
+configure({ askToken, showReachable });
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

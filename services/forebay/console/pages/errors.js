@@ -37,7 +37,7 @@ export function mount(root, at, signal) {
   look();
 }
 
-// Reasons that differ by what names and numbers they tell of are one.
+// Reasons that differ only in names and numbers are counted as one.
 const alike = (text) => text.replace(/[\w.-]*\d[\w.-]*/g, "…");
 const of = (record, name) => record.headers?.[name] ?? "?";
 
@@ -68,7 +68,7 @@ function errors(job, topic, found) {
       "section",
       { class: "card" },
       h("h2", null, "Send them again"),
-      "Once what they failed of is mended: each goes back to its input topic unchanged, once. The first command says what it would do.",
+      "Once the cause is fixed, send each record back to its input topic, unchanged and once. The first command shows what the second one would send.",
       command(`forebay errors replay ${job} --dry-run`),
       command(`forebay errors replay ${job}`),
     ),

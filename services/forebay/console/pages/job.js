@@ -108,7 +108,7 @@ function storeTable(topology, found, job) {
 
 function taskTable(found) {
   if (!found.tasks.length && !found.reports.length) {
-    const why = found.reports_error || "The job tells of its tasks once they have begun.";
+    const why = found.reports_error || "The job reports its tasks once they have started.";
     return note(found.reports_error ? "broken" : "empty", "No task has reported yet.", why);
   }
   const reports = new Map(found.reports.map((each) => [`${each.stage}-${each.task}`, each]));

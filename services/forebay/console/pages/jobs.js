@@ -79,7 +79,7 @@ export function mount(root, _parameters, signal) {
           put(list, note("empty", "No job is watched.", "Start the console with the jobs to watch: forebay console SERVICE=http://HOST:PORT."));
           return;
         }
-        // What has the focus, or is hovered for its title, keeps its place: rows are made anew only where nothing is in use.
+        // A row that has the focus or is hovered keeps its place: only rows that are not in use are rebuilt.
         const focused = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
         put(list, table(jobs));
         if (focused) [...list.querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus({ preventScroll: true });

@@ -65,7 +65,7 @@ const parts = (flows, bends) =>
 
 /** Places for all boxes: {x, y, width, height} by node, the boxes that arrows pass, the stages' frames, and the size of it all. */
 export function layout(graph, tall) {
-  const stored = new Map(); // store -> the step it stands beside
+  const stored = new Map(); // store -> the step it is drawn next to
   for (const arrow of graph.arrows) {
     if (arrow.head.startsWith("store ") && !stored.has(arrow.head)) stored.set(arrow.head, arrow.tail);
   }
@@ -94,7 +94,7 @@ export function layout(graph, tall) {
   return { ...found, passed };
 }
 
-// Stages that take up the same columns stand beside each other, others may share a lane.
+// Stages that use the same columns get a lane each; others may share a lane.
 function stageLanes(graph, blocks) {
   const taken = [];
   const lanes = new Map();
@@ -138,7 +138,7 @@ function placeAcross(blocks, lanes, flows) {
       .map(middle);
     return found.length ? found.reduce((a, b) => a + b, 0) / found.length : null;
   };
-  // Steps first, within the lanes of their stages; then topics and repartitions beside what they are joined to.
+  // Steps first, within the lanes of their stages; then topics and repartitions next to the steps they are connected to.
   for (const column of order) {
     const steps = columns.get(column).filter((block) => block.node.stage !== undefined);
     for (const stage of new Set(steps.map((block) => block.node.stage))) {

@@ -117,7 +117,7 @@ function box(at, body, signal) {
   list();
 }
 
-// A push ends with its connection, and is not begun again by itself: rows would be told twice.
+// A push ends with its connection, and is not restarted automatically, because rows would be shown twice.
 async function answer(job, sql, begins, view, signal, say) {
   for (;;) {
     try {
@@ -129,8 +129,8 @@ async function answer(job, sql, begins, view, signal, say) {
         on: (name, data) => view.take(name, data),
       });
       // Rows of SHOW and EXPLAIN have no end of their own.
-      const told = view.ended || (view.columns && !/^\s*(set\b[^;]*;\s*)*select\b/i.test(sql));
-      if (!told && !signal.aborted) throw new Failed(0, "the connection ended before the answer did: run it again");
+      const complete = view.ended || (view.columns && !/^\s*(set\b[^;]*;\s*)*select\b/i.test(sql));
+      if (!complete && !signal.aborted) throw new Failed(0, "the connection ended before the answer did: run it again");
       return;
     } catch (error) {
       if (!(error instanceof Failed) || error.status !== 503 || signal.aborted) throw error;
@@ -142,9 +142,9 @@ async function answer(job, sql, begins, view, signal, say) {
 }
 
 class Rows {
-  constructor(root, told) {
+  constructor(root, onCount) {
     this.root = root;
-    this.told = told;
+    this.onCount = onCount;
     this.total = 0;
     this.more = false;
     this.ended = false;
@@ -185,7 +185,7 @@ class Rows {
         this.body.prepend(h("tr", null, cells));
       }
       this.waiting = [];
-      this.told(this.total);
+      this.onCount(this.total);
       while (this.body.children.length > SHOWN) this.body.lastChild.remove();
     });
   }

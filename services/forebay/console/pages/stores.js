@@ -262,7 +262,7 @@ function watch(path, results, ending) {
     on: (name, data) => {
       if (name === "row") add(data, false);
       if (name === "now" && !data.rows) put(state, "following; nothing is under this key yet");
-      if (name === "end") put(state, data.reason === "overflow" ? "too many changes at once: beginning again" : "the job began anew: beginning again");
+      if (name === "end") put(state, data.reason === "overflow" ? "too many changes at once: reloading" : "the job started from the beginning: reloading");
       if (name !== "change") return;
       changes += 1;
       put(tally, many(changes, "change"));

@@ -25,7 +25,7 @@ const fitted = (text, width) => {
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 };
 
-/** A picture that is drawn once and told what moves; without an application it is of nothing that runs, and opens nothing. */
+/** A drawing that is made once and then updated. Without an application, it shows a job that does not run and has no links. */
 export class TopologyPicture {
   constructor(graph, job, application) {
     this.graph = graph;
@@ -145,7 +145,7 @@ export class TopologyPicture {
       const name = rest.join(" ");
       if (kind === "store") {
         const held = live.stores[name];
-        say(text, held ? `${short(held.rows, "rows")} · ${bytes(held.bytes)}` : "not told yet");
+        say(text, held ? `${short(held.rows, "rows")} · ${bytes(held.bytes)}` : "not reported yet");
       } else if (kind === "topic" && live.lags[name] !== undefined) {
         say(text, `lag ${short(live.lags[name], "rec")}`);
       }

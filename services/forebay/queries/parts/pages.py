@@ -33,7 +33,7 @@ class PartPages:
         self._identity = identity
         self._stores = stores
 
-    def told(self) -> Answer:
+    def identity(self) -> Answer:
         """Return this server's identity: open to all, as health is."""
         return json_answer(200, {**asdict(self._identity), "tasks": self._stores().tasks})
 

@@ -120,15 +120,15 @@ class PartServers:
 
     def watch(self, stop: threading.Event) -> None:
         """Look at the parts now and then until `stop` is set."""
-        told: dict[int, str] = {}
+        logged: dict[int, str] = {}
         silent = set(self._silent)
         while not stop.wait(_LOOK_SECONDS):
             wrong = self._look()
-            for part in wrong.keys() - told.keys():
+            for part in wrong.keys() - logged.keys():
                 log.error("part %d can't be asked: %s", part, wrong[part])
             for part in self._silent ^ silent:
                 log.warning("part %d %s", part, "does not answer" if part in self._silent else "answers")
-            told, silent = wrong, set(self._silent)
+            logged, silent = wrong, set(self._silent)
 
     def close(self) -> None:
         """Ask nothing more."""

@@ -67,7 +67,7 @@ class ServedPart:
         """Answer what everybody may ask: /part, and /readyz with the number of parts that answer; None: neither."""
         match request.path:
             case ("part",):
-                return self._pages.told()
+                return self._pages.identity()
             case ("readyz",):
                 parts = {"answering": self._servers.answering, "of": self._share.parts}
                 return told(health.ready(), part=self._share.part, parts=parts)

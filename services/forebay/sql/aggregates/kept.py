@@ -159,8 +159,8 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
     if len(columns) == 1:
         result: Callable[[Any], Any] = lambda kept: tuple(entry[0] for entry in kept)  # noqa: E731
         return Aggregate(ArrayType(kind), many(row), (), add, result, merge)
-    beside = tuple((f"col{at}", item.type) for at, item in enumerate(columns[1:]))
-    entry = StructType((("sort_col", kind), *beside))
+    others = tuple((f"col{at}", item.type) for at, item in enumerate(columns[1:]))
+    entry = StructType((("sort_col", kind), *others))
     return Aggregate(ArrayType(entry), many(row), (), add, same, merge, columns=len(columns))
 
 
