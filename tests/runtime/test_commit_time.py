@@ -134,6 +134,7 @@ class Unencodable(JsonCodec):
         return super().encode(record)
 
 
+@pytest.mark.long
 def test_a_row_that_cannot_be_encoded_does_not_make_commits_of_one_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.runtime.group_bench.CODECS", replace(CODECS, stores={"totals": Unencodable(Total)}))
     bench = GroupBench(Slow)

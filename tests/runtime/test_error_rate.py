@@ -70,6 +70,7 @@ def test_a_restart_with_repaired_code_processes_the_records_again() -> None:
     assert bench.totals()["k"] == Total(500, 500)
 
 
+@pytest.mark.long
 def test_many_small_commits_count_together_across_restarts() -> None:
     bench = Limited()
     for _ in range(FEWEST - 1):
@@ -106,6 +107,7 @@ def test_a_limit_above_0_does_not_stop_at_a_few_failures_alone() -> None:
     assert len(bench.errors()) == FEWEST - 1
 
 
+@pytest.mark.long
 def test_failures_of_long_ago_do_not_count_for_ever() -> None:
     bench = Limited()
     bench.limit(max_error_rate=1.0)

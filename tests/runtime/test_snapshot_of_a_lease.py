@@ -212,6 +212,7 @@ def _empty(loop: Loop) -> TaskCommit:
     return TaskCommit(task.settings.name, "0-0", result, position, task.changelogs)
 
 
+@pytest.mark.long
 def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     # Each time it is asked takes a cycle of the loop: a tenth of a second where nothing comes.
     job = Job(World(Setup("sum", 64, 64, records=2_000), 0))

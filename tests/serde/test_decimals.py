@@ -97,6 +97,7 @@ def fastavro_bytes(contract: Any, value: dict[str, Any]) -> bytes:
     return header(1) + buffer.getvalue()
 
 
+@pytest.mark.long
 @given(prices)
 def test_what_is_encoded_is_decoded_again(record: Prices) -> None:
     decoded = CODEC.decode(CODEC.encode(record))

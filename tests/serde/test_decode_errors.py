@@ -98,6 +98,7 @@ def test_any_bytes_give_a_record_or_a_decode_error(body: bytes) -> None:
     assert isinstance(outcome, UserActivity) or str(outcome).startswith("UserActivity")
 
 
+@pytest.mark.long
 @given(everything, st.data())
 def test_damaged_bytes_give_the_same_on_both_paths(record: Everything, data: st.DataObject) -> None:
     damaged = bytearray(EVERYTHING.encode(record))

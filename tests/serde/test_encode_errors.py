@@ -104,6 +104,7 @@ def test_a_whole_number_is_written_as_a_double(whole: int) -> None:
     assert (type(decoded.wide), decoded.wide) == (float, whole)
 
 
+@pytest.mark.long
 @given(everything, st.sampled_from([f.name for f in dataclasses.fields(Everything)]), st.data())
 def test_a_value_from_another_field_is_refused_or_read_back_equal(
     record: Everything, field: str, data: st.DataObject

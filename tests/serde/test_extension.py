@@ -41,6 +41,7 @@ def test_it_can_be_left_out() -> None:
     assert python(SAYS, "off").stdout.startswith("None native code is not in use (FOREBAY_NATIVE=off): ")
 
 
+@pytest.mark.long
 def test_it_does_without() -> None:
     done = python(WITHOUT, "")
     assert done.stdout.startswith("None native code is not in use (")

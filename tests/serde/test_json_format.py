@@ -37,6 +37,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(values)
 def test_any_value_comes_back_and_can_not_be_changed(value: Any) -> None:
     assert ANY.decode(ANY.encode(value)) == value

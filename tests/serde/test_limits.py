@@ -113,6 +113,7 @@ def test_a_block_with_more_nulls_than_the_record_has_bytes() -> None:
     assert "a block says 1000 items, more than the 9 bytes" in refusal(codec, head + b"\xd0\x0f\0\2")
 
 
+@pytest.mark.long
 def test_many_records_without_bytes_of_their_own() -> None:
     codec, head = written({"type": "array", "items": doubling(11)})
     size = 4_096
@@ -147,6 +148,7 @@ def test_a_record_of_a_megabyte_is_no_bomb() -> None:
     assert codec.native.decode(head + body) == Plain(1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "body", "says"),
     [
