@@ -62,10 +62,10 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
 
 def store_contracts(job: Job, settings: Any) -> dict[str, str]:
     """Return the contracts of a job's stores by name; "" where a store's format needs none."""
-    return {store.name: contract_of(store.format) for store in _declared(job, settings)}
+    return {store.name: contract_of(store.format) for store in _logged_stores(job, settings)}
 
 
-def _declared(job: Job, settings: Any) -> list[Store[Any]]:
+def _logged_stores(job: Job, settings: Any) -> list[Store[Any]]:
     """Return the stores that keep a changelog."""
     stores = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
     return [store for store in stores if store.kept.logging]
@@ -98,7 +98,7 @@ def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str,
 
 def _stores(service: Service, job: Job, settings: Any) -> list[str]:
     declared = store_contracts(job, settings)
-    names = [store.name for store in _declared(job, settings)]
+    names = [store.name for store in _logged_stores(job, settings)]
     lines = [
         f"two stages of the job declare the store {name!r}: give each a name of its own"
         for name in declared

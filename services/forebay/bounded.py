@@ -10,12 +10,12 @@ _set = dict.__setitem__
 _delete = dict.__delitem__
 
 
-def append(items: tuple[str, ...], item: str, limit: int) -> tuple[str, ...]:
+def appended(items: tuple[str, ...], item: str, limit: int) -> tuple[str, ...]:
     """Return `items` with `item` (not among them) at the end; the oldest leave when there are more than `limit`."""
     return (*items, item)[-limit:]
 
 
-def count(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str, int]:
+def counted(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str, int]:
     """Return `counts` with one more for `name`.
 
     A new name that makes more than `limit` drives out the lowest ranked of the others: the smallest count,
@@ -31,7 +31,7 @@ def count(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str, 
     return updated
 
 
-def rank(top: tuple[str, ...], counts: FrozenMap[str, int], name: str) -> tuple[str, ...]:
+def ranked(top: tuple[str, ...], counts: FrozenMap[str, int], name: str) -> tuple[str, ...]:
     """Return the (up to five) names with the largest counts, largest first, equal counts in order of name.
 
     Args:

@@ -51,7 +51,7 @@ def mistake(error: BaseException, package: str, doing: str) -> Mistake:
     if getattr(error, "names_its_place", False):
         return Mistake(str(error))
     place = place_of(error, package)
-    said = f"{type(error).__name__}: {_said(error)}" if place else _said(error)
+    said = f"{type(error).__name__}: {_describe(error)}" if place else _describe(error)
     return Mistake(f"{place or doing}: {said}", f"{place}:\n    {place.text}" if place and place.text else "")
 
 
@@ -61,7 +61,7 @@ def place_of(error: BaseException, package: str) -> Place | None:
     Where none of them is seen, that of any file that is neither Python's, an installed library's nor Forebay's.
     """
     if isinstance(error, SyntaxError) and error.filename:
-        return Place(_shown(error.filename), error.lineno or 1, "", (error.text or "").strip())
+        return Place(_relative(error.filename), error.lineno or 1, "", (error.text or "").strip())
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_absolute()]
     own = _folder(package)
     mine = [frame for frame in frames if own is not None and _lies_in(frame.filename, own)]
@@ -70,10 +70,10 @@ def place_of(error: BaseException, package: str) -> Place | None:
     if frame is None:
         return None
     function = "" if frame.name == "<module>" else frame.name
-    return Place(_shown(frame.filename), frame.lineno or 1, function, frame.line or "")
+    return Place(_relative(frame.filename), frame.lineno or 1, function, frame.line or "")
 
 
-def _said(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     """Return an error's text with the name that was probably meant."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     near = _meant(error)
@@ -108,7 +108,7 @@ def _lies_in(file: str, folder: Path) -> bool:
     return Path(file).resolve().is_relative_to(folder)
 
 
-def _shown(file: str) -> str:
+def _relative(file: str) -> str:
     """Return a file's name as seen from where the user is, if it lies there."""
     near = os.path.relpath(file)
     return file if near.startswith(os.pardir) else near

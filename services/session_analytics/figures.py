@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.bounded import append
+from forebay.bounded import appended
 from forebay.processor import RejectedRecord
 from session_analytics.model import ClickSession, UserClick
 
@@ -30,7 +30,7 @@ def remembered(names: tuple[str, ...], what: str, name: str | None, limit: int) 
         return names
     if len(name) > LONGEST_TEXT:
         raise RejectedRecord(f"{what} has {len(name)} characters: the producer must send at most {LONGEST_TEXT}")
-    return append(names, name, limit)
+    return appended(names, name, limit)
 
 
 def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:

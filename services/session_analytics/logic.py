@@ -82,7 +82,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
             assert final.value is not None
             profile = self.profiles.get(final.key) or _NEW
             ctx.forward(self._ended(final, final.value, profile), final.key, final.timestamp)
-        self._closing.on_timer(ctx, self._aggregate.next_close())
+        self._closing.fired(ctx, self._aggregate.next_close())
 
     def _profile(self, key: str, event: UserClick, begun: int) -> ClickProfile:
         """Return the user's profile with the click in it; most clicks change nothing there."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 from math import inf, isfinite
 
-from forebay.bounded import append
+from forebay.bounded import appended
 from forebay.operators import Closing, Emission, WindowAggregate, WindowResult
 from forebay.processor import Context, IdleClose, LateRecord, Processor, RejectedRecord, Timer
 from forebay.stores.keys import FOREVER, join_key, split_key
@@ -109,7 +109,7 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
     def on_timer(self, timer: Timer, ctx: Context[WindowedMetric]) -> None:
         """Send the windows that closed."""
         self._send_finals(self._aggregate.close(ctx.closing_time), ctx)
-        self._closing.on_timer(ctx, self._aggregate.next_close())
+        self._closing.fired(ctx, self._aggregate.next_close())
 
     def _send_finals(self, finals: Iterable[WindowResult[MetricWindow]], ctx: Context[WindowedMetric]) -> None:
         for final in finals:
@@ -127,11 +127,11 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         newest = ts >= window.last_timestamp
         datacenters, environments, services = window.datacenters, window.environments, window.services
         if event.datacenter and event.datacenter not in datacenters:
-            datacenters = append(datacenters, event.datacenter, limit)
+            datacenters = appended(datacenters, event.datacenter, limit)
         if event.environment and event.environment not in environments:
-            environments = append(environments, event.environment, limit)
+            environments = appended(environments, event.environment, limit)
         if event.service and event.service not in services:
-            services = append(services, event.service, limit)
+            services = appended(services, event.service, limit)
         return MetricWindow(
             server_id=server_id,
             metric_name=event.metric_name,

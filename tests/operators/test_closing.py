@@ -34,7 +34,7 @@ class Ends(Processor[Number, Total]):
             raise RuntimeError("broken")
         open_from = ctx.closing_time - SIZE + 1
         later = next(iter(self.totals.fetch_all(open_from, 1 << 40)), None)
-        self.closing.on_timer(ctx, None if later is None else later.start + SIZE)
+        self.closing.fired(ctx, None if later is None else later.start + SIZE)
         ctx.forward(Total(timer.due, ctx.closing_time), "closed")
 
 

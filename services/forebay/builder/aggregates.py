@@ -110,7 +110,7 @@ def windowed_aggregate(
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
             give_finals(first.close(ctx.closing_time), ctx)
-            closing.on_timer(ctx, first.next_close())
+            closing.fired(ctx, first.next_close())
 
         def give_finals(finals: Iterable[WindowResult[Any]], ctx: Context[Any]) -> None:
             # Each is processed on its own: one that fails must not be due again with every later record.

@@ -55,12 +55,12 @@ def suppression_node(
 
         def release(ctx: Context[Any]) -> None:
             give(operator.release(ctx.closing_time), ctx)
-            closing.on_timer(ctx, next_release())
+            closing.fired(ctx, next_release())
 
         def on_timer(timer: Timer, ctx: Context[Any]) -> None:
             # A record that makes an update due may replace it: it is taken in first, as in Kafka Streams.
             if bound.after_record(out, timer, release, ctx):
-                closing.on_timer(ctx, ctx.closing_time + 1)
+                closing.fired(ctx, ctx.closing_time + 1)
             else:
                 release(ctx)
 

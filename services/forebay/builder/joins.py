@@ -230,7 +230,7 @@ def with_stream(
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
             release(ctx)
-            closing.on_timer(ctx, join.next_release())
+            closing.fired(ctx, join.next_release())
 
         return Made((on_left, on_right), closing.timer, on_timer)
 

@@ -98,10 +98,10 @@ class WindowAggregate(Generic[V, A]):
         return None if start is None else self.windows.closes_at(self.windows.window_from(start))
 
     def _fold(self, key: str, value: V, timestamp: int, window: Window, before: list[A | None]) -> WindowResult[A]:
-        def added(found: A | None) -> A | None:
+        def append_value(found: A | None) -> A | None:
             before.append(found)
             return self._add(key, value, self._initial() if found is None else found)
 
-        changed = self.store.update(key, window.start, timestamp, added)
+        changed = self.store.update(key, window.start, timestamp, append_value)
         assert changed is not None, "the store keeps every window that accepts records"
         return WindowResult(key, window, changed.value, changed.timestamp)
