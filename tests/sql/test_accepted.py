@@ -19,12 +19,17 @@ C = "(k BIGINT {0}, v DOUBLE) WITH (KAFKA_TOPIC='a', VALUE_FORMAT='JSON', KEY_FO
 CASES: dict[str, list[tuple[Any, Any, int]]] = {
     A + "CREATE STREAM b AS SELECT * FROM a PARTITION BY ROWTIME;": [(3, (1.5, "7"), 3)],
     A + "CREATE STREAM b AS SELECT * FROM a PARTITION BY ROWOFFSET;": [(0, (1.5, "7"), 3)],
-    A + "CREATE STREAM b AS SELECT * FROM a PARTITION BY v, ROWPARTITION;": [((1.5, 0), ("7",), 3)],
+    A + "CREATE STREAM b WITH (KEY_FORMAT='JSON') AS SELECT * FROM a PARTITION BY v, ROWPARTITION;": [
+        ((1.5, 0), ("7",), 3)
+    ],
     A + "CREATE STREAM b AS SELECT ROWTIME AS t, v FROM a PARTITION BY ROWTIME;": [(3, (1.5,), 3)],
     f"CREATE STREAM c {C.format('KEY')} CREATE STREAM b AS SELECT k, v FROM c;": [(7, (1.5,), 7)],
     f"CREATE TABLE c {C.format('PRIMARY KEY')} CREATE TABLE b AS SELECT k, v FROM c;": [(7, (1.5,), 7)],
     A + "CREATE STREAM b WITH (TIMESTAMP='N') AS "
     "SELECT CAST(k AS BIGINT) AS n, v FROM a PARTITION BY CAST(k AS BIGINT);": [(7, (1.5,), 7)],
+    A + "SET 'ksql.persistence.wrap.single.values'='false'; CREATE STREAM b AS SELECT k, v FROM a;"
+    "CREATE STREAM c (k STRING KEY, w DOUBLE) WITH (KAFKA_TOPIC='B', VALUE_FORMAT='JSON');"
+    "CREATE STREAM d WITH (WRAP_SINGLE_VALUE=true) AS SELECT k, w FROM c;": [("7", (1.5,), 3), ("7", (1.5,), 3)],
     A + "CREATE STREAM b AS SELECT k, v FROM a WHERE v > 5;"
     "INSERT INTO b WITH (QUERY_ID='second') SELECT k, v FROM a;": [("7", (1.5,), 3)],
 }

@@ -91,8 +91,9 @@ def test_keys_and_values_come_from_their_own_subjects(registry: LocalSubjects) -
     registry.register("p-key", Schema(PROTO))
     registry.register("p-value", Schema(PROTO))
     assert columns(
-        "CREATE TABLE t WITH (KAFKA_TOPIC='p', FORMAT='PROTOBUF', KEY_SCHEMA_FULL_NAME='shop.v1.Order');"
-    ).startswith("ID STRING, AMOUNT BIGINT, LINES ARRAY<")
+        "CREATE TABLE t WITH (KAFKA_TOPIC='p', FORMAT='PROTOBUF', KEY_SCHEMA_FULL_NAME='shop.v1.Other', "
+        "VALUE_SCHEMA_FULL_NAME='shop.v1.Order');"
+    ).startswith("N BIGINT, ID STRING, AMOUNT BIGINT, LINES ARRAY<")
 
 
 REFUSED = {

@@ -46,11 +46,11 @@ def test_what_such_a_stream_computes_has_no_key(query: str, key: str | None) -> 
             "VALUE_FORMAT NONE writes no columns",
         ),
         ("CREATE STREAM s (k INT KEY, n INT) WITH (KAFKA_TOPIC='in', KEY_FORMAT='NONE', VALUE_FORMAT='JSON');", "NONE"),
-        (stream("n INT") + "CREATE STREAM o WITH (VALUE_FORMAT='NONE') AS SELECT n FROM s;", "the result has N"),
+        (stream("n INT") + "CREATE STREAM o WITH (VALUE_FORMAT='NONE') AS SELECT n FROM s;", "there is N: write JSON"),
         (
             "CREATE STREAM s (k INT KEY) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='NONE');"
             "CREATE STREAM o AS SELECT k, ABS(k) AS n FROM s;",
-            "the result has N",
+            "there is N: write JSON",
         ),
     ],
 )

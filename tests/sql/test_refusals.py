@@ -60,10 +60,10 @@ REFUSED = {
         "write ON CAST(U.OTHER AS BIGINT) = ...",
     ),
     "CREATE TABLE a WITH (KEY_FORMAT='NONE') AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;": (
-        "4:1",
-        "KEY_FORMAT NONE writes no key, the result has ID: write KAFKA, or JSON",
+        "4:22",
+        "KEY_FORMAT NONE writes no columns, and there is ID: write JSON",
     ),
-    "CREATE STREAM a WITH (KEY_FORMAT='NONE') AS SELECT id, n FROM s;": ("4:1", "write KAFKA, or JSON"),
+    "CREATE STREAM a WITH (KEY_FORMAT='NONE') AS SELECT id, n FROM s;": ("4:23", "write JSON"),
     "CREATE TABLE a AS SELECT id, id AS copy, COUNT(*) AS c FROM s GROUP BY id;": (
         "4:30",
         "write AS_VALUE(S.ID) AS COPY",
@@ -112,8 +112,8 @@ REFUSED |= {
         "write SESSION (1 HOUR)",
     ),
     "CREATE STREAM a WITH (VALUE_FORMAT='DELIMITED') AS SELECT id, ARRAY[n] AS x FROM s;": (
-        "4:1",
-        "DELIMITED holds no X ARRAY<INTEGER>: write JSON",
+        "4:63",
+        "DELIMITED holds no X ARRAY<INTEGER>: write VALUE_FORMAT = 'JSON'",
     ),
     TABLE_WITH: ("4:22", "RETENTION_MS is for streams and windowed tables"),
 }

@@ -15,7 +15,7 @@ from forebay.sql.options import default_key_format
 from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import KeyColumn, Relation
-from forebay.sql.syntax import Column, Expression, Literal, Query, Star
+from forebay.sql.syntax import Column, Expression, Field, Literal, Query, Selected, Star
 from forebay.sql.walk import columns, parts
 
 _IN_WINDOWS = frozenset(BOUNDS)
@@ -137,7 +137,10 @@ class Analysis:
     def _partition_by(self, relation: Relation, items: Sequence[Item]) -> Relation:
         if relation.is_table:
             raise SqlError(self.query.place, "a table can't be PARTITION BY: its key says which row it is; GROUP BY it")
-        if any(isinstance(expression, Literal) and expression.value is None for expression in self.partition_by):
+        nulls = [item for item in self.partition_by if isinstance(item, Literal) and item.value is None]
+        if nulls and len(self.partition_by) > 1:
+            raise SqlError(nulls[0].place, "PARTITION BY NULL takes the key away: leave the other columns out, or NULL")
+        if nulls:
             return replace(
                 relation, step=Rekeyed(relation.step, (), (), self.key_format), keys=(), windowing=None, is_framed=False
             )
@@ -152,7 +155,7 @@ class Analysis:
         for at, (expression, code) in enumerate(zip(by, codes, strict=True)):
             name = next((item.name for item in items if item.expression == expression), "")
             is_made = not name and (not isinstance(expression, Column) or expression.name in PSEUDO)
-            plain = expression.name if isinstance(expression, Column) else f"KSQL_COL_{at}"
+            plain = expression.name if isinstance(expression, Column | Field) else f"KSQL_COL_{at}"
             keys.append(KeyColumn(Named(name or plain, code.type), (expression,), is_made))
         stays = (
             len(by) == len(relation.keys)
@@ -186,7 +189,7 @@ class Analysis:
                 values.append((item.name, item.expression))
             else:
                 named[at] = Named(item.name, keys[at].named.type)
-        has_star = any(isinstance(column.expression, Star) for column in self.query.select)
+        has_star = any(map(self._adds_key, self.query.select))
         for at, key in enumerate(keys):
             if at not in named and has_star and key.is_made:
                 named[at] = key.named
@@ -203,6 +206,11 @@ class Analysis:
                 f"AS_VALUE({to_sql(items[0].expression)}) AS copy",
             )
         return tuple(named[at] for at in range(len(keys))), values
+
+    def _adds_key(self, selected: Selected) -> bool:
+        """Return whether a selected star includes a key that no column has; S.* of a join does not."""
+        star = selected.expression
+        return isinstance(star, Star) and star.struct is None and not (star.source and self.query.joins)
 
     def _check_copy(self, item: Item, keys: Iterable[Item | None]) -> None:
         """Refuse a key's second column, which ksqlDB refuses and PostgreSQL does not. Raises SqlError."""

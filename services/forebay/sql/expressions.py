@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import reduce
 
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.reader import Reader, number
+from forebay.sql.reader import LONG_MAX, Reader, number
 from forebay.sql.syntax import (
     ArrayOf,
     Call,
@@ -23,42 +23,9 @@ from forebay.sql.syntax import (
     Star,
     StructOf,
 )
+from forebay.sql.tokens import RESERVED
 
 _COMPARED = ("=", "!=", "<", "<=", ">", ">=")
-RESERVED = frozenset(
-    [
-        "SELECT",
-        "FROM",
-        "WHERE",
-        "GROUP",
-        "HAVING",
-        "WINDOW",
-        "PARTITION",
-        "EMIT",
-        "LIMIT",
-        "ON",
-        "JOIN",
-        "INNER",
-        "LEFT",
-        "RIGHT",
-        "FULL",
-        "WITHIN",
-        "AS",
-        "WHEN",
-        "THEN",
-        "ELSE",
-        "END",
-        "AND",
-        "OR",
-        "IN",
-        "LIKE",
-        "BETWEEN",
-        "IS",
-        "INTO",
-        "VALUES",
-        "GRACE",
-    ]
-)
 _LONG_CHAIN = 16
 _OF_UNIT = ("TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESUB", "TIMEADD", "TIMESUB")
 """Functions whose first argument is a word for a unit of time."""
@@ -153,6 +120,9 @@ def _product(read: Reader) -> Expression:
 def _sign(read: Reader) -> Expression:
     place = read.place
     if read.take("-"):
+        if read.token.kind == "number" and read.token.text == str(LONG_MAX + 1) and not read.at_digit_name:
+            read.step()
+            return Literal(-LONG_MAX - 1, place=place)
         result = _sign(read)
         if isinstance(result, Literal) and isinstance(result.value, int | float | Decimal):
             return Literal(-result.value, place=place)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from forebay.sql.catalog import Named, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.plan import Code, Joined, Rekeyed, Settled
+from forebay.sql.printed import to_sql
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
 from forebay.sql.types import SqlType
@@ -155,6 +156,12 @@ def _key(side: Relation, expression: Expression, wanted: str) -> Relation:
     """Return a side under the key of the join: as it is where it is under it already."""
     if _is_key(side, expression) and side.format == wanted:
         return _settle(side)
+    if side.windowing is not None:
+        raise SqlError(
+            expression.place,
+            f"{to_sql(expression)} is not the key of rows that have windows, and a join by it would lose the windows: "
+            "join by the key, or CREATE a source without WINDOW_TYPE over the topic",
+        )
     code = side.code(expression)
     equals = side.keys[0].equals if _is_key(side, expression) else (expression,)
     name = expression.name if isinstance(expression, Column) else "ROWKEY"

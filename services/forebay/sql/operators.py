@@ -132,6 +132,8 @@ def _compare(make: Generator, call: Call) -> Typed:
         raise SqlError(
             call.place, f"{left.type} and {right.type} can't be compared: CAST one of them to the other's type"
         )
+    if kind == NULL and not make.standard:
+        raise SqlError(call.place, f"NULL {call.name} NULL has no meaning: write IS NULL, or CAST one side to a type")
     has_order = not isinstance(kind, ArrayType | MapType | StructType) and (kind != BOOLEAN or make.standard)
     if call.name not in ("=", "!=") and not has_order:
         raise SqlError(call.place, f"{kind} has no order for {call.name}: write = or !=")

@@ -62,7 +62,7 @@ def _truth(value: OptionValue) -> bool:
 
 
 def _delimiter(value: OptionValue) -> str:
-    mark = DELIMITERS.get(str(value).upper(), str(value))
+    mark = DELIMITERS.get(str(value).upper(), str(value).strip())
     if len(mark) != 1:
         raise ValueError(f"write a single character, or {' or '.join(DELIMITERS)}")
     return mark

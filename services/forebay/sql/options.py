@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from forebay.names import IllegalName, check_name
 from forebay.spelling import did_you_mean
+from forebay.sql import supported
 from forebay.sql.catalog import HEADERS, NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
 from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
@@ -115,10 +116,11 @@ def declare(
     value, form = complete(
         Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup, written[1]
     )
-    _check_none(encoding, key, value, place, "the declaration")
+    if not (key or value or statement.columns):
+        raise SqlError(place, f"{statement.name} has no columns: write some, such as (id STRING KEY, n INT)")
     if statement.is_table and not key:
         raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
-    return Source(
+    source = Source(
         statement.name,
         statement.is_table,
         key,
@@ -135,6 +137,9 @@ def declare(
         is_read_only=statement.is_read_only,
         place=place,
     )
+    places = {column.name: column.place for column in statement.columns}
+    supported.check_source(source, supported.Written(places, given, place))
+    return source
 
 
 def target(
@@ -159,14 +164,11 @@ def target(
     encoding = _encoding(
         given, settings, replace(source.encoding, key=key.partition(" ")[0], wraps=None), statement.place
     )
-    if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
-        raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
-    _check_none(encoding, keys, values, statement.place, "the result")
     forms = [
         chosen(Asked(part, kind, given, named, statement.place), item, encoding, lookup)
         for part, kind, item in (("KEY", encoding.key, keys), ("VALUE", encoding.value, values))
     ]
-    return Source(
+    source = Source(
         statement.name,
         statement.is_table,
         keys,
@@ -183,6 +185,10 @@ def target(
         wanted=_topic_options(given, statement.place, is_compacted=statement.is_table and windowing is None),
         place=statement.place,
     )
+    if not statement.query.standard:
+        places = supported.places_of(statement.query)
+        supported.check_source(source, supported.Written(places, given, statement.place))
+    return source
 
 
 def _written(topic: str, encoding: Encoding, writers: Iterable[Source]) -> tuple[tuple[Named, ...], tuple[Named, ...]]:
@@ -194,16 +200,6 @@ def _written(topic: str, encoding: Encoding, writers: Iterable[Source]) -> tuple
             keys = writer.keys if writer.encoding.key == encoding.key else keys
             values = writer.values if writer.encoding.value == encoding.value else values
     return keys, values
-
-
-def _check_none(
-    encoding: Encoding, keys: tuple[Named, ...], values: tuple[Named, ...], place: Place, what: str
-) -> None:
-    """Refuse the format NONE for columns, which it would drop. Raises SqlError."""
-    if keys and encoding.key == "NONE":
-        raise SqlError(place, f"KEY_FORMAT NONE writes no key, {what} has {_names(keys)}: write KAFKA, or JSON")
-    if values and encoding.value == "NONE":
-        raise SqlError(place, f"VALUE_FORMAT NONE writes no columns, {what} has {_names(values)}: write JSON")
 
 
 def _topic_options(given: Options, place: Place, *, is_compacted: bool) -> Wanted:
@@ -233,7 +229,8 @@ def _encoding(given: Options, settings: dict[str, str], otherwise: Encoding, pla
             raise SqlError(
                 given.place_of(part, place), f"{part} is for DELIMITED, the format is {name or 'KAFKA'}: leave it out"
             )
-    wraps = given.get("WRAP_SINGLE_VALUE", otherwise.wraps)
+    default = {"true": True, "false": False}.get(settings.get("ksql.persistence.wrap.single.values", "").lower())
+    wraps = given.get("WRAP_SINGLE_VALUE", default if otherwise.wraps is None else otherwise.wraps)
     return Encoding(
         key,
         value,
@@ -251,6 +248,8 @@ def _windowing(given: Options, place: Place) -> Windowing | None:
     if named not in ("TUMBLING", "HOPPING", "SESSION"):
         raise SqlError(written, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
     size = given.get("WINDOW_SIZE", 0)
+    if named == "SESSION" and size:
+        raise SqlError(given.place_of("WINDOW_SIZE", place), "SESSION windows have no size: leave WINDOW_SIZE out")
     if isinstance(size, str):
         size = duration("WINDOW_SIZE", size, given.place_of("WINDOW_SIZE", place))
     if named != "SESSION" and not size:

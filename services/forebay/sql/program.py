@@ -34,6 +34,7 @@ SETTINGS = {
     "ksql.output.topic.name.prefix": "before the names of output topics",
     "ksql.persistence.default.format.key": "format of keys where KEY_FORMAT is not given",
     "ksql.persistence.default.format.value": "format of values where VALUE_FORMAT is not given",
+    "ksql.persistence.wrap.single.values": "whether a single column is a field where WRAP_SINGLE_VALUE is not given",
     "ksql.functions.collect_list.limit": "how many values COLLECT_LIST keeps of a group",
     "ksql.functions.collect_set.limit": "how many values COLLECT_SET keeps of a group",
     "auto.offset.reset": "where a job that never ran begins to read",

@@ -22,8 +22,7 @@ _UNITS = {
 _MAX_DIGITS = 38
 _MOST_DIGITS = 1_000
 """Digits of a number that is written down; Python converts no more than 4,300."""
-_LONG_MAX = (1 << 63) - 1
-_LONGEST_NUMBER = 1_000
+LONG_MAX = (1 << 63) - 1
 
 
 class Reader:
@@ -196,8 +195,6 @@ class Reader:
 
 def number(text: str, place: Place) -> Literal:
     """Return a number that is written down: DOUBLE with an exponent, DECIMAL with a point, else a whole number."""
-    if len(text) > _LONGEST_NUMBER:
-        raise SqlError(place, f"a number of {len(text)} digits: write {_LONGEST_NUMBER} at most")
     if len(text) > _MOST_DIGITS:
         raise SqlError(place, f"a number of {len(text)} digits: write {_MOST_DIGITS} at most")
     if "E" in text.upper():
@@ -208,4 +205,6 @@ def number(text: str, place: Place) -> Literal:
     if "." in text:
         return Literal(Decimal(text), place=place)
     value = int(text)
-    return Literal(Decimal(text) if value > _LONG_MAX else value, place=place)
+    if value > LONG_MAX:
+        raise SqlError(place, f"{text} is beyond what a BIGINT holds: write {text}.0 for a DECIMAL")
+    return Literal(value, place=place)

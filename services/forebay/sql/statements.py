@@ -205,7 +205,7 @@ def _columns(read: Reader) -> tuple[ColumnDef, ...]:
         elif read.take("HEADER", "("):
             role, header = "HEADER", read.string()
             read.expect(")")
-        columns.append(ColumnDef(name, kind, role, header))
+        columns.append(ColumnDef(name, kind, role, header, place))
     return tuple(columns)
 
 

@@ -191,16 +191,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDef:
-    """A column of a CREATE statement.
-
-    Args:
-        role: "", KEY, PRIMARY KEY, HEADERS, HEADER('name').
-    """
+    """A column of a CREATE statement; its role is "", KEY, PRIMARY KEY, HEADERS or HEADER('name')."""
 
     name: str
     type: SqlType
     role: str = ""
     header: str = ""
+    place: Place = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

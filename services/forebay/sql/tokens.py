@@ -29,6 +29,12 @@ _DIALECT = Ksql()
 
 
 MOST_BRACKETS = 64
+_RESERVED = (
+    "SELECT FROM WHERE GROUP HAVING WINDOW PARTITION EMIT LIMIT ON JOIN INNER LEFT RIGHT FULL "
+    "WITHIN AS WHEN THEN ELSE END AND OR IN LIKE BETWEEN IS INTO VALUES GRACE"
+)
+RESERVED = frozenset(_RESERVED.split())
+"""Words that can't be names of columns without quotes."""
 TOO_DEEP = "is nested too deeply: take brackets out, or split it into statements that read one another"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -103,14 +104,21 @@ def is_number(kind: SqlType) -> bool:
 
 def is_untyped(kind: SqlType) -> bool:
     """Return whether nothing says which type a value has, or a part of it."""
+    return NULL in parts_of(kind)
+
+
+def parts_of(kind: SqlType) -> Iterator[SqlType]:
+    """Yield a type and the types of its parts, at any depth."""
+    yield kind
     match kind:
         case ArrayType(item):
-            return is_untyped(item)
+            yield from parts_of(item)
         case MapType(key, value):
-            return is_untyped(key) or is_untyped(value)
+            yield from parts_of(key)
+            yield from parts_of(value)
         case StructType(fields):
-            return any(is_untyped(part) for _, part in fields)
-    return kind == NULL
+            for _, part in fields:
+                yield from parts_of(part)
 
 
 def as_decimal(kind: SqlType) -> DecimalType:

@@ -59,19 +59,6 @@ def test_a_name_may_begin_with_a_digit() -> None:
     assert [member.name for member in driven.program.catalog.get("A", NOWHERE).values] == ["1ST", "2_R"]
 
 
-def test_equal_maps_are_one_group_and_join_whatever_their_order() -> None:
-    head = stream("id STRING KEY, m MAP<STRING, INT>, v INT")
-    driven = Driven(f"{head}CREATE TABLE o AS SELECT m, COUNT(*) AS n FROM s GROUP BY m;")
-    sent = ('{"M": {"x": 1, "y": 2}}', '{"M": {"y": 2, "x": 1}}', '{"M": {"y": 2}}')
-    assert [row for _, row in driven.rows("in", *(("k", text) for text in sent))] == [(1,), (2,), (1,)]
-    driven = Driven(
-        f"{head}CREATE STREAM r (id STRING KEY, m MAP<STRING, INT>, v INT) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON');"
-        "CREATE STREAM o AS SELECT s.m AS m, s.v AS a, r.v AS b FROM s JOIN r WITHIN 10 SECONDS ON s.m = r.m;"
-    )
-    assert driven.send("in", "a", '{"M": {"x": 1, "y": 2}, "V": 1}') == []
-    assert [row for _, row, _ in driven.send("r", "b", '{"M": {"y": 2, "x": 1}, "V": 2}')] == [(1, 2)]
-
-
 @pytest.mark.parametrize(
     ("kind", "key", "index"),
     [("INT", "1", "1"), ("BIGINT", "-1", "-1"), ("BOOLEAN", "true", "true"), ("DOUBLE", "1.5", "1.5")],

@@ -27,7 +27,8 @@ from forebay.time.base import Window
 from tests.sql.translation.cases import Json
 
 _JSON = msgspec.json.Encoder(decimal_format="number").encode
-_KIND = {"AVRO": "AVRO", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
+_KIND = {"AVRO": "AVRO", "JSON": "JSON", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
+"""Languages of schemas. A topic of JSON that has a schema is a topic of JSON_SR."""
 
 
 class Encoding:
@@ -42,8 +43,9 @@ class Encoding:
         key, value = formats_of(source)
         self._source = source
         encoding = source.encoding
-        self._key = _part(about, "key", encoding.key, key, source.keys, registry, source.topic)
-        self._value = _part(about, "value", encoding.value, value, source.values, registry, source.topic)
+        subjects = [f"{source.topic}-{part}" for part in ("key", "value")]
+        self._key = _part(about, encoding.key, key, source.keys, registry, subjects[0], source.key_form.name)
+        self._value = _part(about, encoding.value, value, source.values, registry, subjects[1], source.value_form.name)
 
     def key(self, record: Json) -> bytes | None:
         """Return the bytes of a record's key."""
@@ -56,13 +58,14 @@ class Encoding:
 
 
 def _part(
-    about: Json, part: str, form: str, rows: Format[Any], columns: Sequence[Named], registry: Subjects, topic: str
+    about: Json, form: str, rows: Format[Any], columns: Sequence[Named], registry: Subjects, subject: str, name: str
 ) -> Callable[[Any, Json | None], bytes]:
+    part = subject.rpartition("-")[2]
     form = about.get(f"{part}Format") or about.get("format") or form
     text, kind = schema_text({**about, f"{part}Format": form}, part)
     if text:
-        schema_id = registry.register(f"{topic}-{part}", Schema(text), kind).schema_id
-        encode = {"AVRO": _avro, "JSON_SR": lambda _: _JSON, "PROTOBUF": _protobuf}[form](text)
+        schema_id = registry.register(subject, Schema(text), kind).schema_id
+        encode = _avro(text) if kind == "AVRO" else _protobuf(text, name) if kind == "PROTOBUF" else _JSON
         return lambda value, _: header(schema_id) + encode(value)
     if form == "DELIMITED":
         return lambda value, _: str(value).encode()
@@ -104,7 +107,8 @@ def row_of(columns: Sequence[Named], value: Any, *, only_known: bool = False) ->
             raise TypeError(f"{value!r} is not a row of {len(columns)} columns")
         return (reader(columns[0].type)(value),)
     fields = {name.upper(): part for name, part in value.items()}
-    unknown = fields.keys() - {column.name.upper() for column in columns}
+    known = {column.name.upper() for column in columns}
+    unknown = [name for name, part in fields.items() if part is not None and name not in known]
     if unknown and not only_known:
         raise TypeError(f"{', '.join(sorted(unknown))}: there are only {', '.join(map(str, columns))}")
     return tuple(reader(column.type)(fields.get(column.name.upper())) for column in columns)
@@ -154,8 +158,8 @@ def _to_avro(schema: Any, value: Any, names: dict[str, Any]) -> Any:
     return value
 
 
-def _protobuf(text: str) -> Callable[[Any], bytes]:
-    message = message_of(text)
+def _protobuf(text: str, name: str) -> Callable[[Any], bytes]:
+    message = message_of(text, name)
     message_class = class_of(message)
     names = {field.name.upper(): field.name for field in message.fields}
 

@@ -37,6 +37,7 @@ from forebay.sql.types import (
     MapType,
     SqlType,
     StructType,
+    parts_of,
 )
 from forebay.sql.values import RowCodec, hint_of, tuple_of
 
@@ -190,14 +191,7 @@ def _sort_fields(value: Any) -> Any:
 
 
 def _has_map(kind: SqlType) -> bool:
-    match kind:
-        case MapType():
-            return True
-        case ArrayType(item):
-            return _has_map(item)
-        case StructType(fields):
-            return any(_has_map(part) for _, part in fields)
-    return False
+    return any(isinstance(part, MapType) for part in parts_of(kind))
 
 
 def plain_json(columns: tuple[Named, ...], *, wraps: bool) -> Codec[Any]:

@@ -12,13 +12,13 @@ from typing import Any, TypeVar, overload
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.exploding import TABLE_FUNCTIONS
-from forebay.sql.expressions import RESERVED
 from forebay.sql.extension.aggregates import aggregate_of
 from forebay.sql.extension.annotations import annotations_of, result_of
 from forebay.sql.extension.calls import ScalarFunction
 from forebay.sql.extension.failures import Failures
 from forebay.sql.functions.loaded import MODULES
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
+from forebay.sql.tokens import RESERVED
 from forebay.sql.types import ArrayType
 
 F = TypeVar("F", bound=Callable[..., Any])

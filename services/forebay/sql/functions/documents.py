@@ -34,7 +34,7 @@ from forebay.sql.types import (
     StructType,
 )
 
-_STEP = re.compile(r"\.([\w:@$-]+)|\[(\w+)\]|\[\"((?:[^\"\\]|\\[\"\\])*)\"\]|\['([^']*)'\]")
+_STEP = re.compile(r"\.([\w:@$-]+)|\[(-?\w+)\]|\[\"((?:[^\"\\]|\\[\"\\])*)\"\]|\['([^']*)'\]")
 _LONGEST_PATH = 1_000
 _BLANKS = " \t\n\r"
 _MISSING = object()
