@@ -173,7 +173,7 @@ class Loop:
             settings = TaskSettings(f"{APPLICATION}-0-{number}", 0, number)
             task = StateTask(task_engine, table, log.router(number), log.rows(), Announcer(1.0), settings)
             tasks.append(task)
-            writers[task.place] = SnapshotWriter(task, None)
+            writers[task.place] = SnapshotWriter(task)
         reader: Any = Feed(feed)
         admin: Any = None
         self.group = TaskGroup(
@@ -203,7 +203,7 @@ class Loop:
             cut = time.thread_time()
             for writer in self.group.writers.values():
                 if writer.waiting > PIECE_ROWS:
-                    self.blocks += sum(map(len, writer.cut().put.values()))
+                    self.blocks += sum(map(len, writer.cut().values()))
             cutting += time.thread_time() - cut
         total = time.thread_time() - begun
         process = sum(task.figures.cpu_seconds["process"] for task in self.group.tasks)

@@ -1,4 +1,4 @@
-"""A task group at work without Spark: the worker's own code, with snapshots in a dictionary."""
+"""A task group at work without Spark: the worker's own code, with snapshots in memory."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from service_bench import PARTITIONS, ServiceBench
 from forebay.runtime.prepare import register_contracts
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits
-from forebay.runtime.task.snapshot import Place
 from forebay.runtime.worker.build import build_group
+from tests.runtime.simulator.state import Store
 
 CHECKPOINT = "checkpoint-1"
 _CYCLE_SECONDS = 0.2
@@ -26,34 +24,11 @@ _CYCLE_SECONDS = 0.2
 T = TypeVar("T")
 
 
-class Blocks(dict[int, bytes]):
-    """One task's blocks (implements `BlockStorage`)."""
-
-    def get_block(self, number: int) -> bytes:
-        return self[number]
-
-    def put_block(self, number: int, data: bytes) -> None:
-        self[number] = data
-
-    def delete_block(self, number: int) -> None:
-        self.pop(number, None)
-
-
 class Snapshots:
-    """What Spark keeps of a group (implements `GroupStorage`)."""
+    """What workers keep of a group: files in memory."""
 
     def __init__(self) -> None:
-        self._tasks: dict[Place, TaskSnapshot] = {}
-        self._blocks: dict[Place, Blocks] = {}
-
-    def read(self, place: Place) -> TaskSnapshot | None:
-        return self._tasks.get(place)
-
-    def write(self, place: Place, snapshot: TaskSnapshot) -> None:
-        self._tasks[place] = snapshot
-
-    def blocks(self, place: Place) -> Blocks:
-        return self._blocks.setdefault(place, Blocks())
+        self.store = Store()
 
 
 class LoopWorker:
@@ -91,7 +66,9 @@ class LoopWorker:
         start = {topic.name: (0,) * PARTITIONS for topic in service.inputs}
         first = Lease(CHECKPOINT, 1, 0, self.spec.groups, PARTITIONS, time.time_ns() // 1_000_000, start)
         self.lease = replace(first, **(lease or {}))
-        self.group: TaskGroup = build_group(self.spec, self.lease, self.snapshots).group
+        runner = build_group(self.spec, self.lease, self.snapshots.store.storage(CHECKPOINT))
+        self.group: TaskGroup = runner.group
+        self.keeper = runner.keeper
 
     def open(self) -> LoopWorker:
         """Take the group over."""
@@ -115,8 +92,8 @@ class LoopWorker:
         self.group.mark()
 
     def snapshot(self) -> None:
-        """Write what Spark would be given at the lease's end."""
-        SnapshotKeeper(self.snapshots).write(self)
+        """Write what a lease writes at its end."""
+        self.keeper.write(self)
 
     def between_commits(self, call: Callable[[], T], seconds: float = 0.0) -> T:
         """Run `call`: no loop runs meanwhile."""

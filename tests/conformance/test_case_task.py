@@ -9,9 +9,9 @@ import pytest
 from forebay.conformance.cases import case_files, load_cases
 from forebay.conformance.runner import make_script
 from forebay.conformance.script import Declarations, Outcome
-from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
+from forebay.conformance.task import CHECKPOINT, decode_outcomes, encode_outcomes, run_steps
 from tests.conformance.test_public_cases import CASES
-from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.state import Store
 
 pytestmark = pytest.mark.long
 
@@ -19,11 +19,9 @@ PUBLIC = [(case["id"], case) for file in case_files(CASES) for case in load_case
 
 
 def outcomes(case: Any, batches: list[range] | None = None) -> list[Outcome]:
-    state, result = GroupState(), {}
+    store, result = Store(), {}
     for steps in batches or make_script(case, Declarations()).batches():
-        attempt = state.attempt()
-        result.update(run_steps(case, 3, steps, attempt))
-        state.commit(attempt)
+        result.update(run_steps(case, 3, steps, store.storage(CHECKPOINT)))
     return [result[step] for step in sorted(result)]
 
 

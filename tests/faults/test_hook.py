@@ -16,20 +16,19 @@ pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 HOOK = ROOT / "integration-tests" / "faults" / "hook"
 WRITE = """
-from forebay.runtime.spark.storage import SparkStorage
-from forebay.runtime.spark import planner, storage
-storage.encode_state = lambda snapshot: b""
-class State:
-    def updateValue(self, place, row): print("written", flush=True)
-kept = SparkStorage.__new__(SparkStorage)
-kept._tasks = State()
-kept.write((0, 0), None)
+from forebay.runtime.spark import planner
+from forebay.runtime.snapshots.storage import SnapshotFiles
+class Task:
+    def write(self, snapshot): print("written", flush=True)
+storage = SnapshotFiles(None, "c1")
+storage._tasks[0, 0] = Task()
+storage.write((0, 0), None)
 print("on", planner.now_ms() // 86_400_000 > 100_000, flush=True)
-kept.write((0, 0), None)
+storage.write((0, 0), None)
 """
 WRAPPED = {
     "forebay.runtime.spark.planner": "LeasePlanner.plan",
-    "forebay.runtime.spark.storage": "SparkStorage.write",
+    "forebay.runtime.snapshots.storage": "SnapshotFiles.write",
     "forebay.runtime.task.keeping": "SnapshotKeeper.write",
     "forebay.runtime.task.runner": "GroupRunner.renew",
     "forebay.runtime.query": "JobRunner._on_batch",

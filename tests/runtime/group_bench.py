@@ -29,7 +29,7 @@ from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.broker import Broker, Record
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
-from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.worker import Loop, MemorySurroundings
 from tests.runtime.task_records import APPLICATION, CODECS, OUTPUT, TOPIC, Number, Sum, Total
 
@@ -59,7 +59,7 @@ class GroupBench:
             self.broker.create(topic, count)
         for topic in self.logs.rows().topics:
             self.broker.create(topic, 1)
-        self.state, self.number, self.restore = GroupState(), 1, False
+        self.store, self.number, self.restore = Store(), 1, False
         self.fails: str = ""
         """The next time this point is reached, the broker does not answer."""
         self.worker()
@@ -88,7 +88,7 @@ class GroupBench:
         return NOW + int(self.broker.now * 1_000)
 
     def worker(self) -> None:
-        """Go on in a new process, which knows what Spark's state says."""
+        """Continue in a new process, which knows what the snapshots say."""
         environment: Any = self
         processor, self.table = self.processor(), MemoryTable()
         log = stage_log(APPLICATION, 0, self.processor())
@@ -100,10 +100,10 @@ class GroupBench:
             Announcer(1.0, self.monotonic),
             self.settings,
         )
-        attempt = self.state.attempt()
-        stored = attempt.read(PLACE)
-        writer = SnapshotWriter(self.task, stored)
-        writer.load(attempt.blocks(PLACE), 1 << 62)
+        storage = self.store.storage(self.checkpoint)
+        self.keeper = SnapshotKeeper(storage)
+        writer = SnapshotWriter(self.task)
+        stored = writer.load(storage, 1 << 62)
         consumer: Any = MemoryConsumer(self.broker, lambda _: None, self.wait, fetch=10_000)
         admin: Any = MemoryAdmin(self.broker, self.at)
         producer: Any = lambda: MemoryProducer(self.broker, "app-group-0", self.at)  # noqa: E731
@@ -151,13 +151,10 @@ class GroupBench:
             self.group.abandon()
 
     def end_lease(self) -> None:
-        """Have Spark keep what the task has, once the broker has told all partitions of its commits."""
+        """Write the task's snapshot, once the broker has told all partitions of its commits."""
         for _ in self.broker.partitions:
             self.broker.settle()
-        attempt = self.state.attempt()
-        keeper, loop = SnapshotKeeper(attempt), Loop(self.group, 1e9, self.monotonic)
-        keeper.write(loop)
-        self.state.commit(attempt)
+        self.keeper.write(Loop(self.group, 1e9, self.monotonic, self.keeper))
         self.number += 1
 
     def outputs(self) -> list[tuple[str, Total]]:

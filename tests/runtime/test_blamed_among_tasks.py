@@ -92,7 +92,7 @@ class TasksBench(GroupBench):
         reader.bench = self
         self.group = TaskGroup(
             tasks,
-            {task.place: SnapshotWriter(task, None) for task in tasks},
+            {task.place: SnapshotWriter(task) for task in tasks},
             reader,
             GroupProducer(
                 consumer, producer, Destinations("errors", "late", {"onward": REPARTITION}, Partitioner(TASKS))

@@ -10,7 +10,7 @@ from forebay.codec import Unavailable
 from forebay.processor import Context
 from forebay.runtime.errors import GroupFenced, StateConflict, TaskTooLarge
 from tests.runtime.group_bench import GroupBench
-from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.state import Store
 from tests.runtime.task_records import Number, Sum, Total
 
 
@@ -101,19 +101,19 @@ def test_an_older_checkpoint_put_back_is_completed_by_the_changelogs(bench: Grou
     bench.feed(("a", 10, 1))
     bench.run()
     bench.end_lease()
-    older = dict(bench.state.rows)
+    older = bench.store.copy()
     for timestamp in (20, 30):
         bench.feed(("a", timestamp, 1))
         bench.run()
         bench.end_lease()
-    bench.state = GroupState(older)
+    bench.store = older
     assert bench.totals() == {"a": Total(3, 3)}
 
 
 def test_a_deleted_checkpoint_stops_the_job(bench: GroupBench) -> None:
     bench.feed(("a", 10, 1))
     bench.run()
-    bench.state, bench.checkpoint = GroupState(), "c2"
+    bench.store, bench.checkpoint = Store(), "c2"
     bench.worker()
     bench.feed(("a", 20, 1))
     with pytest.raises(StateConflict, match="belongs to checkpoint c1, but checkpoint c2 is running"):

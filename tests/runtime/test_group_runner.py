@@ -91,7 +91,8 @@ class Bench:
 
     def __post_init__(self) -> None:
         group: Any = self.group
-        self.runner = GroupRunner(group, self.pacing, SECONDS, self.clock)
+        keeper: Any = None
+        self.runner = GroupRunner(group, self.pacing, SECONDS, keeper, self.clock)
 
     def wait(self, what: str, check: Callable[[], bool]) -> None:
         until = time.monotonic() + 20
@@ -362,4 +363,22 @@ def test_a_loop_is_stuck_that_has_not_gone_round_for_longer_than_its_calls_may_t
     assert time.monotonic() - begun < 20, "it was waited for"
     assert not bench.group.closed, "a call still works with what the group holds"
     busy.may_end.set()
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+
+
+def test_a_loop_continues_while_its_lease_sends_a_snapshot_and_for_its_grace_after_that(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.runner.hold(600.0)
+    bench.clock.now += SECONDS + GRACE_SECONDS + 1.0
+    assert bench.runner.between_commits(lambda: True)
+    bench.runner.release()
+    bench.clock.now += GRACE_SECONDS + 0.1
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+
+
+def test_a_lease_that_is_lost_while_it_sends_a_snapshot_leaves_its_loop_the_time_of_another(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.runner.hold(600.0)
+    bench.runner.lose()
+    bench.clock.now += SECONDS + GRACE_SECONDS + 0.1
     bench.wait("the end", lambda: not bench.runner.is_alive)

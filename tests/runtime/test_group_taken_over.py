@@ -6,7 +6,7 @@ import pytest
 
 from forebay.runtime.errors import GroupFenced
 from forebay.runtime.task.group import TaskGroup
-from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.worker import build
 from tests.runtime.simulator.world import Setup, World
 
@@ -14,7 +14,7 @@ from tests.runtime.simulator.world import Setup, World
 def opened(world: World) -> TaskGroup:
     """Return a worker's group that has just taken over."""
     lease = world.lease(0)
-    group = build(world, lease, GroupState().attempt(), lambda _: None)
+    group = build(world, lease, Store().storage(), lambda _: None)
     group.open(lease)
     return group
 

@@ -1,4 +1,4 @@
-"""A lease whose loop is busy: it waits for it as long as it lasts, then goes; a loop that is stuck is replaced."""
+"""A lease is held by the loop of the lease before, busy or not; a loop that is stuck or has ended is replaced."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark import leases
 from forebay.runtime.spark.control import WorkerControl
@@ -23,13 +24,14 @@ NAME = SimpleNamespace(name="app-group-0")
 
 @dataclass
 class Loop:
-    """A loop that answers with the outcomes it is given, one after the other."""
+    """A loop whose keeper answers with the outcomes it is given, one after the other."""
 
-    outcomes: list[bool | LoopBusy]
+    outcomes: list[Unavailable | None]
     is_alive: bool = True
     is_stuck: bool = False
     beat_ms: int = 7
     trouble: str = ""
+    checkpoint: str = "/checkpoint"
     finished: threading.Event = field(default_factory=threading.Event)
     renewed: list[int] = field(default_factory=list)
     stopped: int = 0
@@ -37,16 +39,22 @@ class Loop:
     ends: list[str] = field(default_factory=list)
     group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}, settings=NAME, measure_lag=int))
 
-    def between_commits(self, call: object, seconds: float = 0) -> bool:
+    @property
+    def keeper(self) -> Any:
+        return self
+
+    def put_waiting(self, loop: Loop) -> None:
         outcome = self.outcomes.pop(0)
-        if isinstance(outcome, LoopBusy):
+        if outcome is not None:
             raise outcome
-        return outcome
+
+    def write(self, loop: Loop, seconds: float = 0) -> None:
+        self.ends.append("wrote")
 
     def renew(self, lease: Lease) -> None:
         self.renewed.append(lease.number)
 
-    def hold(self) -> None:
+    def hold(self, seconds: float = 0) -> None:
         """Note that the lease is held."""
 
     def stop(self) -> None:
@@ -75,37 +83,30 @@ class Control:
 
 
 def holding(monkeypatch: pytest.MonkeyPatch, loop: Loop, control: Control) -> Any:
-    spec: Any = SimpleNamespace(application="app", limits=SimpleNamespace(checkpoint_interval_ms=30_000))
+    spec: Any = SimpleNamespace(
+        application="app", checkpoint="/checkpoint", limits=SimpleNamespace(checkpoint_interval_ms=30_000)
+    )
     monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
     monkeypatch.setattr(WorkerControl, "of", lambda spec, lease: control)
     loops = Loops()
     loops.put(IDENT, loop)  # type: ignore[arg-type]
     monkeypatch.setattr(leases, "_LOOPS", loops)
-    monkeypatch.setattr(leases._Holding, "_made", lambda self: "made anew")
-    storage: Any = SimpleNamespace(is_gone=False)
-    return leases._Holding(spec, LEASE, storage, time.monotonic())
+    monkeypatch.setattr(leases._Holding, "_start", lambda self: "started")
+    giver: Any = SimpleNamespace(is_gone=False)
+    return leases._Holding(spec, LEASE, giver, time.monotonic())
 
 
-def test_a_loop_that_was_busy_goes_on_under_the_new_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop, control = Loop([LoopBusy("app-group-0: busy"), True]), Control()
-    assert holding(monkeypatch, loop, control)._opened() is loop
+def test_a_loop_continues_under_the_new_lease_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = Loop([])
+    assert holding(monkeypatch, loop, Control())._opened() is loop
     assert loop.renewed == [2]
-    assert control.told == [(7, "app-group-0: busy")], "the driver knows what it waits for"
 
 
-def test_a_lease_whose_loop_is_busy_until_its_end_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop = Loop([LoopBusy("busy")] * 9)
-    assert holding(monkeypatch, loop, Control(ends_after=3))._opened() is None
-    assert len(loop.outcomes) == 6
-    assert leases._LOOPS.all(), "the next lease may find it ready"
-    assert not loop.stopped
-
-
-@pytest.mark.parametrize("loop", [Loop([], is_stuck=True), Loop([], is_alive=False), Loop([False])])
-def test_a_loop_that_is_stuck_ended_or_not_what_spark_holds_is_replaced(
+@pytest.mark.parametrize("loop", [Loop([], is_stuck=True), Loop([], is_alive=False), Loop([], checkpoint="")])
+def test_a_loop_that_is_stuck_has_ended_or_writes_to_another_checkpoint_is_replaced(
     monkeypatch: pytest.MonkeyPatch, loop: Loop
 ) -> None:
-    assert holding(monkeypatch, loop, Control())._opened() == "made anew"
+    assert holding(monkeypatch, loop, Control())._opened() == "started"
     assert loop.stopped == 1
     assert not leases._LOOPS.all()
 
@@ -116,27 +117,31 @@ def test_a_loop_that_is_stuck_is_told_of(monkeypatch: pytest.MonkeyPatch, caplog
 
 
 def test_a_loop_that_is_busy_in_mid_lease_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers: list[LoopBusy | None] = [LoopBusy("busy"), None]
-
-    def put_waiting(loop: Loop) -> None:
-        if answer := answers.pop(0):
-            raise answer
-
     control = Control(ends_after=2)
-    held = holding(monkeypatch, loop := Loop([]), control)
-    monkeypatch.setattr(held._keeper, "put_waiting", put_waiting)
-    held._hold(loop)
+    loop = Loop([LoopBusy("busy"), None])
+    holding(monkeypatch, loop, control)._hold(loop)
     assert control.told == [(7, "busy"), (7, "")]
+
+
+def test_a_store_that_fails_in_mid_lease_is_reported_and_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    control = Control(ends_after=3)
+    loop = Loop([Unavailable("the disk is full"), None])
+    held = holding(monkeypatch, loop, control)
+    held._hold(loop)
+    assert control.told == [(7, "the disk is full")] * 3
+    assert len(loop.outcomes) == 1, "it is not asked at once"
+    held._next_put = control.ends_after = 4
+    held._hold(loop)
+    assert control.told[3:] == [(7, "")]
 
 
 @pytest.mark.parametrize(("is_gone", "ends"), [(True, ["lost"]), (False, ["wrote", "released"])])
 def test_a_lease_whose_worker_has_gone_leaves_its_loop_the_rest_of_its_time(
     monkeypatch: pytest.MonkeyPatch, *, is_gone: bool, ends: list[str]
 ) -> None:
-    loop = Loop([True])
+    loop = Loop([])
     loop.finished.set()
     held = holding(monkeypatch, loop, Control())
-    held._storage.is_gone = is_gone
-    monkeypatch.setattr(held._keeper, "write", lambda loop: loop.ends.append("wrote"))
+    held._giver.is_gone = is_gone
     assert held.run() == []
     assert loop.ends == ends

@@ -7,7 +7,7 @@ import pytest
 from forebay.codec import Unavailable
 from forebay.runtime.errors import StateConflict
 from tests.runtime.group_bench import GroupBench
-from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.state import Store
 
 
 def worked() -> GroupBench:
@@ -27,7 +27,7 @@ def go_on(bench: GroupBench) -> None:
 
 def lose_checkpoint(bench: GroupBench) -> None:
     bench.group.abandon()
-    bench.state, bench.checkpoint, bench.number, bench.restore = GroupState(), "c2", 1, True
+    bench.store, bench.checkpoint, bench.number, bench.restore = Store(), "c2", 1, True
     bench.worker()
 
 
@@ -80,10 +80,10 @@ def test_the_state_is_the_new_checkpoints_once_it_is_taken_over() -> None:
 
 def test_the_old_checkpoint_can_not_go_on_beside_the_new_one() -> None:
     bench = worked()
-    old_state = bench.state
+    old_store = bench.store
     lose_checkpoint(bench)
     bench.run()
-    bench.state, bench.checkpoint, bench.restore = old_state, "c1", False
+    bench.store, bench.checkpoint, bench.restore = old_store, "c1", False
     bench.worker()
     with pytest.raises(StateConflict, match="belongs to checkpoint c2, but checkpoint c1 is running"):
         bench.run()

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,43 +19,15 @@ import pytest
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.spark import leases, siblings, storage
+from forebay.runtime.spark import leases, passing, siblings
 from forebay.runtime.spark.loops import Ident
+from forebay.runtime.spark.passing import Giver, OtherWorker, WorkerGone, pass_on
 from forebay.runtime.spark.siblings import FOLDER
-from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone, pass_on
 
 pytestmark = pytest.mark.long
 
-PLACE = (0, 0)
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["forebay.runtime.spark.leases"])
-
-
-@dataclass
-class Memory:
-    """What Spark's state has of a lease: snapshots by place, blocks by place and number."""
-
-    is_gone: bool = False
-    snapshots: dict[Any, Any] = field(default_factory=dict)
-    data: dict[int, bytes] = field(default_factory=dict)
-
-    def read(self, place: Any) -> Any:
-        return self.snapshots.get(place)
-
-    def write(self, place: Any, snapshot: Any) -> None:
-        self.snapshots[place] = snapshot
-
-    def blocks(self, place: Any) -> Memory:
-        return self
-
-    def get_block(self, number: int) -> bytes:
-        return self.data[number]
-
-    def put_block(self, number: int, data: bytes) -> None:
-        self.data[number] = data
-
-    def delete_block(self, number: int) -> None:
-        del self.data[number]
 
 
 @dataclass
@@ -97,8 +69,8 @@ class Explained(Exception):
 class Holding:
     """Holds a lease, but for the loop: that one is there."""
 
-    def __init__(self, spec: Spec, lease: Lease, storage: LeaseStorage, begun: float) -> None:
-        self.spec, self.storage, self.begun = spec, storage, begun
+    def __init__(self, spec: Spec, lease: Lease, giver: Giver, begun: float) -> None:
+        self.spec, self.giver, self.begun = spec, giver, begun
         self.ident: Ident = spec.application, lease.checkpoint, lease.group
 
     def run(self) -> list[str]:
@@ -108,18 +80,12 @@ class Holding:
         return [str(os.getpid())]
 
     def works(self) -> None:
-        snapshot: Any = self.storage.read(PLACE)
-        blocks = self.storage.blocks(PLACE)
-        blocks.put_block(1, b"one")
-        blocks.put_block(2, blocks.get_block(1) + b" more")
-        blocks.delete_block(1)
-        changed: Any = (snapshot or 0) + 1
-        self.storage.write(PLACE, changed)
+        """Be over at once."""
 
     def waits(self) -> None:
         end = self.spec.folder / "end"
         while not end.exists():
-            if self.storage.is_gone:
+            if self.giver.is_gone:
                 (self.spec.folder / "gone").touch()
                 return
             time.sleep(0.01)
@@ -130,9 +96,6 @@ class Holding:
     def explains(self) -> None:
         raise Explained("why")
 
-    def misses(self) -> None:
-        self.storage.blocks(PLACE).get_block(7)
-
 
 def _work(pipe: Connection, folder: str) -> None:
     leases._Holding = Holding  # type: ignore[misc, assignment]
@@ -140,15 +103,14 @@ def _work(pipe: Connection, folder: str) -> None:
     leases._listen()
     pipe.send("listening")
     while True:
-        spec, group, snapshots = pipe.recv()
+        spec, group = pipe.recv()
         leases._ROOM_SECONDS = spec.seconds
         siblings._SECONDS = spec.patience
-        state = Memory(snapshots=snapshots)
         try:
-            done: Any = leases._held(spec, Lease("c", 1, group, 2, 2, 0, {}), state)
+            done: Any = leases._held(spec, Lease("c", 1, group, 2, 2, 0, {}))
         except Exception as error:
             done = type(error), str(error), getattr(error, "__notes__", [])
-        pipe.send((done, state.snapshots, state.data))
+        pipe.send(done)
 
 
 class Worker:
@@ -166,17 +128,16 @@ class Worker:
         assert self.process.pid is not None
         return self.process.pid
 
-    def give(self, spec: Spec, group: int = 0, snapshots: dict[Any, Any] | None = None) -> None:
-        self.pipe.send((spec, group, snapshots or {}))
+    def give(self, spec: Spec, group: int = 0) -> None:
+        self.pipe.send((spec, group))
 
-    def result(self) -> tuple[Any, dict[Any, Any], dict[int, bytes]]:
-        result: tuple[Any, dict[Any, Any], dict[int, bytes]] = self.pipe.recv()
-        return result
+    def result(self) -> Any:
+        return self.pipe.recv()
 
     def hold(self, spec: Spec, group: int = 0) -> Any:
         """Give a lease and return which worker held it, or how it failed."""
         self.give(spec, group)
-        done = self.result()[0]
+        done = self.result()
         return int(done[0]) if isinstance(done, list) else done
 
 
@@ -232,15 +193,10 @@ def begun(spec: Spec, worker: Worker, group: int = 0) -> None:
     appears(spec.folder / f"{spec.does}-{group}-{worker.pid}")
 
 
-def test_a_lease_is_held_where_the_loop_runs_with_the_state_of_the_worker_that_was_given_it(
-    executor: Executor, works: Spec
-) -> None:
+def test_a_lease_is_held_where_the_loop_runs(executor: Executor, works: Spec) -> None:
     first, second = executor.start(), executor.start()
     assert first.hold(works) == first.pid
-    second.give(works, 0, {PLACE: 4})
-    reports, snapshots, blocks = second.result()
-    assert reports == [str(first.pid)]
-    assert (snapshots, blocks) == ({PLACE: 5}, {2: b"one more"})
+    assert second.hold(works) == first.pid
     assert second.hold(works) == first.pid
 
 
@@ -259,7 +215,7 @@ def test_or_to_one_that_begins_meanwhile(executor: Executor, works: Spec, waits:
     second = executor.start()
     begun(waits, second, 1)
     (waits.folder / "end").touch()
-    assert first.result()[0] == [str(second.pid)]
+    assert first.result() == [str(second.pid)]
 
 
 def test_where_each_has_one_it_stays(executor: Executor, works: Spec) -> None:
@@ -278,7 +234,7 @@ def test_leases_of_two_groups_cross(executor: Executor, works: Spec, waits: Spec
     begun(waits, first, 0)
     begun(waits, second, 1)
     (waits.folder / "end").touch()
-    assert [first.result()[0], second.result()[0]] == [[str(second.pid)], [str(first.pid)]]
+    assert [first.result(), second.result()] == [[str(second.pid)], [str(first.pid)]]
 
 
 def test_a_lease_whose_loop_is_killed_is_held_by_the_worker_that_was_given_it(
@@ -291,7 +247,7 @@ def test_a_lease_whose_loop_is_killed_is_held_by_the_worker_that_was_given_it(
     os.kill(first.pid, signal.SIGKILL)
     begun(waits, second)
     (waits.folder / "end").touch()
-    assert second.result()[0] == [str(second.pid)]
+    assert second.result() == [str(second.pid)]
     times = {float((waits.folder / f"waits-0-{worker.pid}").read_text()) for worker in (first, second)}
     assert len(times) == 1, "a lease does not begin again with the worker that takes it up"
 
@@ -319,7 +275,7 @@ def test_a_worker_that_has_the_group_and_is_busy_with_it_is_waited_for(
     third.give(works)  # the lease is tried again, while what is left of it is not through
     third.pipe.poll(1.0)
     (waits.folder / "end").touch()
-    assert third.result()[0] == [str(first.pid)]
+    assert third.result() == [str(first.pid)]
 
 
 def test_a_frozen_worker_keeps_no_lease_from_the_others(executor: Executor, works: Spec) -> None:
@@ -332,29 +288,27 @@ def test_a_frozen_worker_keeps_no_lease_from_the_others(executor: Executor, work
 
 
 def test_one_that_freezes_with_a_lease_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_SILENT_SECONDS", 0.3)
-    monkeypatch.setattr(storage, "_HEARD_SECONDS", 0.05)
+    monkeypatch.setattr(passing, "_SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(passing, "_HEARTBEAT_SECONDS", 0.05)
     ours, theirs = _CONTEXT.Pipe()
     with ours, theirs:
-        remote = RemoteStorage(theirs)
+        remote = OtherWorker(theirs)
 
         def hold() -> None:
             theirs.recv()
-            with remote.heard():
+            with remote.heartbeats():
                 time.sleep(1.0)
                 remote.end(["done"])
 
         holding = threading.Thread(target=hold)
         holding.start()
-        assert pass_on(ours, "lease", Memory()) == ["done"]
+        assert pass_on(ours, "lease") == ["done"]
         holding.join()
     ours, theirs = _CONTEXT.Pipe()
     with ours, theirs:
         with pytest.raises(WorkerGone, match="the group's loop has ended, or hangs: it says nothing for 0 s"):
-            pass_on(ours, "lease", Memory())
+            pass_on(ours, "lease")
         assert theirs.recv() == "lease"
-        with pytest.raises(WorkerGone, match="was given the lease has ended, or hangs"):
-            RemoteStorage(theirs).read(PLACE)
 
 
 def test_what_ends_a_lease_reaches_spark_as_it_was(executor: Executor, works: Spec, tmp_path: Path) -> None:
@@ -371,14 +325,6 @@ def test_or_as_its_text_where_it_has_none_without_its_init(executor: Executor, w
     kind, text, (note,) = second.hold(Spec("explains", tmp_path))
     assert (kind, text) == (RuntimeError, "Explained: because of why")
     assert "in explains" in note
-
-
-def test_what_sparks_state_raises_reaches_the_loop(executor: Executor, works: Spec, tmp_path: Path) -> None:
-    first, second = executor.start(), executor.start()
-    assert first.hold(works) == first.pid
-    kind, text, notes = second.hold(Spec("misses", tmp_path))
-    assert (kind, text) == (KeyError, "7")
-    assert "in misses" in notes[-1]
 
 
 def test_what_a_killed_worker_leaves_is_removed(executor: Executor, works: Spec) -> None:
@@ -409,11 +355,9 @@ def test_a_worker_whose_socket_has_no_room_holds_its_leases_itself(works: Spec, 
 def test_a_worker_that_has_gone_is_missed(works: Spec) -> None:
     ours, theirs = _CONTEXT.Pipe()
     with ours:
-        storage = RemoteStorage(ours)
-        before = storage.is_gone
+        giver = OtherWorker(ours)
+        before = giver.is_gone
         theirs.close()
-        assert (before, storage.is_gone) == (False, True)
-        with pytest.raises(WorkerGone):
-            storage.read(PLACE)
-        storage.end([])
-    assert storage.is_gone
+        assert (before, giver.is_gone) == (False, True)
+        giver.end([])
+    assert giver.is_gone

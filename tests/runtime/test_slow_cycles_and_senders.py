@@ -14,7 +14,7 @@ from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.pacing import Limits
 from tests.runtime.simulator import worker
 from tests.runtime.simulator.broker import Broker
-from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.topologies import INPUT, OUTPUT, Collect, JsonCodec, Number, Spread, topics
 from tests.runtime.simulator.worker import build, logs
 
@@ -63,7 +63,9 @@ class TwoGroups:
         offset = LeaseOffset("c1", 1, 2, 2, 0, {INPUT: (0, 0)}, {}, None, restore=False)
         self.leases = offset.leases(frozenset())
         environment: Any = self
-        self.groups = [build(environment, lease, GroupState().attempt(self.at), self.at) for lease in self.leases]
+        self.groups = [
+            build(environment, lease, Store().storage(lease.checkpoint, self.at), self.at) for lease in self.leases
+        ]
         for group, lease in zip(self.groups, self.leases, strict=True):
             group.open(lease)
 

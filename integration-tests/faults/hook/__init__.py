@@ -47,7 +47,7 @@ def _build(module: ModuleType) -> None:
 
 
 def _storage(module: ModuleType) -> None:
-    _after(module.SparkStorage, "write", Point.AFTER_STATE)
+    _after(module.SnapshotFiles, "write", Point.AFTER_STATE)
 
 
 def _keeping(module: ModuleType) -> None:
@@ -117,7 +117,7 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.task.keeping": _keeping,
     "forebay.runtime.task.clock": _clock,
     "forebay.runtime.task.runner": _runner,
-    "forebay.runtime.spark.storage": _storage,
+    "forebay.runtime.snapshots.storage": _storage,
     "forebay.runtime.spark.planner": _planner,
     "forebay.runtime.query": _query,
 }

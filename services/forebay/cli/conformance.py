@@ -37,7 +37,7 @@ def conformance(directory: Path, backend: str, tasks: int) -> int:
 
     Each step or record of a case is a batch of its own, committed to the backend's table; nothing is kept in
     memory between two of them. With spark all cases run in one query, each as a state task of its own that
-    begins every micro-batch with what Spark's state holds, and a store's writes that follow each other share one.
+    begins every micro-batch with what its snapshot holds, and a store's writes that follow each other share one.
     A case that asks for something unknown fails.
     """
     try:

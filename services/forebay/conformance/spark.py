@@ -16,11 +16,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, load_cases
 from forebay.conformance.runner import case_name, judge, make_script
 from forebay.conformance.script import Declarations, Outcome, Script
-from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
+from forebay.conformance.task import CHECKPOINT, decode_outcomes, encode_outcomes, run_steps
 from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.session import SparkOptions, build_session
-from forebay.runtime.spark.holder import declared_states
-from forebay.runtime.spark.storage import SparkStorage
+from forebay.runtime.snapshots.files import open_files
+from forebay.runtime.snapshots.storage import SnapshotFiles
 from forebay.testing.cell import Json
 
 _STEPS_SCHEMA = "task int, start int, stop int"
@@ -31,24 +31,24 @@ Progress = Callable[[int, int], None]
 
 
 class CaseStates(StatefulProcessor):
-    """Runs the next steps of each case; every case has the state a job's task has: blocks and one state value."""
+    """Runs the next steps of each case; every case has the snapshots that a job's task has: blocks and a manifest."""
 
-    def __init__(self, cases: list[Json]) -> None:
+    def __init__(self, cases: list[Json], checkpoint: str) -> None:
         self._cases = cases
-        self._storage: SparkStorage | None = None
+        self._checkpoint = checkpoint
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._storage = SparkStorage(declared_states(handle))
+        return
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
-        assert self._storage is not None
         for row in rows:
             task, steps = int(row["task"]), range(int(row["start"]), int(row["stop"]))
-            outcomes = run_steps(self._cases[task], task, steps, self._storage)
+            storage = SnapshotFiles(open_files(self._checkpoint), CHECKPOINT)
+            outcomes = run_steps(self._cases[task], task, steps, storage)
             yield Row(task=task, outcomes=encode_outcomes(outcomes))
 
     def close(self) -> None:
-        self._storage = None
+        return
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ def _stream(
         .option("maxFilesPerTrigger", 1)
         .json(batches.as_uri())
         .groupBy("task")
-        .transformWithState(CaseStates([run.case for run in runs]), _OUTCOMES_SCHEMA, "Append", "None")
+        .transformWithState(CaseStates([run.case for run in runs], checkpoint), _OUTCOMES_SCHEMA, "Append", "None")
         .writeStream.foreachBatch(collect)
         .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)

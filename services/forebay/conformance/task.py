@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 _RESULTS = "results"
 _MEMORY = "memory"
-_CODE = "conformance"
+CHECKPOINT = _CODE = "conformance"
 
 
 class CaseProcessor(Processor[Cell, Cell]):
@@ -82,9 +82,8 @@ def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> O
     """
     lease = Lease(_CODE, steps.start + 1, number, number + 1, number + 1, 0, {TOPIC: (0,)})
     task, sent = _task(case, number), Outcomes()
-    stored = storage.read(task.place)
-    writer = SnapshotWriter(task, stored)
-    writer.load(storage.blocks(task.place), stored.position.n if stored else 0)
+    writer = SnapshotWriter(task)
+    stored = writer.load(storage, steps.start)
     settings = GroupSettings(f"{_CODE}-group-{number}", idle=False)
     group = TaskGroup(
         [task],

@@ -38,10 +38,12 @@ from forebay.runtime.plan import Plan
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
 from forebay.runtime.query import JobRunner
+from forebay.runtime.remedies import explained as with_remedy
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
 from forebay.runtime.session import SparkOptions
 from forebay.runtime.sessions import Sessions, own_session
+from forebay.runtime.snapshots.object_store import store_settings
 from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.tombstones import kept_seconds
@@ -182,6 +184,7 @@ class JobApplication:
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
             limits = read_topic_limits(options.kafka, written)
             check_gaps(service, options.engine.get("accept_gaps", ()))
+            self._check_checkpoint()
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             check_broker(options.kafka, service, self._application, needs_of(options.engine))
             former = find_former(options.kafka, service, self._application, tasks)
@@ -207,9 +210,18 @@ class JobApplication:
             restore_only=options.restore is Restore.ONLY,
             matched=matched,
             former=former,
+            checkpoint=options.plan.checkpoint,
+            store_settings=store_settings(options.spark.conf),
             run=uuid.uuid4().hex[:8],
             **options.engine,
         )
+
+    def _check_checkpoint(self) -> None:
+        """Refuse a checkpoint that can't hold snapshots. Raises StopJob."""
+        if "://" in self._options.plan.checkpoint:
+            from forebay.runtime.snapshots.files import open_files  # noqa: PLC0415 (a local job's driver needs none)
+
+            open_files(self._options.plan.checkpoint, store_settings(self._options.spark.conf))
 
     def _tell_unlogged(self) -> None:
         job = load_job(self._service.job)
@@ -301,7 +313,7 @@ class JobApplication:
         """Say what the tasks wait for; what is to be done about it may change while they tell the same."""
         now = time.monotonic()
         if trouble != self._trouble or now - self._explained_at > _EXPLAIN_SECONDS:
-            explained = self._rights.explain(trouble)
+            explained = self._rights.explain(with_remedy(trouble, trouble))
             self._trouble, self._explained_at = trouble, now
             if explained != self._explained:
                 self._explained = explained

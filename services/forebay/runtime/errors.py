@@ -45,6 +45,10 @@ class TransactionTooLong(Unavailable):
     """A commit can't be through within its transaction's time: only a smaller one can."""
 
 
+class StoreUnavailable(Unavailable):
+    """The store of snapshots does not answer, or refuses: the job continues without new snapshots."""
+
+
 class GroupFenced(Unavailable):
     """Another worker has taken over the task group: this one has nothing to say any more."""
 
@@ -60,6 +64,7 @@ __all__ = [
     "StateConflict",
     "StopJob",
     "StoreChanged",
+    "StoreUnavailable",
     "TaskTooLarge",
     "TooManyErrors",
     "TopicChanged",

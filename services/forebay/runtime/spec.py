@@ -61,6 +61,9 @@ class JobSpec:
         accept_gaps: inputs whose records may have been deleted before they were read (see protocol.gaps).
         topics: the broker's names of inputs and outputs, where the service declares others.
         former: internal changelogs that belong to no sub-topology any more: of an earlier form of the topology.
+        checkpoint: path or URL of the checkpoint, below which snapshots are kept. "": a driver of release 0.2 runs
+            the job, which does not say it; no snapshots are kept then.
+        store_settings: Spark's settings of the object store that holds the checkpoint (secrets included).
         run: identity of the driver's process: figures that an earlier one's workers told are none of its own.
     """
 
@@ -97,6 +100,8 @@ class JobSpec:
     matched: Mapping[str, Sequence[str]] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
     former: Sequence[str] = ()
+    checkpoint: str = ""
+    store_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     run: str = ""
 
     @property

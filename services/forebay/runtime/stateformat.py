@@ -28,7 +28,7 @@ _STATE: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "TaskSta
 
 @dataclass(frozen=True, slots=True)
 class TaskSnapshot:
-    """What Spark's state holds of a task beside its blocks.
+    """What a manifest says of a task: where it stood, and its blocks.
 
     Args:
         position: where the task stood.

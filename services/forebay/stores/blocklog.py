@@ -24,15 +24,13 @@ Decode = Callable[[bytes], Iterable[Change]]
 
 
 class BlockStorage(Protocol):
-    """Where blocks are kept (Spark's state)."""
+    """Where blocks are kept."""
 
     def get_block(self, number: int) -> bytes:
         """Return a block. Raises KeyError."""
         ...
 
     def put_block(self, number: int, data: bytes) -> None: ...
-
-    def delete_block(self, number: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,18 +13,15 @@ _HEAD = len(_MARK) + _SUM.size
 
 
 class DamagedBlock(Exception):
-    """A block of the state is not as it was written; the message says what to do."""
+    """A block of a snapshot is not as it was written."""
 
     def __init__(self, number: int, what: str) -> None:
-        super().__init__(
-            f"block {number} of the state is damaged: {what}. Look at the checkpoint's disk; then move the checkpoint "
-            "away and take the state from the changelogs: `forebay restore`"
-        )
+        super().__init__(f"block {number:016x} is damaged: {what}")
 
 
 def seal(number: int, data: bytes) -> bytes:
     """Return a block with its checksum, which holds for this number only."""
-    return _MARK + _SUM.pack(crc32(data, number & 0xFFFFFFFF)) + data
+    return _MARK + _SUM.pack(crc32(data, _seed(number))) + data
 
 
 def unseal(number: int, data: bytes) -> bytes:
@@ -32,6 +29,11 @@ def unseal(number: int, data: bytes) -> bytes:
     if data and data[0]:
         return data
     content = data[_HEAD:]
-    if data[:_HEAD] != _MARK + _SUM.pack(crc32(content, number & 0xFFFFFFFF)):
+    if data[:_HEAD] != _MARK + _SUM.pack(crc32(content, _seed(number))):
         raise DamagedBlock(number, f"its {len(content)} bytes don't have its checksum")
     return content
+
+
+def _seed(number: int) -> int:
+    # The upper half of a number names the block's writer.
+    return (number ^ number >> 32) & 0xFFFFFFFF

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.task.keeping import SnapshotKeeper
-from forebay.runtime.task.runner import LoopBusy
-from tests.runtime.simulator.state import Attempt
 from tests.runtime.simulator.worker import Loop, Worker
 
 
@@ -17,12 +14,10 @@ class Holding:
         seconds: the lease's and its grace.
     """
 
-    def __init__(self, worker: Worker, lease: Lease, attempt: Attempt, seconds: float) -> None:
+    def __init__(self, worker: Worker, lease: Lease, seconds: float) -> None:
         self.worker = worker
         self.lease = lease
-        self.attempt = attempt
         self._seconds = seconds
-        self._keeper = SnapshotKeeper(attempt, piece_rows=4, piece_blocks=1)
         self.loop: Loop | None = None
         self.is_done = False
 
@@ -31,16 +26,13 @@ class Holding:
         place = self.lease.checkpoint, self.lease.group
         loop = self.worker.loops.get(place)
         if loop is not None:
-            try:
-                if loop.is_alive and self._keeper.renew(loop):
-                    loop.renew(self.lease)
-                    self.loop = loop
-                    return
-            except LoopBusy:
+            if loop.is_alive:
+                loop.renew(self.lease)
+                self.loop = loop
                 return
             del self.worker.loops[place]
             loop.stop()
-        loop = self.worker.build(self.lease, self.attempt, self._seconds)
+        loop = self.worker.build(self.lease, self._seconds)
         try:
             loop.start(self.lease)
         except Unavailable:
@@ -52,7 +44,7 @@ class Holding:
         """Put what waits."""
         if self.loop is not None and self.loop.is_alive:
             try:
-                self._keeper.put_waiting(self.loop)
+                self.loop.keeper.put_waiting(self.loop)
             except Unavailable:
                 return
 
@@ -69,7 +61,7 @@ class Holding:
                 return
             try:
                 if loop.is_alive:
-                    self._keeper.write(loop)
+                    loop.keeper.write(loop)
                 loop.release()
             except Unavailable:
                 pass

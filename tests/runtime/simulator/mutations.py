@@ -13,8 +13,8 @@ from typing import Any
 
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.sender_stream import SenderStream
+from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.surroundings import GroupSurroundings
@@ -113,7 +113,7 @@ MUTATIONS = (
     ),
     Mutation(
         "A table is trusted only by its tag: checkpoint and commit number",
-        ((SnapshotKeeper, "renew", lambda self, loop: True),),
+        ((SnapshotWriter, "_fill", lambda self, stored, blocks, most: True),),
         Setup("sum", 5, 2, records=80, trouble=0.03, turns=200),
     ),
     Mutation(

@@ -65,11 +65,11 @@ def changelog_rows(world: World) -> dict[tuple[int, int], Rows]:
 
 
 def restarted_rows(world: World) -> dict[tuple[int, int], Rows]:
-    """Return every task's rows as a new worker has them: Spark's state, completed by the changelogs' tails."""
+    """Return every task's rows as a new worker has them: snapshots, completed by the changelogs."""
     found = {}
-    for group, state in enumerate(world.states):
+    for group in range(world.setup.groups):
         lease = world.lease(group)
-        loop = build(world, lease, state.attempt(), lambda _: None)
+        loop = build(world, lease, world.store.storage(lease.checkpoint), lambda _: None)
         loop.open(lease)
         found.update({task.place: dict(task.table.scan(b"")) for task in loop.tasks})
     return found

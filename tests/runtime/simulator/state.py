@@ -1,14 +1,12 @@
-"""Spark's state of one group: what an attempt of a batch writes counts only once Spark commits the batch."""
+"""A store of snapshots in memory, which fails in the ways in which file systems and object stores do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 
-from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
-
-Place = tuple[int, int]
-Rows = dict[tuple[int, ...], bytes]
+from forebay.runtime.snapshots.storage import SnapshotFiles
 
 
 def _nothing(_point: str) -> None:
@@ -16,54 +14,70 @@ def _nothing(_point: str) -> None:
 
 
 @dataclass
-class Attempt:
-    """One attempt at a group's batch (implements `GroupStorage`): begins with what is committed.
+class Store:
+    """Files by path; `storage` gives a worker its view of them.
 
     Args:
-        at: called before each write with the name of the point.
+        now: time in seconds.
+        lateness: for how many seconds a file that is written now is not listed.
+        is_torn: whether a worker that crashes in a write leaves half of the file.
     """
 
-    rows: Rows
+    files: dict[str, bytes] = field(default_factory=dict)
+    now: Callable[[], float] = lambda: 0.0
+    lateness: Callable[[], float] = lambda: 0.0
+    is_torn: Callable[[], bool] = lambda: False
+    listed_at: dict[str, float] = field(default_factory=dict)
+    writers: count[int] = field(default_factory=lambda: count(1))
+
+    def storage(self, checkpoint: str = "c1", at: Callable[[str], None] = _nothing) -> SnapshotFiles:
+        """Return a new writer's storage.
+
+        Args:
+            at: called with the name of each point before something happens there.
+        """
+        return SnapshotFiles(MemoryFiles(self, at), checkpoint, next(self.writers))
+
+    def copy(self) -> Store:
+        """Return a store with the same files."""
+        return Store(dict(self.files))
+
+
+@dataclass
+class MemoryFiles:
+    """A store as one worker sees it (implements `Files`)."""
+
+    store: Store
     at: Callable[[str], None] = _nothing
 
-    def read(self, place: Place) -> TaskSnapshot | None:
-        data = self.rows.get(place)
-        return None if data is None else decode_state(data)
+    def list(self, folder: str) -> list[str]:
+        self.at("state.list")
+        now, listed_at = self.store.now(), self.store.listed_at
+        return [
+            path.rpartition("/")[2]
+            for path in self.store.files
+            if path.startswith(f"{folder}/") and listed_at.get(path, now) <= now
+        ]
 
-    def write(self, place: Place, snapshot: TaskSnapshot) -> None:
-        self.at("state.write")
-        self.rows[place] = encode_state(snapshot)
+    def read(self, path: str) -> bytes:
+        self.at("state.read")
+        if path not in self.store.files:
+            raise FileNotFoundError(path)
+        return self.store.files[path]
 
-    def blocks(self, place: Place) -> Blocks:
-        return Blocks(self, place)
+    def write(self, path: str, data: bytes) -> None:
+        try:
+            self.at("state.block" if path.endswith(".block") else "state.write")
+        except BaseException:
+            if self.store.is_torn():
+                self.store.files[path] = data[: len(data) // 2]
+            raise
+        self.store.files[path] = data
+        self.store.listed_at[path] = self.store.now() + self.store.lateness()
 
+    def delete(self, path: str) -> None:
+        self.at("state.delete")
+        self.store.files.pop(path, None)
 
-@dataclass
-class Blocks:
-    """One task's blocks (implements `BlockStorage`)."""
-
-    attempt: Attempt
-    place: Place
-
-    def get_block(self, number: int) -> bytes:
-        return self.attempt.rows[*self.place, number]
-
-    def put_block(self, number: int, data: bytes) -> None:
-        self.attempt.at("state.block")
-        self.attempt.rows[*self.place, number] = data
-
-    def delete_block(self, number: int) -> None:
-        del self.attempt.rows[*self.place, number]
-
-
-@dataclass
-class GroupState:
-    """A group's state: `attempt` begins a batch, `commit` has one attempt count."""
-
-    rows: Rows = field(default_factory=dict)
-
-    def attempt(self, at: Callable[[str], None] = _nothing) -> Attempt:
-        return Attempt(dict(self.rows), at)
-
-    def commit(self, attempt: Attempt) -> None:
-        self.rows = dict(attempt.rows)
+    def exists(self, path: str) -> bool:
+        return path in self.store.files

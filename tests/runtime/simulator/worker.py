@@ -17,6 +17,7 @@ from forebay.runtime.stage_log import StageLog, stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.runner import LoopBusy, LoopEnded
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
@@ -30,6 +31,7 @@ from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
+from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.topologies import APPLICATION, codecs
 
 T = TypeVar("T")
@@ -45,6 +47,7 @@ class Environment(Protocol):
     """What a worker runs in."""
 
     broker: Broker
+    store: Store
     job: Job
     read_ahead: int
 
@@ -95,12 +98,9 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
     for part, log in enumerate(logs(job)):
         for number in lease.numbers:
             task = _task(environment, part, number, log, lease)
-            stored = storage.read(task.place)
-            writer = SnapshotWriter(task, stored)
-            is_loaded = writer.load(storage.blocks(task.place), 1 << 62) is not None
+            writer = writers[task.place] = SnapshotWriter(task)
+            snapshots.append(writer.load(storage, 1 << 62))
             tasks.append(task)
-            writers[task.place] = writer
-            snapshots.append(stored if is_loaded else None)
     consumer: Any = MemoryConsumer(broker, at, environment.wait)
     admin: Any = MemoryAdmin(broker, at)
     repartitions = {name: repartition_topic(APPLICATION, name) for part in job.topology for name in part.repartitions}
@@ -150,8 +150,11 @@ def _task(environment: Environment, part: int, number: int, log: StageLog, lease
 class Loop:
     """A group's loop (`runner.GroupRunner` without its thread): one turn at a time."""
 
-    def __init__(self, group: TaskGroup, seconds: float, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, group: TaskGroup, seconds: float, monotonic: Callable[[], float], keeper: SnapshotKeeper
+    ) -> None:
         self.group = group
+        self.keeper = keeper
         self._seconds = seconds
         self._monotonic = monotonic
         self.failure: BaseException | None = None
@@ -224,6 +227,9 @@ class Worker:
         if not self.is_alive:
             raise Crashed
 
-    def build(self, lease: Lease, storage: GroupStorage, seconds: float) -> Loop:
+    def build(self, lease: Lease, seconds: float) -> Loop:
         """Return a new loop for a lease, not started yet."""
-        return Loop(build(self._environment, lease, storage, self.at), seconds, self._environment.monotonic)
+        environment = self._environment
+        storage = environment.store.storage(lease.checkpoint, self.at)
+        keeper = SnapshotKeeper(storage, piece_rows=4, piece_blocks=1)
+        return Loop(build(environment, lease, storage, self.at), seconds, environment.monotonic, keeper)

@@ -14,7 +14,7 @@ from forebay.runtime.protocol.lease import Lease, LeaseOffset, Partitioned
 from forebay.runtime.task.inputs import TaskInput
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.lease import Holding
-from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.topologies import (
     APPLICATION,
     FACTORS,
@@ -33,7 +33,9 @@ from tests.runtime.simulator.worker import TOMBSTONE_SECONDS, Crashed, Loop, Wor
 CALM_TURNS = 6_000
 _LATE = 0.05
 """Share of points at which a late request arrives."""
-_SILENT = ("read", "open.tail", "open.tailed", "open.fenced", "state.block", "state.write")
+_LATE_LISTINGS = 0.1
+"""Share of snapshot files that are listed late."""
+_SILENT = ("read", "open.tail", "open.tailed", "open.fenced")
 """Points at which no client call can fail: the worker can only crash or stand still there."""
 
 
@@ -84,6 +86,7 @@ class World:
         self.job = JOBS[setup.topology]
         self.read_ahead = setup.read_ahead
         self._random = random.Random(seed)
+        self._trouble = 0.0
         self.broker = Broker(self._random)
         self.broker.late.share = setup.late_ends if setup.trouble else 0.0
         self.broker.late.share_of_others = setup.late_ends / 30 if setup.trouble else 0.0
@@ -108,11 +111,10 @@ class World:
             self.produce(len(self.to_come))
         self._workers = [Worker(self), Worker(self)]
         self._ended: list[Worker] = []
-        self.states = [GroupState() for _ in range(setup.groups)]
+        self.store = self._new_store()
         self._checkpoint, self._number = 1, 1
         self._holdings: dict[int, Holding] = {}
         self._batch_ends = 0.0
-        self._trouble = 0.0
         self._clock_is_off = 0.0
         self._depth = 0
         self.skipped = 0.0
@@ -140,6 +142,15 @@ class World:
                 return
         raise AssertionError("the job does not come to its end")
 
+    def _new_store(self) -> Store:
+        """Return an empty store of snapshots, whose listings are late now and then, by up to two leases."""
+
+        def lateness() -> float:
+            is_late = self._trouble and self._random.random() < _LATE_LISTINGS
+            return self._random.uniform(0.0, 2 * self.setup.lease_seconds) if is_late else 0.0
+
+        return Store({}, lambda: self.broker.now, lateness, lambda: self._random.random() < 0.5)
+
     def monotonic(self) -> float:
         return self.broker.now
 
@@ -163,6 +174,8 @@ class World:
         self.seen[f"{kind} at {point}"] += 1
         if kind == "crash":
             self._end(worker)
+        elif kind == "fail" and point.startswith("state."):
+            raise Unavailable(point)
         elif kind == "fail":
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         elif self._depth < 2:
@@ -241,7 +254,7 @@ class World:
             self.broker.coordinator.expire(5.0)
 
     def _drive(self) -> None:
-        """Do the driver's and Spark's part: hand out leases, end them, commit the batch when all have ended."""
+        """Do the driver's and Spark's part: hand out leases, end them, begin the next ones when all have ended."""
         for group in range(self.setup.groups):
             if group not in self._holdings and group not in self.absent:
                 self._hand(group)
@@ -265,7 +278,7 @@ class World:
                 if not self._is_of_old_checkpoint(holding.lease, error):
                     raise
         if len(self._holdings) == self.setup.groups and all(h.is_done for h in self._holdings.values()):
-            self._commit_batch()
+            self._end_batch()
 
     def _hand(self, group: int) -> None:
         alive = [worker for worker in self._workers if worker.is_alive and not worker.is_paused]
@@ -275,8 +288,7 @@ class World:
         worker = self._random.choice(alive)
         if not self._holdings:
             self._batch_ends = self.broker.now + self.setup.lease_seconds
-        attempt, seconds = self.states[group].attempt(worker.at), 2 * self.setup.lease_seconds
-        self._holdings[group] = Holding(worker, self.lease(group), attempt, seconds)
+        self._holdings[group] = Holding(worker, self.lease(group), 2 * self.setup.lease_seconds)
 
     def lease(self, group: int) -> Lease:
         setup = self.setup
@@ -297,10 +309,8 @@ class World:
         )
         return offset.leases(global_tables(self.job))[group]
 
-    def _commit_batch(self) -> None:
+    def _end_batch(self) -> None:
         loops = [holding.loop for holding in self._holdings.values() if holding.loop is not None]
-        for group, holding in self._holdings.items():
-            self.states[group].commit(holding.attempt)
         self._holdings.clear()
         self._number += 1
         self.seen["leases"] += 1
@@ -346,7 +356,7 @@ class World:
     def _lose_checkpoint(self) -> None:
         self._restart(is_hard=self._random.random() < 0.5)
         self._ended, self._workers = [worker for worker in self._workers if worker.is_alive], [Worker(self)]
-        self.states = [GroupState() for _ in range(self.setup.groups)]
+        self.store = self._new_store()
         for group in range(self.setup.groups):
             self.broker.coordinator.init(f"{APPLICATION}-group-{group}")
         self._checkpoint, self._number = self._checkpoint + 1, 1

@@ -1,7 +1,7 @@
 """A task group inside a worker of Spark: it holds leases and keeps snapshots.
 
-Spark hands a lease to any idle worker of an executor. One that is not the worker in which the group's loop runs passes
-it on to that one, and does for it what has to be done in Spark's state.
+Spark hands a lease to any idle worker of an executor. If the group's loop runs in another worker, the lease is passed
+on to that worker.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from forebay.runtime.logs import configure_logging
 from forebay.runtime.memory import collect_seldom
 from forebay.runtime.outliving import is_outliving, outlive
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.snapshots.opening import open_storage
 from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.loops import Loops, Want
+from forebay.runtime.spark.passing import Giver, OtherWorker, ThisWorker, WorkerGone, pass_on
 from forebay.runtime.spark.siblings import answered, connections, listen
-from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone, pass_on
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.figures import TaskFigures
-from forebay.runtime.task.keeping import SnapshotKeeper
-from forebay.runtime.task.runner import GroupRunner, LoopBusy
+from forebay.runtime.task.keeping import ALL_SECONDS
+from forebay.runtime.task.runner import ANSWER_SECONDS, GroupRunner, LoopBusy
 from forebay.runtime.watchdog import die_when_silent
 from forebay.runtime.worker.broker_clock import broker_clock, look_again
 from forebay.runtime.worker.build import build_group
@@ -38,6 +39,10 @@ log = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
+_SENDING_SECONDS = 120.0
+"""How long the loop continues while blocks are sent in mid-lease: the store may not answer."""
+_STORE_SECONDS = 5.0
+"""How long to wait before a store of snapshots that failed is asked again."""
 
 _ROOM_SECONDS = 2.0
 """How long a worker that has a loop looks for one that has none. An executor holds all of its groups' leases at a time,
@@ -59,7 +64,7 @@ def _is_working() -> bool:
     return any(runner.is_working for runner in _LOOPS.all())
 
 
-def hold(spec: JobSpec, lease: str, storage: LeaseStorage) -> str:
+def hold(spec: JobSpec, lease: str) -> str:
     """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
     configure_logging(spec.log_format)
     collect_seldom()
@@ -67,7 +72,7 @@ def hold(spec: JobSpec, lease: str, storage: LeaseStorage) -> str:
     die_when_silent()
     outlive(_is_working)
     _listen()
-    return json.dumps(_held(spec, Lease.from_json(lease), storage))
+    return json.dumps(_held(spec, Lease.from_json(lease)))
 
 
 @cache
@@ -87,16 +92,16 @@ def _hold_for(connection: Connection) -> None:
             # Before its turn: who asks waits for the one that has the group, however long that is busy with it.
             connection.send(True)
             spec, lease, begun = connection.recv()
-            storage = RemoteStorage(connection)
+            giver = OtherWorker(connection)
             outlive(_is_working)
-            with storage.heard(), turn:
+            with giver.heartbeats(), turn:
                 try:
-                    storage.end(_Holding(spec, lease, storage, begun).run())
+                    giver.end(_Holding(spec, lease, giver, begun).run())
                 except Exception as error:  # whatever ends a lease
-                    storage.fail(error)
+                    giver.fail(error)
 
 
-def _held(spec: JobSpec, lease: Lease, storage: LeaseStorage) -> list[str]:
+def _held(spec: JobSpec, lease: Lease) -> list[str]:
     """Hold a lease where its group's loop runs; if that is nowhere in this executor, where no other loop does."""
     ident = spec.application, lease.checkpoint, lease.group
     # Whoever takes it up after another: it ends when the other groups' leases do, which wait for it in Spark's batch.
@@ -106,7 +111,7 @@ def _held(spec: JobSpec, lease: Lease, storage: LeaseStorage) -> list[str]:
         claim = _LOOPS.claim(ident, want)
         if claim is not None:
             with claim as turn, turn:
-                return _Holding(spec, lease, storage, begun).run()
+                return _Holding(spec, lease, ThisWorker(), begun).run()
         for name, connection in connections(but=silent):
             with connection:
                 answer = answered(connection, (ident, want))
@@ -115,7 +120,7 @@ def _held(spec: JobSpec, lease: Lease, storage: LeaseStorage) -> list[str]:
                 if not answer:
                     continue
                 try:
-                    return pass_on(connection, (spec, lease, begun), storage)
+                    return pass_on(connection, (spec, lease, begun))
                 except WorkerGone as error:
                     log.warning("%s: %s: another opens the group", spec.transactional_id(lease.group), error)
     raise AssertionError("any worker can hold a lease")
@@ -136,18 +141,20 @@ class _Holding:
     """One lease from its beginning to its end.
 
     Args:
-        begun: when a worker of this machine was given it, by the monotonic clock.
+        giver: the worker that Spark gave it.
+        begun: when that worker was given it, by the monotonic clock.
     """
 
-    def __init__(self, spec: JobSpec, lease: Lease, storage: LeaseStorage, begun: float) -> None:
+    def __init__(self, spec: JobSpec, lease: Lease, giver: Giver, begun: float) -> None:
         recall_matches(spec)
         self._spec = spec
         self._lease = lease
-        self._storage = storage
-        self._keeper = SnapshotKeeper(storage)
+        self._giver = giver
         self._ident = spec.application, lease.checkpoint, lease.group
         self._seconds = spec.limits.checkpoint_interval_ms / 1000
         self._begun = begun
+        self._trouble = ""
+        self._next_put = float("-inf")
         self._control = WorkerControl.of(spec, lease)
         _CONTROLS.append(self._control)
 
@@ -159,12 +166,12 @@ class _Holding:
         if runner is not None:
             try:
                 self._hold(runner)
-                if runner.is_alive and not self._storage.is_gone:
-                    self._keeper.write(runner)
+                if runner.is_alive and not self._giver.is_gone:
+                    self._write(runner)
             except Unavailable as error:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
             finally:
-                if self._storage.is_gone:
+                if self._giver.is_gone:
                     runner.lose()
                 else:
                     runner.release()
@@ -176,53 +183,45 @@ class _Holding:
         return [] if runner is None else self._reports(runner)
 
     def _opened(self) -> GroupRunner | None:
-        """Return the group's loop, running; None where the lease was over before it, or the broker, answered."""
+        """Return the group's loop, running; None if the lease ended before the broker answered."""
         runner = _LOOPS.get(self._ident)
         if runner is not None:
-            goes_on = self._goes_on(runner)
-            if goes_on is None:
-                return None
-            if goes_on:
+            # A driver of release 0.2 does not say where the checkpoint is, and its successor may have moved it.
+            if runner.is_alive and not runner.is_stuck and runner.checkpoint == self._spec.checkpoint:
+                # If another worker has taken over the group since, the loop's next commit fails.
                 runner.renew(self._lease)
                 return runner
+            if runner.is_stuck:
+                name = runner.group.settings.name
+                log.warning("%s: its loop is stuck in a call to the broker: another takes its place", name)
             _LOOPS.drop(self._ident)
-        return self._made()
+        return self._start()
 
-    def _goes_on(self, runner: GroupRunner) -> bool | None:
-        """Return whether the loop of the previous lease can continue, or None if it was busy for all of this lease."""
-        while runner.is_alive and not runner.is_stuck:
-            try:
-                return self._keeper.renew(runner)
-            except LoopBusy as error:
-                log.warning("%s: waiting for it", error)
-                self._tell(runner, str(error))
-                if self._is_over:
-                    return None
-        if runner.is_stuck:
-            name = runner.group.settings.name
-            log.warning("%s: its loop is stuck in a call to the broker: another takes its place", name)
-        return False
-
-    def _made(self) -> GroupRunner | None:
-        """Return a loop made anew from Spark's state, running; None where the lease was over before."""
-        told = ""
+    def _start(self) -> GroupRunner | None:
+        """Return a new loop, running, that begins with the snapshots; None if the lease ended before."""
+        logged = ""
         while True:
-            runner = build_group(self._spec, self._lease, self._storage)
-            figures = [task.figures for task in runner.group.tasks]
-            if self._control.tell(figures, now_ms(), asynchronous=False):
-                # The records that it reads first are judged by it.
-                broker_clock(self._spec).look()
+            runner: GroupRunner | None = None
             try:
+                runner = build_group(self._spec, self._lease, open_storage(self._spec, self._lease))
+                runner.checkpoint = self._spec.checkpoint
+                figures = [task.figures for task in runner.group.tasks]
+                if self._control.tell(figures, now_ms(), asynchronous=False):
+                    # The records that it reads first are judged by it.
+                    broker_clock(self._spec).look()
                 runner.start(self._lease)
             except GroupFenced:
-                runner.stop()
+                if runner is not None:
+                    runner.stop()
                 raise
             except Unavailable as error:
-                if str(error) != told:
-                    told = str(error)
-                    log.warning("%s: %s: trying again until it answers", runner.group.settings.name, told)
-                runner.stop()
-                self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
+                if str(error) != logged:
+                    logged = str(error)
+                    name = self._spec.transactional_id(self._lease.group)
+                    log.warning("%s: %s: trying again until it answers", name, logged)
+                if runner is not None:
+                    runner.stop()
+                    self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
                 time.sleep(_RETRY_SECONDS)
                 if self._is_over:
                     return None
@@ -236,12 +235,28 @@ class _Holding:
                 return
             runner.hold()
             trouble = runner.trouble
-            try:
-                self._keeper.put_waiting(runner)
-            except LoopBusy as error:
-                trouble = str(error)
-            self._tell(runner, trouble)
+            if time.monotonic() >= self._next_put:
+                self._trouble = self._put_waiting(runner)
+            self._tell(runner, trouble or self._trouble or runner.keeper.trouble)
             look_again(self._spec.application)
+
+    def _write(self, runner: GroupRunner) -> None:
+        """Write the snapshots. Raises Unavailable."""
+        ends = self._lease.until is not None or self._lease.restore
+        runner.hold(ALL_SECONDS)
+        runner.keeper.write(runner, ALL_SECONDS if ends else ANSWER_SECONDS)
+
+    def _put_waiting(self, runner: GroupRunner) -> str:
+        """Put rows that wait for the next snapshot; return what hinders it, or ""."""
+        runner.hold(_SENDING_SECONDS)
+        try:
+            runner.keeper.put_waiting(runner)
+        except LoopBusy as error:
+            return str(error)
+        except Unavailable as error:
+            self._next_put = time.monotonic() + _STORE_SECONDS
+            return str(error)
+        return ""
 
     def _tell(self, runner: GroupRunner, trouble: str) -> None:
         self._control.tell(_measured_figures(runner), runner.beat_ms, trouble)
@@ -249,7 +264,7 @@ class _Holding:
     @property
     def _is_over(self) -> bool:
         """Whether the lease's time is up. One that restores lasts until its state is the checkpoint's own."""
-        if self._storage.is_gone:
+        if self._giver.is_gone:
             return True
         runner = _LOOPS.get(self._ident)
         if self._lease.restore and runner is not None and not runner.group.is_taken_over(self._lease):

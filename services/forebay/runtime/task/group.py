@@ -99,7 +99,7 @@ class TaskGroup:
         self._is_marked = True
         self._checked_at = float("-inf")
         self.incomplete = False
-        """Whether Spark's state lacks so much that all rows have to be put there."""
+        """Whether the snapshots lack so much that all rows have to be put."""
 
     @property
     def is_open(self) -> bool:

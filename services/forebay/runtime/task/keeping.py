@@ -1,25 +1,24 @@
-"""Keeps a group's snapshots in Spark's state, while the group's loop goes on."""
+"""Writes a group's snapshots while the group's loop runs."""
 
 from __future__ import annotations
 
-import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from forebay.runtime.errors import Unavailable
+from forebay.runtime.errors import StoreUnavailable, Unavailable
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.runner import LoopBusy
-from forebay.runtime.task.snapshot import GroupStorage, Piece, Place, SnapshotWriter
+from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 
 _PIECE_ROWS = 50_000
 """A cut of so many rows of 400 bytes, folding included, takes the loop a quarter of a second of CPU. What changes again
 before it is put is put once: in a backlog, rows of fewer keys than these only at the end of a lease."""
 _TOGETHER_ROWS = 5_000
+ALL_SECONDS = 3_600.0
+"""How long a snapshot may take if no other lease follows."""
 _PIECE_BLOCKS = 10
-"""Blocks of rows put anew at a time: some 50,000 rows of 180 bytes, a tenth of a second."""
-_ALL_SECONDS = 3_600.0
-"""How long all rows may take, at the end of a lease."""
+"""Blocks of all rows that are encoded at a time: some 50,000 rows of 180 bytes, a tenth of a second, 9 MB."""
 
 T = TypeVar("T")
 
@@ -35,73 +34,88 @@ class Loop(Protocol):
 
 
 class SnapshotKeeper:
-    """Writes what one attempt at a lease leaves in Spark's state, a piece at a time: the loop never waits for long.
+    """Writes the snapshots of one loop's group, from lease to lease.
+
+    The loop only encodes blocks, a piece at a time. They are sent while it runs on. Blocks that could not be sent stay
+    here and are sent first the next time.
 
     Args:
-        storage: begins with what Spark committed last; what is written counts once the lease's batch does.
-        piece_rows: how many rows of a task may wait to be put while the lease lasts.
-        piece_blocks: how many blocks of rows that are put anew the loop waits for at a time.
+        storage: this loop's own.
+        piece_rows: how many rows of a task may wait before they are put in mid-lease.
+        piece_blocks: how many blocks of all rows the loop encodes at a time.
     """
 
     def __init__(self, storage: GroupStorage, piece_rows: int = _PIECE_ROWS, piece_blocks: int = _PIECE_BLOCKS) -> None:
         self._storage = storage
         self._piece_blocks = piece_blocks
         self._piece_rows = piece_rows
-        self._deletes: dict[Place, list[int]] = {}
-        """Blocks that the snapshots in the state still need: they go when others take their place."""
-
-    def renew(self, loop: Loop) -> bool:
-        """Return whether the loop of the previous lease can continue: Spark's state is what it wrote or read.
-
-        Raises:
-            LoopBusy: the loop did not answer.
-        """
-        writers = loop.group.writers
-        stored = {place: self._storage.read(place) for place in writers}
-        try:
-            return loop.between_commits(lambda: False not in [writers[at].renew(found) for at, found in stored.items()])
-        except LoopBusy:
-            raise
-        except Unavailable:
-            return False
+        self._unsent: dict[Place, dict[int, bytes]] = {}
+        self._deadline = float("inf")
+        self.trouble = ""
+        """Why the store did not take the last snapshot."""
 
     def put_waiting(self, loop: Loop) -> None:
-        """Put what waits to be put, where it is much: some of it, where Spark's state lacks all, as after a restore."""
+        """Put what waits if it is much: changed rows, or a piece of all rows, as after a restore."""
+        self._deadline = float("inf")
+        self._send()
         if self._lacks_all(loop.group):
-            self._put_anew(loop, self._piece_blocks)
+            self._rewrite(loop)
             return
         for writer in loop.group.writers.values():
             if writer.waiting > self._piece_rows:
-                self._put(loop, [writer])
+                self._cut(loop, [writer])
 
-    def write(self, loop: Loop) -> None:
-        """Put what is missing, and the snapshots in place of those before. Raises Unavailable: those before count."""
-        if self._lacks_all(loop.group):
-            self._put_anew(loop, sys.maxsize, _ALL_SECONDS)
-        for writers in self._together(loop.group.writers.values()):
-            self._put(loop, writers)
-        for place, snapshot in loop.between_commits(lambda: self._snapshots(loop.group)).items():
+    def write(self, loop: Loop, seconds: float = ALL_SECONDS) -> None:
+        """Write the snapshots.
+
+        Args:
+            seconds: how long it may take.
+
+        Raises:
+            Unavailable: it failed, or took too long. The snapshots before count; the next one continues with the rest.
+        """
+        self._deadline = time.monotonic() + seconds
+        try:
+            self._write(loop)
+        except StoreUnavailable as error:
+            self.trouble = str(error)
+            raise
+        self.trouble = ""
+
+    def _write(self, loop: Loop) -> None:
+        self._send()
+        group = loop.group
+        if not all(self._storage.holds(place, writer.directory) for place, writer in group.writers.items()):
+            group.incomplete = True
+        while self._lacks_all(group):
+            self._rewrite(loop)
+        for writers in self._together(group.writers.values()):
+            self._cut(loop, writers)
+        snapshots = loop.between_commits(lambda: self._snapshots(group))
+        self._send()
+        for place, snapshot in snapshots.items():
             self._storage.write(place, snapshot)
-            blocks = self._storage.blocks(place)
-            for number in self._deletes.pop(place, ()):
-                blocks.delete_block(number)
 
     def _lacks_all(self, group: TaskGroup) -> bool:
-        return group.incomplete or any(writer.is_anew for writer in group.writers.values())
+        return group.incomplete or any(writer.is_rewriting for writer in group.writers.values())
 
-    def _put_anew(self, loop: Loop, most: int, seconds: float = 120.0) -> None:
+    def _rewrite(self, loop: Loop) -> None:
         group = loop.group
 
-        def put() -> None:
+        def encode() -> None:
             if group.incomplete:
-                for place, writer in group.writers.items():
-                    self._deletes.setdefault(place, []).extend(writer.begin_anew())
+                for writer in group.writers.values():
+                    writer.begin_rewriting()
                 group.incomplete = False
-            left = most
+            left = self._piece_blocks
             for place, writer in group.writers.items():
-                left -= writer.put_anew(self._storage.blocks(place), left)
+                if left > 0:
+                    blocks = writer.rewrite(left)
+                    self._keep(place, blocks)
+                    left -= len(blocks)
 
-        loop.between_commits(put, seconds)
+        loop.between_commits(encode)
+        self._send()
 
     def _together(self, writers: Iterable[SnapshotWriter]) -> Iterator[list[SnapshotWriter]]:
         """Group tasks by what waits to be put: each time the loop is asked takes as long as its cycle."""
@@ -116,22 +130,39 @@ class SnapshotKeeper:
         if together:
             yield together
 
-    def _put(self, loop: Loop, writers: list[SnapshotWriter]) -> None:
-        for piece in loop.between_commits(lambda: [writer.cut() for writer in writers]):
-            self._take(piece)
+    def _cut(self, loop: Loop, writers: list[SnapshotWriter]) -> None:
+        def cut() -> None:
+            for writer in writers:
+                self._keep(writer.place, writer.cut())
 
-    def _take(self, piece: Piece) -> None:
-        blocks = self._storage.blocks(piece.place)
-        for number, data in piece.put.items():
-            blocks.put_block(number, data)
-        self._deletes.setdefault(piece.place, []).extend(piece.delete)
+        loop.between_commits(cut)
+        self._send()
 
     def _snapshots(self, group: TaskGroup) -> dict[Place, TaskSnapshot]:
+        """Return the snapshots of a group, after a commit that proves that this worker owns it."""
         if self._lacks_all(group):
             raise Unavailable("the changelogs were read anew meanwhile")
-        for writer in group.writers.values():
-            self._take(writer.cut())
+        if not group.is_open:
+            raise Unavailable("the group is not open: only a commit could prove who owns it")
+        for place, writer in group.writers.items():
+            self._keep(place, writer.cut())
         group.look_at_changelogs()
         group.mark()
+        if not any(task.position.n for task in group.tasks):
+            return {}
         offsets = group.offsets()
-        return {place: writer.finished(offsets[place], group.known_at) for place, writer in group.writers.items()}
+        return {place: writer.snapshot(offsets[place], group.known_at) for place, writer in group.writers.items()}
+
+    def _keep(self, place: Place, blocks: dict[int, bytes]) -> None:
+        if blocks:
+            self._unsent.setdefault(place, {}).update(blocks)
+
+    def _send(self) -> None:
+        """Put the blocks that were encoded. Raises Unavailable: the rest is sent the next time."""
+        for place, blocks in list(self._unsent.items()):
+            storage = self._storage.blocks(place)
+            for number in list(blocks):
+                if time.monotonic() > self._deadline:
+                    raise Unavailable("the store of snapshots is slow: the next lease sends the rest")
+                storage.put_block(number, blocks[number])
+                del blocks[number]

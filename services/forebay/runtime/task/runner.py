@@ -14,6 +14,7 @@ from forebay.runtime.errors import GroupFenced, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.group import TaskGroup
+from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Pacing
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class GroupRunner:
 
     Args:
         seconds: how long a lease lasts.
+        keeper: writes the group's snapshots.
         progress: what differs once the running commit has processed more.
     """
 
@@ -65,10 +67,14 @@ class GroupRunner:
         group: TaskGroup,
         pacing: Pacing,
         seconds: float,
+        keeper: SnapshotKeeper,
         monotonic: Callable[[], float] = time.monotonic,
         progress: Callable[[], object] = lambda: None,
     ) -> None:
         self.group = group
+        self.keeper = keeper
+        self.checkpoint = ""
+        """Path or URL of the checkpoint that the keeper writes to."""
         self._pacing = pacing
         self._seconds = seconds
         self._monotonic = monotonic
@@ -134,9 +140,9 @@ class GroupRunner:
         self._is_held = True
         self.finished.clear()
 
-    def hold(self) -> None:
-        """Note that the lease is held: one that lasts until everything is read, or restored, may take long."""
-        self._deadline = max(self._deadline, self._monotonic() + GRACE_SECONDS)
+    def hold(self, seconds: float = GRACE_SECONDS) -> None:
+        """Note that the lease is held, for so long at least: reading everything or writing a snapshot may take long."""
+        self._deadline = max(self._deadline, self._monotonic() + seconds)
 
     def release(self) -> None:
         """Note that the lease is over: the loop goes on for the grace, but makes the group ours no more."""
@@ -146,6 +152,7 @@ class GroupRunner:
     def lose(self) -> None:
         """Note that the lease is held no more, as by a worker that was killed: the loop goes on as long as it would."""
         self._is_held = False
+        self._deadline = min(self._deadline, self._monotonic() + self._seconds + GRACE_SECONDS)
 
     def outlive(self) -> None:
         """Note that no lease comes before another driver is there: the loop goes on for longer."""

@@ -1,4 +1,4 @@
-"""One state task in the loop: its engine, table and inputs, and what of its rows is not in Spark's state yet."""
+"""One state task in the loop: its engine, table and inputs, and which of its rows are in no snapshot yet."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class StateTask:
         self.position = TaskPosition("", 0)
         self.input = TaskInput(())
         self.dirty: dict[bytes, None] = {}
-        """Keys of rows that changed since they were last put into Spark's state."""
+        """Keys of rows that changed since they were last put into a snapshot."""
         self.suspicion = Suspicion()
         self.was_cut = False
         """Whether the time of the last commit was over before everything was done."""

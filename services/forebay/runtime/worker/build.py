@@ -32,6 +32,7 @@ from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.announce import Announcer, idle_interval
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.runner import GroupRunner
@@ -73,13 +74,10 @@ def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunn
     tasks, writers, snapshots = [], {}, []
     for place in places_of(job, lease):
         task = _task(spec, service, job, place, lease)
-        stored = storage.read(place)
-        writer = SnapshotWriter(task, stored)
-        is_loaded = writer.load(storage.blocks(place), _ANY) is not None
+        writer = writers[place] = SnapshotWriter(task)
+        snapshots.append(writer.load(storage, _ANY))
         tasks.append(task)
-        writers[place] = writer
-        snapshots.append(stored if is_loaded else None)
-    return _runner(spec, service, job, lease, tasks, writers, snapshots)
+    return _runner(spec, service, job, lease, tasks, writers, snapshots, SnapshotKeeper(storage))
 
 
 def _runner(
@@ -90,6 +88,7 @@ def _runner(
     tasks: list[StateTask],
     writers: dict[Place, SnapshotWriter],
     snapshots: Sequence[TaskSnapshot | None],
+    keeper: SnapshotKeeper,
 ) -> GroupRunner:
     name = spec.transactional_id(lease.group)
     identity = {
@@ -132,7 +131,7 @@ def _runner(
         broker_clock(spec).now_ms,
     )
     group.begin_with(snapshots)
-    return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000, progress=group.progress)
+    return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000, keeper, progress=group.progress)
 
 
 _READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536, "queued.min.messages": 10_000}

@@ -1,0 +1,1 @@
+"""Snapshots of tasks as files below a checkpoint: blocks of rows, and manifests that name them."""

@@ -1,0 +1,66 @@
+"""Names of the files of a task's snapshots.
+
+    <checkpoint>/snapshots/<checkpoint id>/<sub-topology>-<task>/<block number>.block
+    <checkpoint>/snapshots/<checkpoint id>/<sub-topology>-<task>/<commits>-<written at>-<writer>.manifest
+
+A block number begins with its writer, so two writers never write the same file. The manifest with the largest number
+of commits is the one to use; of manifests with the same number, the later one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from forebay.runtime.task.snapshot import Place
+
+FOLDER = "snapshots"
+WRITER_BITS = 31
+_NUMBER_BITS = 32
+_BLOCK = re.compile(r"([0-9a-f]{16})\.block")
+_MANIFEST = re.compile(r"(\d{20})-(\d{20})-([0-9a-f]{8})\.manifest")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ManifestName:
+    """A manifest's name; the larger one is the newer one.
+
+    Args:
+        commits: number of commits that the snapshot holds.
+        written_at: wall clock in ms.
+        writer: number of the writer.
+    """
+
+    commits: int
+    written_at: int
+    writer: int
+
+    def __str__(self) -> str:
+        return f"{self.commits:020}-{self.written_at:020}-{self.writer:08x}.manifest"
+
+
+def task_folder(checkpoint: str, place: Place) -> str:
+    """Return the folder of a task's snapshots, relative to the checkpoint's directory."""
+    return f"{FOLDER}/{checkpoint}/{place[0]}-{place[1]}"
+
+
+def block_name(number: int) -> str:
+    """Return the file name of a block."""
+    return f"{number:016x}.block"
+
+
+def first_block(writer: int) -> int:
+    """Return the number of a writer's first block."""
+    return writer << _NUMBER_BITS
+
+
+def block_number(name: str) -> int | None:
+    """Return the number of a block, or None if the file is no block."""
+    match = _BLOCK.fullmatch(name)
+    return int(match[1], 16) if match else None
+
+
+def manifest_name(name: str) -> ManifestName | None:
+    """Return a manifest's name in its parts, or None if the file is no manifest."""
+    match = _MANIFEST.fullmatch(name)
+    return ManifestName(int(match[1]), int(match[2]), int(match[3], 16)) if match else None

@@ -1,0 +1,46 @@
+"""The bytes of a manifest: a task's snapshot with a checksum."""
+
+from __future__ import annotations
+
+import struct
+from zlib import crc32
+
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
+
+_MARK = b"forebay-snapshot-1\n"
+_SUM = struct.Struct(">I")
+_HEAD = len(_MARK) + _SUM.size
+
+
+class DamagedManifest(Exception):
+    """A manifest can't be used; the message says why."""
+
+
+def encode_manifest(snapshot: TaskSnapshot) -> bytes:
+    """Return the bytes of a manifest."""
+    content = encode_state(snapshot)
+    return _MARK + _SUM.pack(crc32(content)) + content
+
+
+def decode_manifest(data: bytes, checkpoint: str) -> TaskSnapshot:
+    """Return the snapshot that a manifest describes.
+
+    Args:
+        checkpoint: id of the checkpoint that the snapshot must belong to.
+
+    Raises:
+        DamagedManifest: it is torn or changed, of another format, or of another checkpoint.
+    """
+    content = data[_HEAD:]
+    if not data.startswith(_MARK):
+        raise DamagedManifest("it is torn, or another release wrote it")
+    if data[len(_MARK) : _HEAD] != _SUM.pack(crc32(content)):
+        raise DamagedManifest(f"its {len(content)} bytes don't have its checksum")
+    try:
+        snapshot = decode_state(content)
+    except StateConflict as error:
+        raise DamagedManifest("another release wrote it") from error
+    if snapshot.position.checkpoint != checkpoint:
+        raise DamagedManifest(f"it belongs to checkpoint {snapshot.position.checkpoint}, not to {checkpoint}")
+    return snapshot

@@ -1,0 +1,86 @@
+"""A job of one task on a broker in memory, with its snapshots in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from forebay.runtime.errors import StoreUnavailable, Unavailable
+from forebay.runtime.snapshots.storage import SnapshotFiles
+from forebay.runtime.stateformat import decode_block
+from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.stores.blocklog import blocks_of, catch_up
+from forebay.stores.memory import MemoryTable
+from tests.runtime.simulator.state import Store
+from tests.runtime.simulator.worker import Loop, build
+from tests.runtime.simulator.world import Setup, World
+
+PLACE = (0, 0)
+
+
+@dataclass
+class Job:
+    """A job of one task.
+
+    Args:
+        fails: the point at which the broker, or the store of snapshots, does not answer.
+        pauses: the point at which a worker is paused once, until `meanwhile` has returned.
+        piece_blocks: see `SnapshotKeeper`.
+    """
+
+    world: World = field(default_factory=lambda: World(Setup("sum", 1, 1, records=200), 0))
+    store: Store = field(default_factory=Store)
+    fails: str = ""
+    pauses: str = ""
+    meanwhile: Callable[[], object] = lambda: None
+    piece_blocks: int = 10
+
+    def at(self, point: str) -> None:
+        if point == self.fails:
+            raise StoreUnavailable(point) if point.startswith("state.") else Unavailable(point)
+        if point == self.pauses:
+            self.pauses = ""
+            self.meanwhile()
+
+    def load(self) -> Loop:
+        """Return a new worker's loop that has loaded the snapshots, but does not own the group yet."""
+        lease = self.world.lease(0)
+        storage = self.store.storage(lease.checkpoint, self.at)
+        keeper = SnapshotKeeper(storage, piece_blocks=self.piece_blocks)
+        return Loop(build(self.world, lease, storage, self.at), 1e9, self.world.monotonic, keeper)
+
+    def start(self) -> Loop:
+        """Return a new worker's loop that owns the group."""
+        loop = self.load()
+        loop.start(self.world.lease(0))
+        return loop
+
+    def work(self, loop: Loop, commits: int = 1) -> None:
+        for _ in range(commits):
+            assert loop.group.cycle(self.world.lease(0), 0.02)
+
+    def lease(self, loop: Loop, commits: int = 1) -> None:
+        """Hold a lease from beginning to end."""
+        loop.keeper.put_waiting(loop)
+        self.work(loop, commits)
+        loop.keeper.write(loop)
+
+    @property
+    def storage(self) -> SnapshotFiles:
+        """The store as a new worker sees it."""
+        return self.store.storage(self.world.lease(0).checkpoint)
+
+    def blocks(self) -> set[int]:
+        """Return the blocks of the newest snapshot."""
+        return blocks_of(next(self.storage.snapshots(PLACE)).directory)
+
+    def stored_rows(self, place: tuple[int, int] = PLACE) -> dict[bytes, bytes]:
+        """Return the rows of the newest snapshot, without what the changelogs add."""
+        storage, table = self.storage, MemoryTable()
+        snapshot = next(storage.snapshots(place))
+        catch_up(table, snapshot.directory, storage.blocks(place), decode_block)
+        return dict(table.scan(b""))
+
+
+def rows(loop: Loop) -> dict[bytes, bytes]:
+    return dict(loop.group.tasks[0].table.scan(b""))

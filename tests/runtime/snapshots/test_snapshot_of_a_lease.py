@@ -1,0 +1,161 @@
+"""The snapshot that a lease leaves holds all rows; a worker that starts from it has what the loop has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forebay.runtime.errors import Unavailable
+from forebay.stores import blocklog
+from tests.runtime.simulator.world import Setup, World
+from tests.runtime.snapshots.job import PLACE, Job, rows
+
+
+@pytest.fixture
+def job() -> Job:
+    return Job()
+
+
+def test_it_holds_all_rows_and_where_the_tail_begins(job: Job) -> None:
+    loop = job.start()
+    for _ in range(4):
+        job.lease(loop)
+        assert job.stored_rows() == rows(loop)
+    again = job.start()
+    assert rows(again) == rows(loop)
+
+
+@pytest.mark.parametrize("point", ["ends", "commit.begin", "commit.before", "state.list", "state.block", "state.write"])
+def test_a_lease_that_ends_during_an_outage_leaves_the_snapshot_before_whole(job: Job, point: str) -> None:
+    loop = job.start()
+    job.lease(loop, 4)
+    before = job.stored_rows()
+    for _ in range(6):
+        job.work(loop)
+        job.fails = point
+        with pytest.raises(Unavailable):
+            loop.keeper.write(loop)
+        job.fails = ""
+        assert job.stored_rows() == before
+        if not loop.group.is_open:
+            loop.group.open(job.world.lease(0))
+    job.lease(loop)
+    assert job.stored_rows() == rows(loop)
+
+
+def test_a_loop_that_continues_after_another_wrote_puts_all_rows(job: Job) -> None:
+    loop = job.start()
+    job.lease(loop, 3)
+    other = job.start()
+    for _ in range(3):
+        job.lease(other)
+    loop.group.abandon()
+    loop.group.open(job.world.lease(0))
+    job.lease(loop)
+    assert job.stored_rows() == rows(loop)
+    assert min(job.blocks()) >= loop.keeper._storage.first_block
+
+
+def test_a_group_that_is_not_open_writes_no_snapshot(job: Job) -> None:
+    loop = job.start()
+    job.lease(loop)
+    before = dict(job.store.files)
+    loop.group.abandon()
+    with pytest.raises(Unavailable, match="only a commit could prove who owns it"):
+        loop.keeper.write(loop)
+    assert job.store.files == before
+
+
+def test_a_group_that_never_committed_writes_no_snapshot(job: Job) -> None:
+    loop = job.start()
+    loop.keeper.write(loop)
+    assert not [path for path in job.store.files if path.endswith(".manifest")]
+
+
+def test_all_rows_in_place_of_those_before_are_read_back(job: Job) -> None:
+    loop = job.start()
+    for _ in range(3):
+        loop.group.incomplete = True
+        job.lease(loop, 2)
+        assert job.stored_rows() == rows(loop)
+
+
+def test_rows_put_anew_are_put_a_few_at_a_time_while_commits_go_on(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocklog, "BLOCK_BYTES", 40)
+    job.piece_blocks = 1
+    loop = job.start()
+    job.lease(loop, 3)
+    loop.group.incomplete = True
+    keeper, writer = loop.keeper, loop.group.writers[PLACE]
+    pieces = 0
+    keeper.put_waiting(loop)
+    while writer.is_rewriting and pieces < 3:
+        job.work(loop)
+        keeper.put_waiting(loop)
+        pieces += 1
+    assert pieces == 3, "there are more rows than that"
+    loop.group.incomplete = True  # Changelogs that were read anew begin it again.
+    keeper.put_waiting(loop)
+    job.work(loop)
+    keeper.write(loop)
+    assert job.stored_rows() == rows(loop)
+    job.lease(loop)
+    assert job.stored_rows() == rows(loop)
+
+
+def test_rows_that_are_gone_do_not_come_back_from_a_snapshot_older_than_deletes_are_kept(job: Job) -> None:
+    loop = job.start()
+    job.lease(loop, 6)
+    table = loop.group.tasks[0].table
+    stale = dict.fromkeys((key for key, _ in list(table.scan(b""))), None)
+    table.clear()
+    loop.group.incomplete = True
+    loop.keeper.write(loop)
+    assert stale
+    assert job.stored_rows() == {}
+
+
+def test_a_snapshot_is_as_old_as_its_offsets(job: Job) -> None:
+    loop = job.start()
+    job.lease(loop)
+    learnt = loop.group.known_at
+    job.world.broker.now += 60
+    assert next(job.storage.snapshots(PLACE)).written_at == learnt
+
+
+@pytest.mark.long
+def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each time it is asked takes a cycle of the loop: a tenth of a second where nothing comes.
+    job = Job(World(Setup("sum", 64, 64, records=2_000), 0))
+    loop = job.start()
+    while not loop.group.is_done(job.world.lease(0)):
+        loop.group.cycle(job.world.lease(0), 0.02)
+    assert sum(writer.waiting > 0 for writer in loop.group.writers.values()) > 5
+    asked, answer = [], loop.between_commits
+
+    def counted(call: Callable[[], Any], seconds: float = 0) -> Any:
+        asked.append(call)
+        return answer(call, seconds)
+
+    monkeypatch.setattr(loop, "between_commits", counted)
+    loop.keeper.write(loop)
+    assert len(asked) <= 3 + 64 / job.piece_blocks, "pieces of all rows, what came since, the snapshots"
+    for place, writer in loop.group.writers.items():
+        assert job.stored_rows(place) == dict(loop.group.tasks[place[1]].table.scan(b""))
+        assert writer.waiting == 0
+
+
+def test_a_slow_store_holds_up_no_lease_and_the_next_one_sends_the_rest(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocklog, "BLOCK_BYTES", 40)
+    loop = job.start()
+    job.work(loop, 4)
+    before = dict(job.store.files)
+    with pytest.raises(Unavailable, match="the store of snapshots is slow: the next lease sends the rest"):
+        loop.keeper.write(loop, seconds=-1.0)
+    assert not [path for path in job.store.files.keys() - before if path.endswith(".manifest")]
+    job.lease(loop)
+    assert job.stored_rows() == rows(loop)
