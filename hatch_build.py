@@ -31,7 +31,7 @@ class CannotBuild(Exception):
 
 
 class NativeCode(BuildHookInterface[Any]):
-    """Adds the extensions to a wheel; an editable installation gets each beside its source."""
+    """Adds the extensions to a wheel; an editable installation gets each next to its source."""
 
     def dependencies(self) -> list[str]:
         """Ask for a compiler from the package index where it would be of use."""

@@ -10,7 +10,7 @@ from jgo.maven import MavenContext, PythonResolver
 
 
 def main(folder: Path, coordinates: list[str]) -> None:
-    """Copy the jars, but for those Spark brings itself (the same name, whatever its version)."""
+    """Copy the jars, except those that Spark includes in any version (same name)."""
     folder.mkdir(parents=True, exist_ok=True)
     if not coordinates:
         return

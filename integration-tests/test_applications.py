@@ -104,7 +104,7 @@ def test_a_reset_makes_no_topics_that_were_not_there(application: Application) -
     assert application.partitions() == {}
 
 
-def test_a_reset_is_refused_beside_an_open_transaction(
+def test_a_reset_is_refused_during_an_open_transaction(
     application: Application, capsys: pytest.CaptureFixture[str]
 ) -> None:
     application.run("topics", "create", SERVICE, "--tasks", "2")

@@ -30,7 +30,7 @@ def consumer(settings: KafkaSettings) -> Iterator[Consumer]:
     consumer.close()
 
 
-def test_an_outage_is_told_once_and_its_end_too(
+def test_an_outage_is_logged_once_and_its_end_too(
     platform: Platform,
     settings: KafkaSettings,
     consumer: Consumer,

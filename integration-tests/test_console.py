@@ -223,7 +223,7 @@ def test_a_plan_is_steps_and_a_picture(
     assert not browser.complaints()
 
 
-def test_a_token_is_asked_for_and_a_wrong_one_told(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
+def test_a_token_is_required_and_a_wrong_one_reported(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
     console = Console(["http://127.0.0.1:1"], job_of(task), TOKEN.encode())
     consoles.callback(console.close)
     browser.url = console.url

@@ -122,7 +122,7 @@ def test_shows_results_of_each_service(first: RunningDemo) -> None:
     assert first.matches(ALERTS)
 
 
-def test_tells_what_it_does_in_order(first: RunningDemo) -> None:
+def test_steps_are_reported_in_order(first: RunningDemo) -> None:
     text = first.output.read_text()
     steps = (
         "the registry answers",
@@ -148,7 +148,7 @@ def test_leaves_nothing_running(first: RunningDemo, home: Path) -> None:
     assert all(component.pid is None for component in Platform(home).status().components)
 
 
-def test_goes_on_where_it_stopped_and_ends_by_ctrl_c(
+def test_it_resumes_where_it_stopped_and_ends_by_ctrl_c(
     first: RunningDemo, home: Path, wait_until: Callable[..., None]
 ) -> None:
     before = number(first.figures()[-1], "stored")

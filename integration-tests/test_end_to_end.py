@@ -44,7 +44,7 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.timeout(420)
-def test_everything_equals_a_replay_and_goes_on_after_a_restart(bench: Bench) -> None:
+def test_everything_equals_a_replay_and_resumes_after_a_restart(bench: Bench) -> None:
     bench.produce(FIRST)
     job = bench.drain("--max-records-per-commit", "4000")
     expected = bench.check()

@@ -24,7 +24,7 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.timeout(700)
-def test_the_job_stops_before_the_commit_and_goes_on_with_another_limit(bench: Bench) -> None:
+def test_the_job_stops_before_the_commit_and_resumes_with_another_limit(bench: Bench) -> None:
     bench.produce(GOOD)
     bench.send(*((b"k", b"no record", {"partition": 0}) for _ in range(BROKEN)))
     job = bench.job("--trigger", "available-now")

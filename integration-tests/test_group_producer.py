@@ -113,7 +113,7 @@ def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
     assert (marker.offset, owner(marker.metadata or "")) == (10, (CHECKPOINT, 1))
 
 
-def test_a_worker_commits_again_and_again_without_asking_anybody(place: Place) -> None:
+def test_a_worker_commits_repeatedly_without_asking_the_driver(place: Place) -> None:
     producer = place.open()
     for n in range(1, 21):
         producer.commit([place.commit(n, b"%d" % n)])
@@ -202,7 +202,7 @@ def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction
     assert place.positions() == []
 
 
-def test_a_zombie_whose_log_lines_come_with_the_fatal_error_is_told_that_it_is_fenced(place: Place) -> None:
+def test_a_zombie_whose_log_lines_come_with_the_fatal_error_learns_that_it_is_fenced(place: Place) -> None:
     """What looks up and catches in a logger must not lose the error that the client set before it called it."""
     topic = new_topic(place.settings, "wide", 12)
     zombie, successor = (Producer(place.settings.producer(**{"transactional.id": topic})) for _ in range(2))

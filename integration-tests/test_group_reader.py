@@ -85,7 +85,7 @@ def test_control_and_aborted_records_are_passed_over_to_the_end(settings: KafkaS
     assert take(item) == [names(1, start=5)]
 
 
-def test_reading_begins_where_a_partition_stands_and_ends_where_it_must(
+def test_reading_begins_at_a_partition_s_position_and_ends_at_its_limit(
     settings: KafkaSettings, reader: GroupReader
 ) -> None:
     topic = new_topic(settings, "reader")
@@ -108,7 +108,7 @@ def test_what_is_assigned_again_is_read_again(settings: KafkaSettings, reader: G
         assert take(item) == [names(40, start=10)]
 
 
-def test_an_open_transaction_hides_what_is_behind_it_and_is_told(
+def test_an_open_transaction_hides_later_records_and_is_reported(
     settings: KafkaSettings, reader: GroupReader, wait_until: Callable[..., None]
 ) -> None:
     topic = new_topic(settings, "reader")
@@ -128,7 +128,7 @@ def test_an_open_transaction_hides_what_is_behind_it_and_is_told(
     assert take(item) == [names(2, start=2)]
 
 
-def test_a_partition_with_too_much_waiting_is_paused_and_goes_on(
+def test_a_partition_with_too_much_waiting_is_paused_and_resumed(
     settings: KafkaSettings, reader: GroupReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("forebay.runtime.worker.reader.MOST_WAITING", 100)

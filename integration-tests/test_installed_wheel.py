@@ -102,7 +102,7 @@ def test_the_walk_through_type_checks_against_the_installed_wheel(python: Path, 
         )
 
 
-def test_contracts_are_package_data_whatever_lies_beside_the_packages(python: Path, tmp_path: Path) -> None:
+def test_contracts_are_package_data_regardless_of_other_folders(python: Path, tmp_path: Path) -> None:
     package = next(python.parents[1].glob("lib/python*")) / "avro"
     package.mkdir()
     script = (

@@ -72,7 +72,7 @@ def test_bills_are_those_at_the_price_of_the_order_s_time(open_drained_job: Open
     check_bills(open_drained_job("price-join", "--set", f"grace_ms={GRACE_MS}", *HISTORY), GRACE_MS, at_least=5_000)
 
 
-def test_counts_are_those_of_everybody_s_latest_vote_and_region(open_drained_job: Open) -> None:
+def test_counts_are_those_of_each_customer_s_latest_vote_and_region(open_drained_job: Open) -> None:
     check_votes(open_drained_job("menu-votes", *HISTORY), voters=100)
 
 

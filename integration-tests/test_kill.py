@@ -74,7 +74,7 @@ def test_killed_at_any_moment_the_job_is_exact(bench: Bench, load: Steady, posit
 
 
 @pytest.mark.timeout(400)
-def test_a_frozen_worker_is_killed_and_the_other_groups_go_on(platform: Platform, tmp_path: Path) -> None:
+def test_a_frozen_worker_is_killed_and_the_other_groups_continue(platform: Platform, tmp_path: Path) -> None:
     """One that is stopped, or stuck in native code, would hold up the leases of all groups."""
     bench = Bench(platform, "frozen", tmp_path)
     positions, load = bench.positions(), Steady(bench, rate=200)

@@ -69,7 +69,7 @@ def offset(of: dict[str, Any]) -> LeaseOffset:
     return result
 
 
-def test_a_job_begins_where_it_is_told_to(bench: Bench, planner: Open) -> None:
+def test_a_job_begins_at_the_configured_offsets(bench: Bench, planner: Open) -> None:
     fill(bench, 0, range(1000, 1010))
     fill(bench, 1, range(2000, 2003))
     places = {
@@ -129,7 +129,7 @@ def test_an_open_transaction_is_not_read_past(endpoints: Endpoints, wait_until: 
     wait_until(lambda: view.latest() == {topic: (6, 6)}, "an aborted transaction's end shows")
 
 
-def test_leases_go_on_while_the_broker_is_away(
+def test_leases_continue_during_a_broker_outage(
     bench: Bench, planner: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     of = planner()
@@ -189,7 +189,7 @@ def test_a_checkpoint_of_an_earlier_format_is_refused(bench: Bench, planner: Ope
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_a_topic_made_again_is_refused(
+def test_a_recreated_topic_is_refused(
     bench: Bench, platform: Platform, tmp_path: Path, planner: Open, running: bool
 ) -> None:
     fill(bench, 0, range(1, 10))
@@ -206,7 +206,7 @@ def test_a_topic_made_again_is_refused(
         list(reader.readBetweenOffsets(start, end))
 
 
-def test_a_changelog_that_is_deleted_or_made_again_is_noticed(bench: Bench, planner: Open) -> None:
+def test_a_deleted_or_recreated_changelog_is_detected(bench: Bench, planner: Open) -> None:
     (changelog, *_) = bench.service.changelogs("source", PARTITIONS)
     of = planner()
     start = of.plan(SENTINEL)

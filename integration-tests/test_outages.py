@@ -39,7 +39,7 @@ def load(bench: Bench, platform: Platform) -> Iterator[Feeder]:
 
 
 @pytest.mark.timeout(500)
-def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: Feeder) -> None:
+def test_the_job_survives_every_outage(bench: Bench, platform: Platform, load: Feeder) -> None:
     platform.broker.stop()
     job = bench.job()
     until_logged(job, "no answer from the broker|not reachable", 0)

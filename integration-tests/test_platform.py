@@ -107,7 +107,7 @@ def test_a_time_far_ahead_is_refused_as_by_any_broker_except_on_a_jobs_own_topic
     assert errors == [None if config else KafkaError.INVALID_TIMESTAMP]
 
 
-def test_records_and_schema_ids_outlive_down_and_up(platform: Platform, endpoints: Endpoints) -> None:
+def test_records_and_schema_ids_survive_down_and_up(platform: Platform, endpoints: Endpoints) -> None:
     topic = create_topic(endpoints)
     write(endpoints, topic, b"kept")
     first = register(endpoints, f"{topic}-value", "First")

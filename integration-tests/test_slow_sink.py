@@ -45,7 +45,7 @@ def memory(job: JobProcess) -> int:
 
 
 @pytest.mark.timeout(600)
-def test_the_job_waits_for_the_broker_tells_its_lag_and_loses_nothing(bench: Bench) -> None:
+def test_the_job_waits_for_the_broker_reports_its_lag_and_loses_nothing(bench: Bench) -> None:
     bench.produce(EVENTS)
     job = bench.job(*COMMITS)
     job.until(lambda: job.records_in() > 0, "a commit with records is through")

@@ -124,7 +124,7 @@ def test_workers_that_take_a_group_from_each_other_stay_exact(bench: Bench) -> N
     bench.check()
 
 
-def test_lag_tools_see_that_all_is_read_while_the_lease_goes_on(bench: Bench) -> None:
+def test_lag_tools_see_that_all_is_read_during_the_lease(bench: Bench) -> None:
     worker = LoopWorker(bench).open()
     for seed in (1, 2):
         feed(bench, seed)
@@ -132,7 +132,7 @@ def test_lag_tools_see_that_all_is_read_while_the_lease_goes_on(bench: Bench) ->
         assert all(task.input.is_caught_up for task in worker.group.tasks)
 
 
-def test_another_checkpoint_is_refused_and_nobody_is_fenced(bench: Bench) -> None:
+def test_another_checkpoint_is_refused_and_no_worker_is_fenced(bench: Bench) -> None:
     feed(bench, 1)
     living = LoopWorker(bench).open()
     living.until(living.cycle)
@@ -147,7 +147,7 @@ def test_another_checkpoint_is_refused_and_nobody_is_fenced(bench: Bench) -> Non
     bench.check()
 
 
-def test_another_checkpoint_takes_the_state_over_where_it_is_told_to_restore(bench: Bench) -> None:
+def test_another_checkpoint_takes_over_the_state_with_restore(bench: Bench) -> None:
     feed(bench, 1)
     before = LoopWorker(bench).open()
     before.read_everything()
@@ -288,7 +288,7 @@ def test_what_the_next_stage_has_used_is_deleted_from_the_repartition_topic(plat
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
 @pytest.mark.timeout(300)
-def test_a_worker_goes_on_after_the_broker_was_away(bench: Bench, platform: Platform, end: str) -> None:
+def test_a_worker_resumes_after_a_broker_outage(bench: Bench, platform: Platform, end: str) -> None:
     feed(bench, 1)
     worker = LoopWorker(bench).open()
     worker.until(worker.cycle)

@@ -55,7 +55,7 @@ def test_differences_are_named_with_their_remedies_and_the_rest_is_created(admin
     assert f"{name}-other" in admin.describe([f"{name}-other"])
 
 
-def test_a_topic_made_anew_has_another_id(admin: TopicAdmin, name: str) -> None:
+def test_a_recreated_topic_has_another_id(admin: TopicAdmin, name: str) -> None:
     admin.create([TopicSpec(name, 1)])
     first = admin.topic_ids([name])
     assert admin.delete([name, "never-there"]) == (name,)

@@ -36,7 +36,7 @@ def test_a_deleted_topic_of_the_job_s_own_stops_it(bench: Bench, topic: str) -> 
     assert f"error: the job's topic {topic} does not exist any more" in job.text()
 
 
-def test_an_input_made_again_with_more_records_than_were_read_stops_the_job(
+def test_a_recreated_input_with_more_records_than_were_read_stops_the_job(
     bench: Bench, platform: Platform, tmp_path: Path
 ) -> None:
     job = bench.job()

@@ -1,4 +1,4 @@
-"""What all tests share: how property tests run, and the terminal that is written for.
+"""Configuration of all tests: how property tests run, and the terminal size.
 
 Properties have no deadlines (a busy machine is no failure), and in CI the same examples each time.
 """
@@ -16,13 +16,13 @@ from forebay.serde.subjects import LocalSubjects, connect
 settings.register_profile("forebay", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("forebay")
 
-# That of whoever runs the tests may be none, or a dumb one.
+# The terminal of the test run may be missing or dumb.
 os.environ["TERM"] = "xterm"
 
 
 @pytest.fixture(autouse=True)
 def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`forebay run` starts Java first, whatever comes then."""
+    """Replace the start of Java, which is the first step of `forebay run`, by nothing."""
 
     def start(_settings: Mapping[str, str]) -> None:
         raise RuntimeError("these tests have no Spark")

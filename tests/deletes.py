@@ -1,4 +1,4 @@
-"""Records without value, in topics that are tables, among others."""
+"""Records without value (deletes), alone and among others, in topics that are read as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records as plain data, as the replays have them, and back."""
+"""Conversion between records and plain data, as the replays use it."""
 
 from __future__ import annotations
 

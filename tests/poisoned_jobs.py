@@ -1,4 +1,4 @@
-"""Jobs of SQL, KSML and the DSL for poisonous records: each has a repartition and expressions that can be costly.
+"""Jobs in SQL, KSML and the DSL for poisonous records. Each has a repartition and expressions that can be costly.
 
 A good record has the key "good" in its field K and its number in N.
 """
@@ -57,7 +57,7 @@ pipelines:
 
 
 def dsl_topology(_: Any = None) -> Topology:
-    """Return the DSL's topology: it forwards a text as often as N says."""
+    """Return the DSL's topology, which forwards a text N times."""
     topology = Topology()
     rows: Any = topology.stream("poison_dsl", JSON)
     many = rows.flat_map_values(lambda _, row: [row["T"]] * int(row["N"]), str)

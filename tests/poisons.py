@@ -1,6 +1,6 @@
-"""One of each kind of record that has stopped, or could stop, a task: the list that every service is tried with.
+"""One record of each kind that has stopped, or could stop, a task. Every service is tested with this list.
 
-A kind that is found to do harm is added here, and every service is tried with it, by the engine alone
+A new harmful kind is added here and tested with every service, by the engine alone
 (tests/services/test_poison.py) and on a real broker (integration-tests/test_poison.py).
 """
 
@@ -29,7 +29,7 @@ SIDE_LIMIT = int(SIDE_TOPIC["max.message.bytes"])
 
 
 class Fate(Enum):
-    """What becomes of a poisonous record."""
+    """How a poisonous record is handled."""
 
     REFUSED = "it goes to .errors, once, and changes nothing"
     DELETES = "in a table it deletes its key; elsewhere it goes to .errors"
@@ -79,11 +79,11 @@ class Maker:
         return Sent(self.key, self.encode(replace(self.event.value, timestamp=timestamp)))
 
     def delete(self, key: bytes) -> Sent:
-        """Return a record without value, of the ordinary record's time."""
+        """Return a record without value that has the ordinary record's time."""
         return Sent(key, None, timestamp=self.event.timestamp)
 
     def with_each(self, kind: type, value: Any) -> Sent:
-        """Return the record with `value` in every field that holds a `kind`, but its time."""
+        """Return the record with `value` in every field that holds a `kind`, except its timestamp."""
         record = self.event.value
         changed = {
             entry: value
@@ -100,7 +100,7 @@ class Maker:
         return Sent(self.key, b"\0" + schema_id.to_bytes(4, "big") + body.getvalue())
 
     def nest(self, levels: int) -> Sent:
-        """Return the record with one more field, of records in records."""
+        """Return the record with one more field, which holds nested records."""
         schema: Any = {"type": "record", "name": "Level0", "fields": []}
         value: Any = {}
         for level in range(1, levels):

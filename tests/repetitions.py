@@ -1,11 +1,12 @@
-"""Which event ids count as repetitions: the common rule once more, for replays."""
+"""The deduplication rule for event ids, reimplemented for replays."""
 
 from __future__ import annotations
 
 
 class Repetitions:
-    """Event ids that were accepted. An id is kept in a bucket of a tenth of the retention, and the bucket for the
-    retention after its end.
+    """Event ids that were accepted.
+
+    An id is kept in a bucket of a tenth of the retention; the bucket expires one retention after its end.
 
     Args:
         retention_ms: 0 = nothing is a repetition.
@@ -16,7 +17,7 @@ class Repetitions:
         self.seen: dict[str, int] = {}
 
     def known(self, event_id: str | None, time: int) -> bool:
-        """Return whether the id was accepted before, as a task at `time` (ms) remembers it."""
+        """Return whether the id was accepted before and is still remembered by a task at `time` (ms)."""
         if not self.retention_ms or event_id is None or event_id not in self.seen:
             return False
         bucket_ms = max(1, self.retention_ms // 10)

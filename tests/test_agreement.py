@@ -1,4 +1,4 @@
-"""A service's entry and its job must say the same: what differs is refused by name, before a record is lost."""
+"""A service's entry must agree with its job; every difference is reported by name before a record is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that a job can't use are its own: two applications of one service share inputs and outputs, nothing else."""
+"""Two applications of one service share inputs and outputs; error, late and internal topics are their own."""
 
 from __future__ import annotations
 

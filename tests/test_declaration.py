@@ -1,4 +1,4 @@
-"""An entry made from its job says what the job says; what it adds must be about the job's own topics."""
+"""An entry derived from its job declares what the job declares; additions must concern the job's own topics."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def test_what_is_said_of_no_topic_of_the_job_is_refused(counts: Job) -> None:
         declare(name="counts", summary="s", job="counts.job", made=counts, partitions={"sen": 1})
 
 
-def test_a_module_without_a_job_is_told() -> None:
+def test_a_module_without_a_job_is_reported() -> None:
     with pytest.raises(Mistake, match=r"user_sessions\.model has no JOB: write `JOB = Job"):
         declare(name="counts", summary="s", job="user_sessions.model")

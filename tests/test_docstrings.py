@@ -1,4 +1,4 @@
-"""What a docstring says of each argument can be shown to an operator."""
+"""The text that a docstring gives for each argument can be shown to an operator."""
 
 from forebay.docstrings import described_arguments
 

@@ -1,4 +1,4 @@
-"""A flag is set from a signal handler, whatever the thread that it interrupts is doing with the flag."""
+"""A flag can be set from a signal handler even while the interrupted thread is using the flag."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_signal_that_comes_while_the_lock_is_held_sets_it() -> None:
 
 
 @pytest.mark.timeout(30)
-def test_whoever_waits_is_woken() -> None:
+def test_waiting_threads_are_woken() -> None:
     flag = Flag()
     woken: list[bool] = []
     thread = threading.Thread(target=lambda: woken.append(flag.wait(20)))

@@ -1,4 +1,4 @@
-"""Formats: Kafka's own bytes, and row texts that sort as keys do."""
+"""Formats: Kafka's own bytes, and row keys that sort as the keys do."""
 
 from __future__ import annotations
 

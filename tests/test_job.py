@@ -1,4 +1,4 @@
-"""What a job may declare."""
+"""What a job may declare, and how wrong declarations are rejected."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -67,7 +67,7 @@ def test_a_format_around_records_needs_their_contract() -> None:
     assert contract_of(change_format(TEXT)) == ""
 
 
-def test_what_nobody_before_sends_can_not_be_read() -> None:
+def test_a_topic_that_no_earlier_step_sends_can_not_be_read() -> None:
     with pytest.raises(
         ValueError, match=r"'a' reads a, which none before it sends: put those that send to it before it"
     ):

@@ -33,7 +33,7 @@ def names(cell: str) -> list[str]:
 
 
 def room(cell: str) -> list[str]:
-    """Return the modules of a room; the one that holds `the other files` is the runtime itself."""
+    """Return the modules of a room; the room with `the other files` is the runtime itself."""
     results = [f"{REST}.{name.removesuffix('/').removesuffix('.py')}" for name in names(cell)]
     return results or [REST]
 
@@ -44,7 +44,7 @@ ROOMS = [room(row[0]) for row in table("| package | holds |")]
 
 
 def level(module: str, levels: Sequence[Sequence[str]]) -> int | None:
-    """Return the row whose most exact entry holds a module; None where none does."""
+    """Return the row whose most specific entry contains a module, or None."""
     entries = [
         (len(entry), at) for at, row in enumerate(levels) for entry in row if f"{module}.".startswith(f"{entry}.")
     ]
@@ -52,7 +52,7 @@ def level(module: str, levels: Sequence[Sequence[str]]) -> int | None:
 
 
 def imports(source: str, module: str) -> Iterator[str]:
-    """Return what a module's text imports, wherever it does."""
+    """Return the imports of a module's text, at any depth."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -73,7 +73,7 @@ MODULES = dict(modules())
 
 
 def upward(module: str, source: str) -> list[str]:
-    """Return what is wrong with a module's imports."""
+    """Return the violations in a module's imports."""
     mine, my_room = level(module, LAYERS), level(module, ROOMS)
     if mine is None:
         return [f"{module} is in no layer of ARCHITECTURE.md: give it one"]

@@ -1,4 +1,4 @@
-"""murmur2 as Kafka's clients compute it (the vectors of its own UtilsTest)."""
+"""murmur2 as Kafka's clients compute it (the vectors are from Kafka's UtilsTest)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other packages bring services: by an environment variable or an entry point; what can't be used is told."""
+"""Other packages add services through an environment variable or an entry point; unusable ones are reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOURCE = Source("{topic}", "{package}", "Seen", object, lambda options: None, "n
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Yield what writes a module of a package that can be imported, and gives its name."""
+    """Yield a function that writes an importable package with a module, and returns its name."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
     before = set(sys.modules)
@@ -87,7 +87,7 @@ def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypa
         (entry("plug_e", "user-sessions"), "brings a second service 'user-sessions': give it another name"),
     ],
 )
-def test_what_cant_be_used_is_told(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+def test_an_unusable_plugin_is_reported(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
     monkeypatch.setenv(VARIABLE, write("plug_e", "service", text))
     with pytest.raises(PluginError, match=message):
         all_services()
@@ -136,7 +136,7 @@ def test_another_service_s_records_are_not_of_a_format_of_one_s_own(
     assert sources_for(find_service("plug_m")) == {}
 
 
-def test_a_producer_of_another_topic_is_told(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_producer_of_another_topic_is_reported(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     module = write("plug_h", "producer", SOURCE.format(package="plug_h", topic="elsewhere"))
     monkeypatch.setenv(VARIABLE, write("plug_h", "service", entry("plug_h", producers=f"{module!r},")))
     with pytest.raises(PluginError, match=r"plug_h.producer makes events for elsewhere, which plug_h does not read"):

@@ -1,4 +1,4 @@
-"""State, copies and logs are their user's alone, whatever the umask of the shell."""
+"""State, copies and logs are readable only by their user, regardless of the shell's umask."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_is_there_already_stays_as_it_is(tmp_path: Path) -> None:
 @click.command
 @click.argument("file")
 def written(file: str) -> None:
-    """Write a file, as commands and the processes they start do."""
+    """Write a file as commands and their child processes do."""
     Path(file).write_text("")
 
 
@@ -102,7 +102,7 @@ def test_a_command_s_files_are_private_but_those_for_a_source_tree(
     assert os.umask(0) == 0, "the umask is as it was"
 
 
-def test_a_socket_can_be_bound_whatever_the_directory_of_temporary_files(
+def test_a_socket_can_be_bound_in_any_directory_of_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = tmp_path / ("long" * 30)

@@ -1,4 +1,4 @@
-"""What a program usually needs is imported from `forebay`; a printed topology and a typed reader of outputs."""
+"""`forebay` exports the names that a program usually needs; a topology prints, and outputs have typed readers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_public_name_is_what_its_module_defines(name: str) -> None:
 
 
 def test_no_public_name_is_that_of_a_module() -> None:
-    """`from forebay import job` gives the module once anything has imported it."""
+    """`from forebay import job` returns the module once anything has imported it."""
     for name in forebay._MODULES:
         with pytest.raises(ModuleNotFoundError):
             import_module(f"forebay.{name}")

@@ -1,4 +1,4 @@
-"""Whoever reads a service sees which value goes to which field: records of many fields are made by keyword."""
+"""Records of many fields are created by keyword, so that a reader sees which value belongs to which field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def records(service: str) -> set[str]:
 
 
 def calls(path: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield name, line and positional arguments of each call by a plain name; a starred one counts as many."""
+    """Yield name, line and positional arguments of each call by a plain name; a starred argument counts as many."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             starred = any(isinstance(argument, ast.Starred) for argument in node.args)

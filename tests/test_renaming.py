@@ -1,4 +1,4 @@
-"""Topics that a user's broker calls otherwise: what is renamed, what stays, and what is refused in a line."""
+"""Topics may have other names on a user's broker: what is renamed, what is not, and the errors of wrong names."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_of_several_services_each_takes_its_own() -> None:
         taken_names((SERVICE, other), {"nothing": "x"})
 
 
-def test_logic_and_counts_know_the_declared_name_and_errors_tell_the_actual_one() -> None:
+def test_logic_and_counts_use_the_declared_name_and_errors_the_actual_one() -> None:
     codecs = dataclasses.replace(CODECS, names={"prod.numbers": "numbers"})
     engine = TaskEngine(Sum(), codecs, MemoryTable(), EngineSettings("sums"))
     good = CODECS.inputs["numbers"].encode(Number("a", 1, 1000))
@@ -107,7 +107,7 @@ def test_every_command_that_needs_them_takes_names(command: str, capsys: pytest.
     assert "--topic: " in capsys.readouterr().err
 
 
-def test_the_demo_tells_its_producers_and_jobs() -> None:
+def test_the_demo_lists_its_producers_and_jobs() -> None:
     result = rename(find_service("user-sessions"), {"user_activity": "clicks"})
     plan = DemoPlan(Path("/home"), (result,), rate=1, keys=1, seed=1, memory_mb=400, duration_s=None)
     ((producer,),) = plan.producers()

@@ -31,7 +31,7 @@ def says(release: Release, *texts: str) -> None:
     assert not release.namespace.is_ready(release.driver)
 
 
-def test_a_wrong_address_is_named_and_waited_for(release: Release) -> None:
+def test_a_wrong_address_is_logged_and_retried(release: Release) -> None:
     release.apply(
         "broker.enabled=false",
         f"global.kafka.bootstrapServers={NOBODY}",
@@ -72,7 +72,9 @@ def test_a_contract_the_registry_refuses_is_named_and_once_it_is_gone_the_job_st
     release.settle(bench, release.load(Load(seed=1, count=6_000)))
 
 
-def test_a_second_driver_is_refused_the_checkpoint_and_the_first_goes_on(release: Release, bench: ClusterBench) -> None:
+def test_a_second_driver_is_refused_the_checkpoint_and_the_first_continues(
+    release: Release, bench: ClusterBench
+) -> None:
     spec = release.namespace.get("statefulset", f"demo-{release.service}")["spec"]["template"]["spec"]
     may_reach_the_broker = {"app.kubernetes.io/part-of": "forebay"}
     second = {
@@ -106,7 +108,7 @@ def test_another_release_of_the_same_application_is_refused_by_the_marker(
     release.settle(bench, job)
 
 
-def test_an_executor_that_can_t_prove_itself_is_not_let_in(release: Release, bench: ClusterBench) -> None:
+def test_an_executor_without_credentials_is_rejected(release: Release, bench: ClusterBench) -> None:
     release.apply()
     template = release.namespace.get("statefulset", release.executors)["spec"]["template"]
     (container,) = template["spec"]["containers"]

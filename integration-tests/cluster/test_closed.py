@@ -77,7 +77,7 @@ def test_another_namespace_reaches_nothing(release: Release, outsider: Namespace
     assert connects(outsider, here, "kubernetes.default.svc", 443), "the outsider itself may connect to anything"
 
 
-def test_the_release_s_namespace_reads_health_and_whoever_has_the_token_queries(
+def test_the_release_s_namespace_reads_health_and_clients_with_the_token_query(
     release: Release, reader: tuple[str, str]
 ) -> None:
     executor = (f"{release.executors}-0", "executor")
@@ -91,7 +91,7 @@ def test_the_release_s_namespace_reads_health_and_whoever_has_the_token_queries(
     assert (status, json.loads(body)["stores"][0]["store"]) == (200, "user-profiles")
 
 
-def test_the_console_shows_the_job_to_whoever_has_its_token(release: Release, reader: tuple[str, str]) -> None:
+def test_the_console_shows_the_job_to_clients_with_its_token(release: Release, reader: tuple[str, str]) -> None:
     jobs = "http://demo-console:7080/api/jobs"
     assert ask(release.namespace, reader, "http://demo-console:7080/")[0] == 200, "the page itself holds nothing"
     assert ask(release.namespace, reader, jobs)[0] == 401

@@ -99,7 +99,7 @@ def test_a_second_executor_knows_the_login_too(release: Release, bench: ClusterB
     release.scale(1)
 
 
-def test_a_wrong_password_is_told_and_costs_no_record(release: Release, bench: ClusterBench) -> None:
+def test_a_wrong_password_is_reported_and_costs_no_record(release: Release, bench: ClusterBench) -> None:
     release.settings = by_password(release, "wrong-login")
     release.apply(wait=False)
     poll_until(lambda: "does not let us in" in release.log(container="wait"), "the log says that it is not let in", 180)
@@ -108,9 +108,7 @@ def test_a_wrong_password_is_told_and_costs_no_record(release: Release, bench: C
     release.settle(bench, release.load(Load(seed=3)))
 
 
-def test_a_certificate_instead_of_the_password_goes_on_with_the_same_state(
-    release: Release, bench: ClusterBench
-) -> None:
+def test_a_job_resumes_with_a_certificate_instead_of_the_password(release: Release, bench: ClusterBench) -> None:
     owner = mutual_options(f"{TLS}/tls.crt", f"{TLS}/tls.key")
     shop = f"{release.producer}.kafka.bootstrapServers={HOST}:{PORTS['USERS']}"
     release.settings = [

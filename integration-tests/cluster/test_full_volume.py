@@ -71,7 +71,7 @@ def volume(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     run("umount", "-l", str(folder), check=False)
 
 
-def test_the_job_says_that_the_volume_is_full_and_goes_on_once_there_is_room(release: Release, volume: Path) -> None:
+def test_the_job_reports_a_full_volume_and_resumes_once_there_is_space(release: Release, volume: Path) -> None:
     release.settings = [f"{release.service}.checkpoint.existingClaim={CLAIM}"]
     release.apply()
     bench = release.open()

@@ -37,7 +37,7 @@ def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) ->
     release.settle(bench, job)
 
 
-def test_the_number_that_was_scaled_to_outlives_upgrade_rollback_and_server_side_apply(
+def test_the_scaled_number_survives_upgrade_rollback_and_server_side_apply(
     release: Release, bench: ClusterBench
 ) -> None:
     release.scale(2)
@@ -194,7 +194,7 @@ def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release,
     release.settle(bench, job)
 
 
-def test_workers_go_on_while_their_driver_is_replaced_and_end_with_one_that_nobody_follows(
+def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_one(
     release: Release, bench: ClusterBench
 ) -> None:
     executor, driver = f"{release.executors}-0", f"statefulset/{release.driver.removesuffix('-0')}"
@@ -229,7 +229,7 @@ def test_uninstall_leaves_nothing_behind_but_the_volumes(release: Release, bench
     ]
 
 
-def test_installed_again_it_goes_on_where_it_stopped(release: Release, bench: ClusterBench) -> None:
+def test_a_reinstalled_release_resumes_where_it_stopped(release: Release, bench: ClusterBench) -> None:
     begun = time.monotonic()
     release.apply()
     for forward in release.forwards:

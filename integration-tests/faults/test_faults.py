@@ -62,7 +62,7 @@ def test_two_stages_and_a_second_driver_leave_a_job_exact(faulty: FaultyPlatform
 
 
 @pytest.mark.timeout(600)
-def test_workers_that_outlive_their_executor_leave_a_job_exact(
+def test_workers_that_survive_their_executor_leave_a_job_exact(
     faulty: FaultyPlatform, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = Plan(9_005, "user-sessions", (Fault(Kind.JVM_KILL, 2.0), Fault(Kind.DRIVER_KILL, 2.0)))

@@ -148,7 +148,7 @@ def until_told(job: JobProcess, right: Right, since: int) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_least_rights_suffice_one_less_is_told_and_no_secret_is_left_anywhere(
+def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywhere(
     secured: Secured, scram_job: SecuredJob, producing: Environment
 ) -> None:
     needed = rights(scram_job.bench.service, "discreet", Role.RUN)

@@ -52,7 +52,7 @@ def test_an_operator_makes_describes_and_resets(operator: Operator, capsys: pyte
 
 
 @pytest.mark.parametrize("operation", FEWER, ids=str)
-def test_an_operator_with_one_right_less_is_told(
+def test_an_operator_with_one_right_less_is_named(
     operation: Operation, operator: Operator, secured: Secured, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right = next(right for right in NEEDED if right.operation is operation and right.name == SERVICE.output.name)

@@ -62,7 +62,7 @@ def test_the_authority_named_is_trusted_although_the_machine_names_others(
     assert registry(door, secured.authority.certificate).compatibility("nothing-yet") is None
 
 
-def test_a_wrong_password_and_an_authority_not_trusted_are_told(secured: Secured, door: str) -> None:
+def test_a_wrong_password_and_an_untrusted_authority_are_reported(secured: Secured, door: str) -> None:
     with pytest.raises(RegistryRefused, match="does not let us in"):
         registry(door, secured.authority.certificate, "wrong").compatibility("nothing-yet")
     with pytest.raises(RegistryRefused, match="check FOREBAY_SCHEMA_REGISTRY_CA_LOCATION"):

@@ -229,7 +229,7 @@ def rights_of(kind: Resource) -> str:
     return ", ".join(str(right) for right in NEEDED if right.resource is kind)
 
 
-def test_a_stranger_is_told_that_he_is_not_let_in(secured: Secured, job: Job) -> None:
+def test_an_unauthorized_client_gets_an_explanation(secured: Secured, job: Job) -> None:
     wrong = secured.user("tickets", "another")
     with pytest.raises(KafkaUnavailable, match="does not let us in: check the TLS and SASL options"):
         TopicAdmin(wrong, 5.0).describe([SERVICE.inputs[0].name])
@@ -257,7 +257,7 @@ def test_a_query_server_reads_the_changelogs_and_nothing_else(secured: Secured, 
             catch_up()
 
 
-def test_nobody_grants_rights_to_himself(secured: Secured, job: Job) -> None:
+def test_no_user_grants_rights_to_itself(secured: Secured, job: Job) -> None:
     more = Right(Operation.READ, Resource.TOPIC, "user_activity", "curiosity")
     with pytest.raises(KafkaRefused, match=r"not authorized \(CLUSTER_AUTHORIZATION_FAILED\)"):
         AclAdmin(secured.user("tickets", PASSWORD)).grant([more], "User:tickets")

@@ -1,4 +1,4 @@
-"""Alerts and dashboard use metrics that a job, or its query server, really has."""
+"""Alerts and dashboard refer only to metrics that a job or its query server exports."""
 
 from __future__ import annotations
 

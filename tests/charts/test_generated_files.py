@@ -1,4 +1,4 @@
-"""Everything that is made from the table of services and from values.yaml is up to date."""
+"""Every file generated from the table of services and from values.yaml is up to date."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_umbrella_has_an_alias_for_each_service_and_each_topic() -> None:
     assert all(item.get("condition", "") == f"{item['alias']}.enabled" for item in meta["dependencies"][1:])
 
 
-def test_the_umbrella_tells_each_part_what_the_table_of_services_says() -> None:
+def test_the_umbrella_gives_each_part_the_values_of_the_table_of_services() -> None:
     values = yaml.safe_load((CHARTS / UMBRELLA / "values.yaml").read_text())
     for name, service in SERVICES.items():
         assert values[name]["inputs"] == [topic.name for topic in service.inputs]

@@ -1,4 +1,4 @@
-"""The schemas refuse what the charts would ignore."""
+"""The schemas reject values that the charts would ignore."""
 
 from __future__ import annotations
 

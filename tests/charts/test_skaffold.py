@@ -1,4 +1,4 @@
-"""skaffold.yaml holds together: what it names exists. (skaffold itself is not needed for these tests.)"""
+"""Every file and chart that skaffold.yaml names exists. These tests don't need skaffold itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_part_is_released_by_its_module() -> None:
     assert charts == {**expected, "forebay": ("platform", f"charts/{BROKER}")}
 
 
-def test_every_part_is_told_what_it_runs() -> None:
+def test_every_part_is_given_what_it_runs() -> None:
     values = {release["name"]: release.get("setValues") for _, release in releases()}
     assert values == {**{part.name: part.values for part in parts()}, "forebay": None}
 

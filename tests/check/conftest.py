@@ -1,4 +1,4 @@
-"""A service as `forebay new` writes it, to be broken: each test has a package of its own."""
+"""A service as `forebay new` generates it, for tests that break it. Each test gets a package of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERS = count()
 
 
 class Project:
-    """A service's folder, the current one."""
+    """A service's folder, which is also the current directory."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -25,7 +25,7 @@ class Project:
         self.folder = folder
 
     def change(self, file: str, old: str, new: str) -> None:
-        """Write `new` for `old`, which must be there, in a file of the package."""
+        """Replace `old` by `new` in a file of the package; `old` must occur."""
         path = self.folder / self.package / file
         old, new = self.fill_names(old), self.fill_names(new)
         text = path.read_text()

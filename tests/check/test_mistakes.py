@@ -1,4 +1,4 @@
-"""Each mistake in a service's files is told in one line: the file, the line of it, and what to write."""
+"""Each mistake in a service's files is reported in one line: the file, the line number and what to write instead."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("change", "report"), MISTAKES.values(), ids=list(MISTAKES))
-def test_check_tells_what_is_wrong_and_where(
+def test_check_reports_each_error_and_its_place(
     project: Project, change: tuple[str, str, str], report: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.change(*change)
@@ -139,7 +139,7 @@ def test_the_line_of_the_file_is_shown_above(project: Project, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("command", ["run", "demo"])
-def test_a_start_tells_it_before_it_waits_for_anything(
+def test_a_start_reports_it_before_it_waits_for_anything(
     project: Project, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.change("logic.py", "or _NEW", "or _NEV")

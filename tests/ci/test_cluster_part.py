@@ -1,4 +1,4 @@
-"""CI's part in a cluster: says when it can't be run, and never leaves a cluster behind."""
+"""The cluster stage of CI reports when it can't run, and always takes its cluster down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PART = Path(__file__).parents[2] / ".ci" / "cluster"
 
 
 class Machine:
-    """A machine whose cluster and tools only note how they are called."""
+    """A machine whose `cluster` command and tools only record their arguments."""
 
     def __init__(self, folder: Path) -> None:
         self.record = folder / "calls"
@@ -23,7 +23,7 @@ class Machine:
             self.fake(name)
 
     def breaks(self, name: str, when: str) -> None:
-        """Let a command fail when its arguments begin with `when`."""
+        """Let a command fail if its arguments begin with `when`."""
         self.fake(name, f'case "$*" in "{when}"*) exit 1 ;; status) exit 3 ;; esac')
 
     def run(self, cluster: str = "") -> subprocess.CompletedProcess[str]:
@@ -37,7 +37,7 @@ class Machine:
         return self.record.read_text().splitlines() if self.record.exists() else []
 
     def fake(self, name: str, body: str = "") -> None:
-        """Make a command that notes its arguments, then does `body`."""
+        """Create a command that records its arguments and then runs `body`."""
         file = self._bin / name
         file.write_text(f'#!/bin/sh\necho "{name} $*" >> {self.record}\n{body}\n')
         file.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Native code is compiled at installation, by whichever compiler there is, or its absence is told."""
+"""Installation compiles the native code with any available compiler, or reports that there is none."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_a_compiler_that_fails_gives_way_to_the_next(
 
 
 @needs_headers
-def test_source_that_does_not_compile_is_told(source: Path, tmp_path: Path) -> None:
+def test_source_that_does_not_compile_is_reported(source: Path, tmp_path: Path) -> None:
     source.write_text("cdef nonsense(:\n")
     with pytest.raises(hatch_build.CannotBuild, match=r"cython -3 \.\.\. failed: "):
         hatch_build.build(source, tmp_path / f"trivial{SUFFIX}")
 
 
-def test_missing_headers_are_told_with_what_to_install(
+def test_missing_headers_are_reported_with_the_package_to_install(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path))

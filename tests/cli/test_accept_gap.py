@@ -1,4 +1,4 @@
-"""--accept-gap reaches the job by the command line and the environment, and is checked there."""
+"""--accept-gap is checked and reaches the job from the command line and from the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""forebay acl prints rights without a broker, and takes no chances with whom they are given to."""
+"""`forebay acl` prints rights without a broker, and rejects malformed principals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_principal_has_type_and_name(principal: str, capsys: pytest.CaptureFix
     assert "give TYPE:NAME" in capsys.readouterr().err
 
 
-def test_rights_are_granted_to_somebody(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rights_are_granted_to_a_principal(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["acl", "user-sessions", "--apply"]) == 2
     assert "--principal" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""`forebay console`: what is wrong is refused with what to write; query servers get its connection."""
+"""`forebay console` rejects wrong options with the correction, and starts query servers with its Kafka settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.kafka.settings import KafkaSettings
 
 BROKER = ["--bootstrap-servers", "broker:9092", "--schema-registry-url", "http://registry:8080"]
 WRONG = [
-    (["nobody"], "nobody"),
+    (["no-service"], "no-service"),
     (["user-sessions=localhost:8080"], "write http://HOST:PORT"),
     (
         ["user-sessions", "--queries", "price-join=http://a:1"],

@@ -1,4 +1,4 @@
-"""Topics that `run` makes on the embedded platform: a partition per task, nothing in the middle of a rescale."""
+"""`forebay run` creates topics on the embedded platform with one partition per task, but none during a rescale."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SERVICE = SERVICES["user-sessions"]
 
 
 class Broker:
-    """Topics of a broker, with their partitions, in the place of TopicAdmin."""
+    """Topics of a broker with their partitions, in place of TopicAdmin."""
 
     def __init__(self, topics: dict[str, int]) -> None:
         self.topics = topics
@@ -98,5 +98,5 @@ def test_nothing_is_made_in_the_middle_of_a_rescale(broker: Broker) -> None:
 
 def test_a_producer_makes_its_topic_only(broker: Broker) -> None:
     create_input(SETTINGS, "price-join", "food_orders")
-    create_input(SETTINGS, "nobody", "food_orders")
+    create_input(SETTINGS, "no-service", "food_orders")
     assert broker.topics == {"food_orders": 4}

@@ -1,4 +1,4 @@
-"""`forebay demo` refuses what makes no sense, before it starts anything."""
+"""`forebay demo` rejects invalid options before it starts anything."""
 
 from pathlib import Path
 

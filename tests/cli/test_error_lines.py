@@ -1,4 +1,4 @@
-"""Errors: one line for each problem, the first one first; long ones keep cause and remedy and break between words."""
+"""Each problem is reported in one line. Long lines keep cause and remedy, and are cut between words."""
 
 from __future__ import annotations
 

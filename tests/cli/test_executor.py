@@ -1,4 +1,4 @@
-"""The process of an executor pod."""
+"""The command line of an executor pod's process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_it_opens_the_packages_that_spark_opens_itself() -> None:
     assert {text.decode() for text in properties} == set(PROPERTIES)
 
 
-def test_it_joins_the_driver_it_is_told() -> None:
+def test_it_connects_to_the_configured_driver() -> None:
     command = java_command("demo-driver.here.svc", "demo-executor", "10.0.0.7", "demo-executor-0", "640m", {})
     assert "-Xmx640m" in command
     options = dict(pairwise(command))
@@ -51,7 +51,7 @@ def test_an_ipv6_address_is_in_brackets_and_the_jvm_opens_such_sockets() -> None
     assert "-Djava.net.preferIPv4Stack=false" in command
 
 
-def test_a_pod_without_its_name_is_told_what_to_set(
+def test_a_pod_without_its_name_fails_with_the_variable_to_set(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("POD_NAME", raising=False)
@@ -103,7 +103,7 @@ def test_a_secret_without_executors_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert "--spark-secret is for --executors" in capsys.readouterr().err
 
 
-def test_a_driver_outside_of_a_pod_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_driver_outside_of_a_pod_fails_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(kubernetes, "SERVICE_ACCOUNT", tmp_path / "nowhere")
     with pytest.raises(kubernetes.NotOnKubernetes, match="give --slots instead"):
         kubernetes.ExecutorPods.of_this_pod("demo-executor", "demo")
@@ -146,7 +146,7 @@ def test_one_that_can_t_hold_its_driver_s_leases_leaves_until_there_is_another(
     supervisor.leave()
     until(lambda: "this executor has other code than driver" in capsys.readouterr().err)
     for _ in range(20):
-        assert asked.acquire(timeout=20), "it looks whether the driver is still there"
+        assert asked.acquire(timeout=20), "it checks whether the driver still runs"
     assert started.read_text() == "started,", "it does not join the same driver again"
     driver_is_there.clear()
     until(lambda: "driver:7078 is not there yet" in capsys.readouterr().err)

@@ -1,4 +1,4 @@
-"""`forebay logs` prints what `forebay run` keeps of a job's log, and follows it from file to file."""
+"""`forebay logs` prints the log that `forebay run` keeps of a job, and follows it across rotated files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(text: str) -> None:
-    """Write a line as a process of the job does."""
+    """Write a log line in the format of a job's processes."""
     handler = log_file_handler()
     assert handler is not None
     handler.emit(logging.LogRecord("forebay", logging.INFO, "", 0, text, None, None))

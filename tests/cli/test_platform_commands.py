@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def stopped_platform(home: Path) -> Path:
-    """Make the directory of a platform that was started once."""
+    """Return the directory of a platform that was started before and is stopped now."""
     home.mkdir()
     StateFile(home / STATE_FILE).save(PlatformRecord("c", 3, ComponentRecord(9092), ComponentRecord(8081)))
     return home
@@ -67,7 +67,7 @@ def test_deleting_asks_first(stopped_platform: Path, monkeypatch: pytest.MonkeyP
     assert not stopped_platform.exists()
 
 
-def test_deleting_where_nobody_answers_says_what_to_give(
+def test_deleting_without_a_terminal_requires_an_option(
     stopped_platform: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))

@@ -1,4 +1,4 @@
-"""`forebay produce` refuses what makes no sense, and says what would."""
+"""`forebay produce` rejects invalid options and suggests valid ones."""
 
 import signal
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_no_platform(capsys: pytest.CaptureFixture[str]) -> None:
     assert "start the embedded one (`forebay up`)" in capsys.readouterr().err
 
 
-def test_a_stopped_platform_is_told_at_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stopped_platform_is_reported_at_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home.mkdir()
     StateFile(home / STATE_FILE).save(PlatformRecord("c", 3, ComponentRecord(9092), ComponentRecord(8081)))
     assert run(["produce", "user_activity"]) == 1

@@ -1,4 +1,4 @@
-"""A producer tells how it gets on: a line every five seconds, or one line of a terminal kept up to date."""
+"""A producer reports its progress: a log line every five seconds, or on a terminal one line that is updated."""
 
 import io
 

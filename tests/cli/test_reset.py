@@ -1,4 +1,4 @@
-"""reset keeps its hands off a job that runs."""
+"""`forebay reset` changes nothing while the job is running."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http:
 
 
 class Touched(Exception):
-    """The broker was asked to change something."""
+    """Raised when the command is about to change something on the broker."""
 
 
 @pytest.fixture
 def changes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return what was reached beyond the checks."""
+    """Return the list of changes that the command attempted after its checks."""
     results: list[str] = []
 
     def touch(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""`forebay run A B`: options of one job are refused, the machine's memory is shared, each service counts once."""
+"""`forebay run A B` rejects options that apply to one job, divides the memory, and ignores repeated services."""
 
 from __future__ import annotations
 

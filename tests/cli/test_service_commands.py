@@ -1,4 +1,4 @@
-"""Every command that takes a service or topic knows those of the table, and refuses others with their names."""
+"""Commands that take a service or topic accept those of the table, and list them if they reject one."""
 
 from dataclasses import fields
 

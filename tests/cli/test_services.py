@@ -1,4 +1,4 @@
-"""`forebay services` lists the table, and teaches a service's topics and settings."""
+"""`forebay services` lists the table, and describes a service's topics and settings."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`forebay store upgrade` refuses what it can't act on before it looks for a broker."""
+"""`forebay store upgrade` rejects invalid arguments before it connects to a broker."""
 
 import pytest
 

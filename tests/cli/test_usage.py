@@ -149,7 +149,7 @@ def test_an_unusable_value_is_refused_with_the_valid_ones(value: str, capsys: py
     assert "65535" in message
 
 
-def test_a_range_without_an_end_is_told_by_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_range_without_an_end_is_described_by_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["produce", "user_activity", "--keys", "0"]) == 2
     assert "(a whole number, 1 or more)" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""forebay wait in a pod that is deleted: it ends at once, not when the pod's grace is over."""
+"""`forebay wait` in a pod that is deleted ends at once, not only after the pod's termination grace period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every public case passes as a state task that knows, at each batch, only what its storage holds."""
+"""Every public case passes on a state task that at each commit reloads its state from storage."""
 
 from __future__ import annotations
 

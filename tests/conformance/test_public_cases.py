@@ -1,4 +1,4 @@
-"""Every public case passes on every backend; changed expectations fail."""
+"""Every public case passes on every backend, and fails if its expectations are changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/stores.md: its examples print what it says, and the tests it names exist."""
+"""The examples of docs/stores.md print what the page shows, and the tests that it names exist."""
 
 from __future__ import annotations
 

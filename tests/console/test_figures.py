@@ -1,4 +1,4 @@
-"""What the console says of a job comes from its metrics: rates, latencies, stores, tasks; an hour of it is kept."""
+"""The console computes rates, latencies, stores and tasks from a job's metrics, and keeps an hour of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_arrows_between_steps_have_rates(console: Console, job: Job) -> None:
     assert console.get("/api/jobs/user-sessions")[1]["rates"]["passed"] == {"0 1 3": 6.0}
 
 
-def test_a_job_that_began_anew_has_no_rates_below_zero(job: Job, console: Console) -> None:
+def test_a_restarted_job_has_no_negative_rates(job: Job, console: Console) -> None:
     job.report(1_000, at=1)
     console.look(NOW)
     again = Job()
@@ -80,7 +80,7 @@ def test_a_job_that_began_anew_has_no_rates_below_zero(job: Job, console: Consol
     assert console.get("/api/jobs")[1]["jobs"][0]["in"] is None
 
 
-def test_an_hour_is_kept_and_told_from_where_a_page_has_it() -> None:
+def test_an_hour_is_kept_and_sent_from_where_a_page_has_it() -> None:
     ring = Ring()
     for step in range(SLOTS + 10):
         ring.put(NOW + step * STEP_S, {"in": float(step)})

@@ -1,4 +1,4 @@
-"""The console's answers as a browser gets them: keys of every kind, tokens, what is not there, and its own pages."""
+"""The console over HTTP: keys of every type, tokens, missing resources, and its own pages."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_changes_are_handed_on_as_they_come(console: Console, task: WrittenTask)
     assert b'"key": "k"' in line
 
 
-def test_without_the_token_nothing_but_the_page_itself_is_told(stores: JobStores) -> None:
+def test_without_the_token_only_the_page_itself_is_served(stores: JobStores) -> None:
     console = Console(["http://127.0.0.1:1"], stores, TOKEN.encode())
     for token in ("", "wrong-wrong-wrong-wrong"):
         for path in ("/api/jobs", f"{QUERIES}/stores", "/api/jobs/user-sessions/topics"):
@@ -95,7 +95,7 @@ def test_without_the_token_nothing_but_the_page_itself_is_told(stores: JobStores
     console.close()
 
 
-def test_what_is_not_there_is_told_with_what_is(console: Console) -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones(console: Console) -> None:
     assert console.get("/api/jobs/none") == (
         404,
         {"error": "the console watches no job 'none': choose from user-sessions"},
@@ -108,7 +108,7 @@ def test_what_is_not_there_is_told_with_what_is(console: Console) -> None:
     assert (status, body["error"]) == (400, "last=1000000: give a number from 1 to 500")
 
 
-def test_a_query_server_that_is_away_is_told(console: Console) -> None:
+def test_an_unreachable_query_server_is_reported(console: Console) -> None:
     console.queries.close()
     status, body = console.get(f"{QUERIES}/stores")
     assert (status, "start it with `forebay queries SERVICE`" in body["error"]) == (502, True)
@@ -135,7 +135,7 @@ def test_the_pages_are_small_and_may_run_nothing_of_others(console: Console) -> 
 
 
 @pytest.mark.parametrize("name", sorted(file.name for file in PAGES.iterdir()))
-def test_a_page_makes_no_markup_of_data_and_asks_nobody_else(name: str) -> None:
+def test_a_page_escapes_data_and_requests_nothing_from_other_hosts(name: str) -> None:
     text = (PAGES / name).read_text()
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser", text

@@ -1,4 +1,4 @@
-"""How a job is: by its page, or by what its tasks tell where it has none."""
+"""The console takes a job's state from its HTTP page, or from its tasks' reports if it has no page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_job_that_is_down_says_what_to_start() -> None:
     console.close()
 
 
-def test_a_page_that_is_no_job_s_is_told_apart() -> None:
+def test_a_page_of_another_program_is_recognized() -> None:
     other = HttpServer(lambda _: Answer(200, "text/html", b"<h1>hello</h1>"), HOST, 0)
     console = Console([f"http://{HOST}:{other.port}"])
     assert "not as a job of Forebay does" in state_of(console)[1]
@@ -98,7 +98,7 @@ def test_a_job_s_state_has_a_beginning_that_later_looks_keep() -> None:
 
 
 class ReportReader:
-    """Reports that the test gives (a `ReportReader`)."""
+    """Reports that the test sets (a `ReportReader`)."""
 
     def __init__(self) -> None:
         self.reports: Reports | Exception = Reports()
@@ -147,7 +147,7 @@ def test_reports_of_other_releases_are_left_out() -> None:
     assert (len(result.figures), result.trouble) == (1, "waits")
 
 
-def test_the_lease_of_each_task_is_known_where_it_is_told() -> None:
+def test_the_lease_of_each_task_is_read_from_its_report() -> None:
     of_older = status_report(TaskFigures(0, 1, opened=1, at=NOW_MS), "a-0-task")
     metadata = {**json.loads(of_older.metadata or ""), "lease": {"number": 7, "planned": NOW_MS}}
     metadata["figures"] = TaskFigures(0, 0, opened=1, at=NOW_MS).to_json()
@@ -155,7 +155,7 @@ def test_the_lease_of_each_task_is_known_where_it_is_told() -> None:
     assert result.leases == {(0, 0): HeldLease(7, NOW_MS)}
 
 
-def test_what_a_job_restores_is_told_until_it_runs() -> None:
+def test_a_job_s_restore_is_reported_until_it_runs() -> None:
     job = Job()
     console = Console([job])
     console.restores.places = [Restoring("user-sessions-0-task", 1, 400, 1_000)]
@@ -170,7 +170,7 @@ def test_what_a_job_restores_is_told_until_it_runs() -> None:
 
 
 class Committed:
-    """What a restore's group committed (a `GroupOffsets`)."""
+    """The offsets that a restore's consumer group committed (a `GroupOffsets`)."""
 
     def __init__(self) -> None:
         self.offsets: dict[tuple[str, int], int] = {}
@@ -183,7 +183,7 @@ class Committed:
         assert group == "a-restore"
 
 
-def test_what_an_earlier_restore_told_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_of_an_earlier_restore_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restores, "partition_ends", lambda _admin, places, *_: dict.fromkeys(places, 100))
     groups, service = Committed(), find_service("user-sessions")
     reader = RestoreReader(groups, None)  # type: ignore[arg-type]

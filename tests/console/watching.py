@@ -36,7 +36,7 @@ OUTPUT = "user_session_stats"
 
 
 class Job:
-    """A job's HTTP page, whose tasks tell what the test says."""
+    """A job's HTTP page, whose tasks report what the test sets."""
 
     def __init__(self, service: str = SERVICE) -> None:
         self.metrics, self.health = JobMetrics(service), Health()
@@ -45,7 +45,7 @@ class Job:
         self._opened = time.time_ns() // 1_000_000
 
     def report(self, records: int, at: int, tasks: int = 1, **more: Any) -> None:
-        """Let each task tell of so many records since it was opened."""
+        """Let each task report so many records since it started."""
         self.metrics.observe(
             [
                 TaskFigures(
@@ -74,14 +74,14 @@ class Job:
 
 
 class NoReports:
-    """No task tells anything (a `ReportReader`)."""
+    """No task reports anything (a `ReportReader`)."""
 
     def read(self, _application: str, _stages: int) -> Reports:
         return Reports()
 
 
 class Restores:
-    """What tasks read of their changelogs, as the test says (a `RestoreReader`)."""
+    """The changelog positions of restoring tasks, as the test sets them (a `RestoreReader`)."""
 
     def __init__(self) -> None:
         self.places: list[Restoring] = []
@@ -94,7 +94,7 @@ class Restores:
 
 
 class Records(TopicPages):
-    """Topics whose records the test has (a `TopicPages`)."""
+    """Topics whose records the test provides (a `TopicPages`)."""
 
     def __init__(self) -> None:
         self.records: dict[str, list[dict[str, Any]]] = {}
@@ -111,9 +111,9 @@ class Console:
     """A console of jobs, and a server of its own.
 
     Args:
-        jobs: jobs, or addresses of their pages; or what is watched, with a query server of its own.
-        stores: what the query server of the others answers from.
-        token: what both ask for.
+        jobs: jobs, addresses of their pages, or a watched job with a query server of its own.
+        stores: the stores behind the other jobs' query server.
+        token: the token that the console and the query server require.
     """
 
     def __init__(
@@ -142,12 +142,12 @@ class Console:
         return page or self._gate.refusal(request) or self.api.answer(request)
 
     def look(self, at_s: float) -> None:
-        """Let the watchers look, at a time since the epoch."""
+        """Let the watchers poll at a time since the epoch."""
         for watcher in self.watchers:
             watcher.look(at_s, at_s)
 
     def get(self, path: str, token: str = "", body: bytes | None = None) -> tuple[int, Any]:
-        """Ask; give status and JSON."""
+        """Send a request; return status and JSON."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
             with urlopen(Asked(self.url + path, body, headers), timeout=10) as answer:
@@ -162,6 +162,6 @@ class Console:
 
 
 def status_report(figures: TaskFigures, topic: str, trouble: str = "") -> TopicPartition:
-    """Return the offset by which a task tells of itself."""
+    """Return the committed offset whose metadata holds a task's report."""
     metadata = json.dumps({"figures": figures.to_json(), "trouble": trouble})
     return TopicPartition(topic, figures.task, figures.commits, metadata)

@@ -1,4 +1,4 @@
-"""A child is ended with all it started; one that fails tells its last words."""
+"""Ending a child process ends its descendants, too; if it fails, its last lines of output are reported."""
 
 import os
 import sys
@@ -74,7 +74,7 @@ def test_is_in_a_session_of_its_own(start: Start) -> None:
     assert os.getsid(start(SAYS_AND_WAITS).pid) != os.getsid(0)
 
 
-def test_an_early_end_is_told_with_the_logs_last_lines(tmp_path: Path) -> None:
+def test_an_early_end_is_reported_with_the_logs_last_lines(tmp_path: Path) -> None:
     child = Child("job x", (sys.executable, "-c", "print('no topic'); raise SystemExit(3)"), tmp_path / "x.log", 1)
     child.start()
     wait_until(lambda: not alive(child.pid), "the child has ended")
@@ -83,7 +83,7 @@ def test_an_early_end_is_told_with_the_logs_last_lines(tmp_path: Path) -> None:
     assert failed.value.log_tail == "no topic"
 
 
-def test_one_that_does_not_end_is_killed_and_told(start: Start) -> None:
+def test_a_child_that_does_not_end_is_killed_and_reported(start: Start) -> None:
     child = start(IGNORES_TERM, grace_s=0.3)
     with pytest.raises(DemoError, match="did not end within 0 s and was killed"):
         child.stop(never)
@@ -114,7 +114,7 @@ def test_is_asked_once(start: Start) -> None:
     assert child.log.read_text().count("asked") == 1
 
 
-def test_a_failure_at_the_end_is_told(start: Start) -> None:
+def test_a_failure_at_the_end_is_reported(start: Start) -> None:
     child = start(FAILS_AT_THE_END)
     with pytest.raises(DemoError, match=r"failed as it ended \(exit code 1\)") as failed:
         child.stop(never)

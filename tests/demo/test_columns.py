@@ -1,4 +1,4 @@
-"""The fields shown of a result exist in its contract and read well."""
+"""The result columns that the demo shows exist in the contracts and have readable widths."""
 
 import json
 from collections.abc import Mapping

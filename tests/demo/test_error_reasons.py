@@ -1,4 +1,4 @@
-"""Why a record was refused is read from the headers that the engine writes."""
+"""The reason why a record was rejected is read from the headers that the engine writes."""
 
 from typing import cast
 
@@ -45,5 +45,5 @@ def test_stage_and_message() -> None:
     assert reason(refused.headers) == "decode: bad magic"
 
 
-def test_a_record_of_somebody_else() -> None:
+def test_a_record_of_another_process() -> None:
     assert reason(None) == "?: ?"

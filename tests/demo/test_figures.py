@@ -1,4 +1,4 @@
-"""The figures are those that a job's own metrics hold: the names agree."""
+"""The demo's statistics use the names of the job's own metrics."""
 
 import time
 
@@ -41,7 +41,7 @@ def figures(metrics: JobMetrics, service: str = SERVICE) -> Figures:
     return read_figures(Samples(generate_latest(metrics.registry).decode()), service)
 
 
-def test_what_two_tasks_tell() -> None:
+def test_reports_of_two_tasks() -> None:
     metrics = JobMetrics(SERVICE)
     metrics.observe([task_figures(0), task_figures(1)])
     metrics.observe_lag({("user_activity", 0): 5, ("user_activity", 1): 7})
@@ -51,7 +51,7 @@ def test_what_two_tasks_tell() -> None:
     assert (result.lag, result.restarts, result.state_rows, result.state_bytes) == (12, 1, 20, 2000)
     assert result.stream_time_s == 1_735_689_600.0
     assert result.commits == 6
-    assert result.latency_p50_s == pytest.approx(0.275), "steps are fine enough to tell 200 ms from 300"
+    assert result.latency_p50_s == pytest.approx(0.275), "the buckets distinguish 200 ms from 300"
     assert result.latency_p95_s == pytest.approx(1.85)
 
 

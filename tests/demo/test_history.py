@@ -1,4 +1,4 @@
-"""Rates are those of the last ten seconds; a restarted job begins anew."""
+"""Rates cover the last ten seconds, and start over when a job restarts."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from forebay.demo.figures import Figures
 from forebay.demo.history import UNKNOWN, History
 
 
-def test_one_look_tells_no_rate() -> None:
+def test_a_single_poll_gives_no_rate() -> None:
     history = History()
     assert history.trend() == UNKNOWN
     assert history.latest is None
@@ -38,14 +38,14 @@ def test_commits_a_second() -> None:
     assert history.trend().commit_rate == pytest.approx(40)
 
 
-def test_latencies_are_those_that_the_job_tells() -> None:
+def test_latencies_are_those_that_the_job_reports() -> None:
     history = History()
     history.add(0, Figures(latency_p50_s=0.9))
     history.add(1, Figures(latency_p50_s=0.4, latency_p95_s=0.8))
     assert (history.trend().latency_p50_s, history.trend().latency_p95_s) == (0.4, 0.8)
 
 
-def test_a_restarted_job_begins_anew() -> None:
+def test_rates_start_over_after_a_restart() -> None:
     history = History()
     history.add(0, Figures(records_in=5000))
     history.add(1, Figures(records_in=10))

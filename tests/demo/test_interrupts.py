@@ -1,4 +1,4 @@
-"""The first Ctrl-C or SIGTERM ends the demo in good order, the second one hurries it."""
+"""The first Ctrl-C or SIGTERM shuts the demo down in order; the second one hurries it."""
 
 import signal
 
@@ -16,7 +16,7 @@ def test_first_stop_then_hurry(number: signal.Signals) -> None:
         assert interrupts.hurry.is_set()
 
 
-def test_work_that_asks_nobody_is_broken_off_once() -> None:
+def test_work_that_never_checks_for_signals_is_interrupted_once() -> None:
     with Interrupts() as interrupts:
         with pytest.raises(KeyboardInterrupt), interrupts.breaking_off():
             two_signals()

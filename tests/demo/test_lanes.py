@@ -1,4 +1,4 @@
-"""Producers start once their reader is there; a demo that doesn't get anywhere is told."""
+"""A producer starts once its reader is running; a demo that makes no progress is reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Watched:
 
 
 class Process(Child):
-    """A child that is only noted."""
+    """A child process that only records that it was started."""
 
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(name, (), folder / f"{name}.log", 1.0)
@@ -81,7 +81,7 @@ def test_a_job_that_does_not_read_keeps_the_others_producers_for_a_while_only(
     assert names(lanes.next_to_start(6 + PATIENCE_SECONDS)) == ["producer 2"]
 
 
-def test_an_ended_process_is_told(lanes: Lanes, states: list[Watched]) -> None:
+def test_an_ended_process_is_reported(lanes: Lanes, states: list[Watched]) -> None:
     states[0].ready = True
     lanes.next_to_start(0)
     lanes.next_to_start(PATIENCE_SECONDS)
@@ -95,7 +95,7 @@ def test_an_ended_process_is_told(lanes: Lanes, states: list[Watched]) -> None:
         lanes.require_progress(2)
 
 
-def test_no_further_first_commit_for_a_long_time_is_told(lanes: Lanes, states: list[Watched]) -> None:
+def test_no_further_first_commit_for_a_long_time_is_reported(lanes: Lanes, states: list[Watched]) -> None:
     lanes.next_to_start(10)
     states[1].commits = True
     lanes.look()

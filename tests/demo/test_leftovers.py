@@ -1,4 +1,4 @@
-"""One demo per home; the children of a killed one are ended by the next."""
+"""Only one demo runs per home directory; the next demo ends the children of one that was killed."""
 
 import subprocess
 import sys

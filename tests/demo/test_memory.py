@@ -1,4 +1,4 @@
-"""Jobs share what memory there is; too many are refused with how many fit."""
+"""Jobs divide the available memory; if there are too many, the error says how many fit."""
 
 import pytest
 

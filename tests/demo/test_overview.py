@@ -1,4 +1,4 @@
-"""Several services on a terminal: a row for each, then results, in turn where they don't all fit."""
+"""Several services on a terminal: one row for each, then results, which take turns if they don't all fit."""
 
 import dataclasses
 import io
@@ -83,7 +83,7 @@ def test_all_results_are_shown_where_they_fit() -> None:
     assert titles(lines(several(), 120, 60)) == list(NAMES)
 
 
-def test_the_latest_error_is_told_under_the_results() -> None:
+def test_the_latest_error_is_shown_under_the_results() -> None:
     result = lines(view(running(), dataclasses.replace(running("b"), reasons=())), 80, 30)
     assert sum("latest error: decode: unknown schema id" in line for line in result) == 1
 

@@ -1,4 +1,4 @@
-"""Without a terminal: one line of key figures for each service, and its latest result."""
+"""Without a terminal, each service gets one line of key statistics and its latest result."""
 
 import dataclasses
 
@@ -22,7 +22,7 @@ def test_a_service_that_starts() -> None:
     assert plain_lines(view(STARTING)) == ["01:15 user-sessions: starting: no task has begun yet"]
 
 
-def test_trouble_is_told_beside_the_figures() -> None:
+def test_trouble_is_reported_with_the_statistics() -> None:
     line = plain_lines(view(running(state=Verdict(False, "broker away"))))[0]
     assert line.endswith("stored 123,456 events (broker away)")
 

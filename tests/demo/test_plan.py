@@ -124,7 +124,7 @@ def test_the_console_watches_every_job_of_the_demo() -> None:
     assert PLAN.console_at(8090) is None, "none unless it is asked for"
 
 
-def test_jobs_and_console_are_told_what_topics_are_called() -> None:
+def test_jobs_and_console_get_the_topics_names() -> None:
     plan = dataclasses.replace(PLAN, services=(rename(SERVICE, {"user_activity": "prod.clicks"}),))
     for child in (plan.jobs(8090), plan.console(8090, 7080)):
         assert "--topic=user_activity=prod.clicks" in command(child)

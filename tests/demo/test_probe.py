@@ -1,4 +1,4 @@
-"""A job is asked over HTTP as an operator would; one that does not answer is starting."""
+"""The demo asks a job over HTTP as an operator would; a job that does not answer counts as starting."""
 
 import time
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def test_of_several_jobs_each_has_its_own_pages() -> None:
         server.close()
 
 
-def test_nobody_answers() -> None:
+def test_no_server_answers() -> None:
     probe = JobProbe("user-sessions", free_port())
     assert probe.state() == Verdict(False, "starting")
     assert probe.figures() is None
@@ -61,6 +61,6 @@ def test_after_a_commit(job: Job) -> None:
     assert (figures.records_in, figures.outputs) == (7, 6)
 
 
-def test_trouble_is_told(job: Job) -> None:
+def test_trouble_is_reported(job: Job) -> None:
     job.health.failing("the broker is away")
     assert job.probe.state() == Verdict(False, "the broker is away")

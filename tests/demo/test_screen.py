@@ -1,4 +1,4 @@
-"""On a terminal: everything is on the screen, nothing beside it, whatever its size."""
+"""On a terminal of any size, all output stays within the screen."""
 
 import dataclasses
 import io

@@ -1,4 +1,4 @@
-"""Plain lines go on and on; the screen is taken at the first view and given back at the next step."""
+"""Plain lines scroll; the full screen is entered at the first view and left at the next step."""
 
 import dataclasses
 import io
@@ -44,7 +44,7 @@ def test_what_a_service_waits_for_is_printed_when_it_changes() -> None:
     assert file.getvalue().count("device-alerts: in 1,002/s") == 5
 
 
-def test_the_screen_is_taken_and_given_back() -> None:
+def test_the_screen_is_taken_and_restored() -> None:
     target, file = console(terminal=True)
     with ScreenShow(target) as show:
         show.step("created 6 topics")
@@ -57,7 +57,7 @@ def test_the_screen_is_taken_and_given_back() -> None:
         assert file.getvalue().index(LEAVES) < file.getvalue().index("stopping the job")
 
 
-def test_the_screen_is_given_back_after_an_error() -> None:
+def test_the_screen_is_restored_after_an_error() -> None:
     target, file = console(terminal=True)
     try:
         with ScreenShow(target) as show:

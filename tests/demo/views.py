@@ -1,4 +1,4 @@
-"""Values the demo's tests share."""
+"""Values that the demo's tests share."""
 
 from typing import Any
 

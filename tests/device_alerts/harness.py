@@ -20,7 +20,7 @@ def driver(settings: DeviceAlertsSettings | None = None, **engine: Any) -> TestD
 
 
 def event(at: int, event_type: str = "heartbeat", value: str | float = "ok", **fields: Any) -> DeviceEvent:
-    """Return an event `at` ms after START."""
+    """Return an event whose time is `at` ms after START."""
     values: dict[str, Any] = {
         "event_id": None,
         "device_id": "d1",
@@ -36,7 +36,7 @@ def event(at: int, event_type: str = "heartbeat", value: str | float = "ok", **f
 def pipe(
     to: TestDriver, at: int, event_type: str = "heartbeat", value: str | float = "ok", key: str = "d1", **fields: Any
 ) -> list[DeviceAlert]:
-    """Process one event of `key`; give its alerts, each of which has the event's key and time."""
+    """Process one event of `key`; return its alerts, each of which has the event's key and time."""
     alerts = to.pipe(key, event(at, event_type, value, **fields))
     assert all((alert.key, alert.timestamp) == (key, START + at) for alert in alerts)
     return values(alerts)
@@ -65,7 +65,7 @@ def timer_rows(of: TestDriver) -> list[tuple[bytes, bytes]]:
 
 
 def started_again(task: TestDriver, settings: DeviceAlertsSettings) -> TestDriver:
-    """Go on with other settings, as a job started again on the same state does."""
+    """Restart the job on the same state with other settings."""
     fresh = driver(settings)
     (old,) = task.stages[0].state_tasks
     fresh.restore({old.place: (old.table.scan(b""), old.position)})

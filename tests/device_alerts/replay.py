@@ -1,4 +1,4 @@
-"""The service's rules once more, written plainly and without its code, to compare every output with.
+"""An independent implementation of the service's rules that shares no code with it, to compare every output with.
 
 A device is the list of what it reported, its status and temperature the latest in that list.
 """
@@ -75,7 +75,7 @@ class Task:
         self.count(key, value)
 
     def known_until(self, event_id: str) -> int:
-        """An id is kept in a bucket of a tenth of the retention, and the bucket for the retention after its end."""
+        """An id is kept in a bucket of a tenth of the retention; the bucket expires one retention after its end."""
         if event_id not in self.seen:
             return -1
         bucket_ms = max(1, self.retention // 10)

@@ -1,4 +1,4 @@
-"""A device that is silent for long enough is offline, also on an idle topic, and online when it returns."""
+"""A device that is silent for long enough goes offline, even on an idle topic, and online when it returns."""
 
 import pytest
 
@@ -83,7 +83,9 @@ def test_in_order_of_time_then_device() -> None:
         ("firmware_check", "1.2", "online", ["ONLINE"]),
     ],
 )
-def test_it_returns_with_whatever_it_sends(event_type: str, value: str | float, status: str, alerts: list[str]) -> None:
+def test_it_comes_online_with_any_event_type(
+    event_type: str, value: str | float, status: str, alerts: list[str]
+) -> None:
     task = driver()
     pipe(task, 0)
     task.advance_wall_time(OFFLINE_AFTER)
@@ -111,7 +113,7 @@ def test_it_can_go_offline_again() -> None:
     assert (again.alert_type, again.timestamp) == ("OFFLINE", START + 3 * OFFLINE_AFTER)
 
 
-def test_counts_outlive_an_absence() -> None:
+def test_counts_survive_an_absence() -> None:
     task = driver()
     for at in range(9):
         pipe(task, at)
@@ -131,7 +133,7 @@ def test_survives_a_restart() -> None:
 
 
 class TestStragglers:
-    """What an absent device sent before or during its absence, and comes late, does not bring it back."""
+    """A late event that a device sent before or during its absence does not put it back online."""
 
     def test_an_event_from_before_its_absence(self) -> None:
         task = driver()

@@ -1,4 +1,4 @@
-"""A late event counts and alerts like any other, and never replaces what is newer."""
+"""A late event counts and alerts like any other, but never replaces newer values."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_old_errors_and_heartbeats_are_counted() -> None:
     assert types([alert for at in range(10) for alert in pipe(task, at)]) == ["HEARTBEAT_SUMMARY"]
 
 
-def test_an_old_event_does_not_move_a_device_but_may_tell_where_it_is() -> None:
+def test_an_old_event_does_not_move_a_device_but_may_supply_its_location() -> None:
     task = driver()
     pipe(task, 100, facility="plant", zone=None)
     pipe(task, 50, facility="annex", zone="roof")

@@ -1,4 +1,4 @@
-"""Records are frozen and fit their contracts; senseless settings are refused."""
+"""Records are frozen and fit their contracts; senseless settings are rejected."""
 
 import dataclasses
 import json

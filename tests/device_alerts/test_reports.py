@@ -76,7 +76,7 @@ def test_another_type_only_moves_last_seen() -> None:
     )  # fmt: skip
 
 
-def test_the_status_is_unknown_until_something_tells_it() -> None:
+def test_the_status_is_unknown_until_an_event_has_it() -> None:
     task = driver(DeviceAlertsSettings(offline_after_ms=0))
     pipe(task, 0, "firmware_check")
     assert device(task) == Device(
@@ -87,11 +87,11 @@ def test_the_status_is_unknown_until_something_tells_it() -> None:
 
 def test_the_key_is_the_device() -> None:
     task = driver()
-    (alert,) = pipe(task, 0, "error", "E1", key="d9", device_id="somebody else")
+    (alert,) = pipe(task, 0, "error", "E1", key="d9", device_id="another device")
     assert alert.device_id == "d9"
 
 
-def test_every_alert_leaves_whatever_is_emitted_of_tables() -> None:
+def test_every_alert_is_sent_regardless_of_table_emission() -> None:
     task = driver(emit=Emit.LATEST)
     batch = [("d1", event(0, "error", "E1")), ("d2", event(1, "error", "E2")), ("d1", event(2, "error", "E3"))]
     assert {(alert.device_id, alert.error_code) for alert in values(task.run_batch(batch))} == {

@@ -1,4 +1,4 @@
-"""Events that can't be used go to .errors and change nothing."""
+"""Invalid events go to .errors and change nothing."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_what_a_broken_producer_sends(defect: Defect) -> None:
 
 
 def written(field: str, avro: Any, value: Any) -> tuple[DeviceEvent | None, str]:
-    """Return what the contract reads, or why it can't, when a producer declares and writes a field otherwise."""
+    """Return what the contract reads, or why it can't, if a producer declares and writes a field differently."""
     schemas = LocalSchemas()
     contract = load_contract("device-alerts", "DeviceEvent")
     schema = copy.deepcopy(json.loads(contract.text))

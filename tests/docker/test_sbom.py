@@ -1,4 +1,4 @@
-"""An image says what it holds: Python's packages by the lock, Debian's, and each jar by its digest."""
+"""An image's SBOM lists Python packages from the lock file, Debian packages, and each jar with its digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/first-hour.md as commands, and its changes of files."""
+"""The commands and file changes of docs/first-hour.md."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ NAME = "page-counts"
 
 
 def of(language: str) -> list[str]:
-    """Return the page's blocks of a language."""
+    """Return the page's code blocks of a language."""
     return [text for _, item, text in walkthrough.blocks(PAGE) if item == language]
 
 
 def make(folder: Path) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """Run the commands that make the service, in `folder`; give its folder and what they said."""
+    """Run the commands that create the service in `folder`; return its folder and the finished process."""
     first, *_ = of("bash")
     return folder / NAME, walkthrough.shell(folder, first)
 
 
 def change(service: Path) -> None:
-    """Change the logic and the test as the page tells."""
+    """Change the logic and its test as the page describes."""
     (diff,) = of("diff")
     old = "".join(line[1:] for line in diff.splitlines(keepends=True) if line.startswith("-"))
     new = "".join(line[1:] for line in diff.splitlines(keepends=True) if line.startswith("+"))

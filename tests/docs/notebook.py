@@ -1,4 +1,4 @@
-"""The blocks of docs/notebook.md, by the heading that they stand under."""
+"""The code blocks of docs/notebook.md by heading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md: it stays short, and the tests that its rules name exist."""
+"""ARCHITECTURE.md stays short, and the tests that its rules name exist."""
 
 from __future__ import annotations
 

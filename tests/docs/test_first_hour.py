@@ -1,4 +1,4 @@
-"""docs/first-hour.md, word by word, up to where a broker is needed."""
+"""docs/first-hour.md, word by word, up to the first step that needs a broker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_change_and_its_test_work(service: Path) -> None:
     assert "6 passed" in done.stdout
 
 
-def test_the_mistake_is_told_as_the_page_says(service: Path) -> None:
+def test_the_mistake_is_reported_as_the_page_shows(service: Path) -> None:
     first_hour.change(service)
     logic = service / "page_counts" / "logic.py"
     logic.write_text(logic.read_text().replace("event.amount", "event.amont", 1))

@@ -1,4 +1,4 @@
-"""The documentation's index names every page and every service, and links lead somewhere."""
+"""The documentation's index names every page and every service, and all links lead to existing pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/new-service.md: the files on the page are a service that works, and no file is missing."""
+"""The files on docs/new-service.md form a complete, working service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/notebook.md up to where a broker is needed; integration-tests/test_notebook.py runs all of it."""
+"""docs/notebook.md up to the first step that needs a broker; integration-tests/test_notebook.py runs all of it."""
 
 from __future__ import annotations
 

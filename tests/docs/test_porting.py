@@ -1,4 +1,4 @@
-"""docs/porting.md: its Python example prints what the page shows, and its names exist."""
+"""The Python example of docs/porting.md prints what the page shows, and the names that the page uses exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation site is built strictly: a link that leads nowhere, or a page nobody links to, fails it."""
+"""The documentation site is built in strict mode: a broken link or a page without a link to it is an error."""
 
 from __future__ import annotations
 

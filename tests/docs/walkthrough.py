@@ -1,4 +1,4 @@
-"""Pages that are executed: docs/new-service.md as files and commands, and what others share with it."""
+"""Pages that tests execute: the files and commands of docs/new-service.md, and helpers shared with other pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"(?:^`(?P<name>[\w./]+)`\n)?^```(?P<language>\w+)\n(?P<text
 
 
 def blocks(page: Path = PAGE) -> list[tuple[str, str, str]]:
-    """Return (file, language, text) of each code block of a page, in order; "" for one that is no file."""
+    """Return (file, language, text) of each code block of a page, in order; the file is "" if the block is none."""
     return [(column["name"] or "", column["language"], column["text"]) for column in _BLOCK.finditer(page.read_text())]
 
 
@@ -27,12 +27,12 @@ def files() -> dict[str, str]:
 
 
 def commands(language: str = "bash") -> list[str]:
-    """Return the shell blocks of the page; those of `sh` are for a cluster."""
+    """Return the shell blocks of the page; those marked `sh` are for a cluster."""
     return [text for _, item, text in blocks() if item == language]
 
 
 def write(folder: Path) -> None:
-    """Make the package as the page tells."""
+    """Create the package as the page describes."""
     for name, text in files().items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def write(folder: Path) -> None:
 
 
 def install(folder: Path) -> None:
-    """Leave behind what installing the package would: the metadata that holds its entry point."""
+    """Write the metadata that holds the package's entry point, as installing the package would."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     metadata = folder / f"page_counts-{project['version']}.dist-info"
     metadata.mkdir()
@@ -53,7 +53,7 @@ def install(folder: Path) -> None:
 
 
 def shell(folder: Path, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell block in `folder`, with `forebay` on the PATH; each of its commands must succeed."""
+    """Run a shell block in `folder` with `forebay` on the PATH; each of its commands must succeed."""
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
     forebay = tools / "forebay"

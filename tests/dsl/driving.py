@@ -1,4 +1,4 @@
-"""Drives small topologies: text keys and values, several tasks."""
+"""Runs small topologies: text keys and values, several tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Nothing:
 
 
 class Driven:
-    """A topology in one process; every pipe is a batch of its own."""
+    """A topology in one process; every pipe is a commit of its own."""
 
     def __init__(self, build: Callable[[Topology], Any], tasks: int = 1, **engine: Any) -> None:
         def topology(_: Nothing) -> Topology:
@@ -28,13 +28,13 @@ class Driven:
         self.driver = TestDriver(self.job, tasks=tasks, **engine)
 
     def pipe(self, topic: str, key: Any, value: Any, at: int = 0, **more: Any) -> list[tuple[Any, Any, int]]:
-        """Process a record; give key, value and timestamp of what was sent."""
+        """Process a record; return key, value and timestamp of each output."""
         sent = self.driver.pipe(key, value, topic, at, **more)
         assert not self.driver.errors, self.driver.errors
         return [(record.key, record.value, record.timestamp) for record in sent]
 
     def feed(self, topic: str, *records: tuple[Any, Any, int]) -> list[tuple[Any, Any, int]]:
-        """Process records one by one; give all that was sent."""
+        """Process records one by one; return all outputs."""
         return [sent for key, value, at in records for sent in self.pipe(topic, key, value, at)]
 
     def idle(self, ms: int) -> list[tuple[Any, Any, int]]:
@@ -42,5 +42,5 @@ class Driven:
         return [(record.key, record.value, record.timestamp) for record in self.driver.advance_wall_time(ms)]
 
     def by_topic(self, topic: str) -> list[tuple[Any, Any, int]]:
-        """Return everything sent to a topic so far."""
+        """Return all outputs to a topic so far."""
         return [(o.key, o.value, o.timestamp) for o in self.driver.outputs if o.topic == topic]

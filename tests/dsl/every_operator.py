@@ -1,4 +1,4 @@
-"""A job that uses every operator of the DSL, on text and numbers: what one task makes of its input, three make too."""
+"""A job that uses every operator of the DSL, on text and numbers; three tasks give the same results as one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Highest(ValueTransformer[str, int, int]):
 
 
 class Sorted(Processor[str, str]):
-    """Looks into a table beside it; says what it saw again a while later."""
+    """Reads another table's store, and forwards the row again after a delay."""
 
     stock = TimestampedKeyValueStore("stock", int)
 
@@ -151,7 +151,7 @@ JOB = job(Nothing, build)
 
 
 def records(count: int, seed: int = 1) -> list[tuple[str, str, Any, int]]:
-    """Return (topic, key, value, timestamp) in order of time, each at a time of its own; the global table's first."""
+    """Return (topic, key, value, timestamp) by time, all at different times; the global table's come first."""
     draw = random.Random(seed)
     records: list[tuple[str, str, Any, int]] = [(TOWNS, f"t{n}", f"town-{n}", n) for n in range(9)]
     at = 1_000

@@ -1,4 +1,4 @@
-"""Ordinary topologies, which strict type checkers take without annotations in lambdas."""
+"""Ordinary topologies that pass strict type checks without annotations in lambdas."""
 
 from __future__ import annotations
 

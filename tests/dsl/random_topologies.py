@@ -1,7 +1,7 @@
 """Topologies drawn from a seed: re-keyed streams, tables, joins, merges, windows and sessions, and records for them.
 
-What is left out on purpose: results whose emission depends on how far other records have come (final results,
-suppression), if a join behind a repartition reads them.
+Deliberately omitted: results whose emission depends on the progress of other records (final results, suppression), if a
+join behind a repartition reads them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TEXT: Fold[Any, str] = Fold(
 
 
 def digest(text: Any) -> int:
-    """Return a small number that a text always has."""
+    """Return a small number that depends only on the text."""
     return sum(map(ord, str(text)))
 
 
@@ -39,7 +39,7 @@ def pair(one: Any, other: Any) -> str:
 
 
 class Drawn:
-    """A topology: the same for the same seed."""
+    """A topology that depends only on its seed."""
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
@@ -100,7 +100,7 @@ def drawn_job(seed: int) -> Any:
 
 
 def drawn_records(seed: int, count: int) -> list[Record]:
-    """Return (topic, key, value, timestamp) in order of time, each at a time of its own."""
+    """Return (topic, key, value, timestamp) by time, all at different times."""
     draw, at = random.Random(seed), 100
     records: list[Record] = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Aggregates: tables by key, by window in all its kinds, by session; several streams into one; emitted as asked."""
+"""Aggregates: tables by key, by every type of window, by session; several streams into one; every emission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topology whose functions keep nothing is built once per process; any other one for each task."""
+"""A topology whose functions hold no state is built once per process; any other one is built for each task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that waited while a job was down give the results that they would have given live."""
+"""Records that waited while a job was down give the same results as if it had processed them live."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sent = dict[tuple[str, str], list[str]]
 
 
 def results(driver: TestDriver, unordered: Sequence[str] = ()) -> Sent:
-    """Return what was sent by topic and key, in order, where one task makes the key."""
+    """Return the outputs by topic and key, in order, for keys that a single task writes."""
     assert driver.errors == []
     results: Sent = defaultdict(list)
     for sent in driver.outputs:

@@ -1,4 +1,4 @@
-"""A topology as a graph to draw: all that `forebay topology` prints is in it, and every arrow has both its ends."""
+"""A topology as a graph to draw: it has all that `forebay topology` prints, and every arrow has both ends."""
 
 from __future__ import annotations
 

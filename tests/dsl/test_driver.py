@@ -1,4 +1,4 @@
-"""The test driver takes a topology as it is, an entry that is in no table, and topics that a service reads itself."""
+"""The test driver takes a topology, an entry that is in no table, and topics that a service reads itself."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_records_that_go_round_for_ever_are_found() -> None:
 
 
 class Everything(Processor[str, str]):
-    """Puts each record into a store of every kind."""
+    """Puts each record into a store of every type."""
 
     plain = KeyValueStore("plain", str)
     stamped = TimestampedKeyValueStore("stamped", str)
@@ -134,7 +134,7 @@ def test_stores_of_every_kind_are_read(tasks: int) -> None:
         driver.store("nothing")
 
 
-def test_it_tells_its_own_clock_and_moves_both_times() -> None:
+def test_it_reports_its_own_clock_and_advances_both_times() -> None:
     driver = TestDriver(everything(), clock=5_000)
     assert [sent.value for sent in driver.pipe("a", "x", timestamp=10)] == ["10 5000"]
     assert driver.advance_wall_time(49) == []

@@ -58,7 +58,7 @@ def topology_of(key: Format[Any]) -> Topology:
 
 
 def results(key: Format[Any], keys: list[Any], tasks: int, restarts: bool) -> dict[tuple[str, str], list[Any]]:
-    """Return values and timestamps of what was sent, by topic and key."""
+    """Return values and timestamps of the outputs, by topic and key."""
     driver, time = TestDriver(topology_of(key), tasks=tasks), 0
     for turn in range(3):
         for one in keys:

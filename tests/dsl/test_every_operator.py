@@ -1,4 +1,4 @@
-"""One task, three, and three that start over now and then give the same."""
+"""One task, three tasks, and three tasks with restarts give the same results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def outputs(tasks: int, restart_every: int = 0) -> Sent:
     return outputs
 
 
-def test_every_operator_sends_something_and_goes_on_from_its_stores() -> None:
+def test_every_operator_sends_something_and_resumes_from_its_stores() -> None:
     calm = outputs(TASKS)
     assert {topic for topic, _ in calm} == set(JOB.outputs)
     assert outputs(TASKS, restart_every=7) == calm

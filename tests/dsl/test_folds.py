@@ -1,4 +1,4 @@
-"""What stands where a Fold belongs is refused with what to write."""
+"""A wrong argument in place of a Fold is rejected with the correction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated names, of what joins put behind a repartition: a job of an earlier release has topics of these names."""
+"""Names generated for joins behind a repartition stay those of earlier releases, whose jobs have topics with them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table_with_table(t: Topology, store: str) -> None:
 
 
 def names_of(build: Build, store: str) -> tuple[list[str], list[str]]:
-    """Return the names of the repartitions, and of the stores."""
+    """Return the names of the repartitions and of the stores."""
     stages = Driven(lambda t: build(t, store)).job.topology
     stores = [member.name for stage in stages for _, member in declared_stores(stage.processor(Nothing()))]
     return [name for stage in stages for name in stage.repartitions], stores

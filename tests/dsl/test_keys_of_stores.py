@@ -113,7 +113,7 @@ def test_every_kind_of_store_takes_the_keys_of_the_stream(kind: Any, low: Any, h
 
 
 class OfTwoKinds(Processor[str, str]):
-    """Uses texts and keys of another format than its stream's."""
+    """Uses texts, and keys of another format than its stream's."""
 
     texts = KeyValueStore("texts", str)
     places = KeyValueStore("places", str).with_keys(composite(Place))

@@ -1,4 +1,4 @@
-"""What shows that the test driver runs a job's loop: order, idle time, positions and restarts across repartitions."""
+"""The test driver runs a job's real loop: order, idle time, positions and restarts across repartitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DELAY = 100
 
 
 class Later(Processor[str, str]):
-    """Sends a mark on 100 ms behind each record, under the record's value."""
+    """Forwards each record's value as a mark 100 ms later."""
 
     store = KeyValueStore("later-kept", str)
 
@@ -35,7 +35,7 @@ class Again(Later):
 
 
 class Joined(Processor[str, str]):
-    """Sends all values of a key so far, as they came."""
+    """Forwards all values of a key so far, in arrival order."""
 
     seen = KeyValueStore("seen", str)
 
@@ -45,7 +45,7 @@ class Joined(Processor[str, str]):
 
 
 class Away(Joined):
-    """Needs something that is away at first."""
+    """Needs a resource that is unavailable at first."""
 
     is_away = False
 
@@ -56,7 +56,7 @@ class Away(Joined):
 
 
 def gather(processor: type[Joined]) -> Topology:
-    """Bring the records of two topics together under one key."""
+    """Repartition the records of two topics under one key."""
     t = Topology()
     both = t.stream("one", str).merge(t.stream("two", str))
     moved = both.select_key(lambda _, value: "all", str).repartition("moved")
@@ -86,7 +86,7 @@ def test_records_that_are_there_at_once_are_merged_by_time_through_a_repartition
     assert driver.store("seen") == {"all": letters}
 
 
-def test_who_is_behind_a_repartition_is_idle_since_its_own_last_record() -> None:
+def test_a_task_behind_a_repartition_is_idle_since_its_own_last_record() -> None:
     driver = TestDriver(chain(), tasks=2)
     driver.pipe("k", "v", timestamp=0)
     assert driver.advance_wall_time(DELAY) == []
@@ -137,7 +137,7 @@ def test_a_record_that_could_not_be_processed_comes_again() -> None:
 
 
 class Closing(Later):
-    """Sends its marks once what it needs is there."""
+    """Forwards its marks once its resource is available."""
 
     def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
         if Away.is_away:
@@ -161,7 +161,7 @@ def test_a_close_that_was_not_committed_is_done_again() -> None:
 
 
 class Forgetful(Processor[str, str]):
-    """Counts in memory, which nothing keeps."""
+    """Counts in memory, which no restart preserves."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -181,7 +181,7 @@ def test_a_restart_keeps_nothing_but_stores() -> None:
     assert values(driver.pipe("k", "v")) == ["1"]
 
 
-def test_a_join_behind_a_repartition_outlives_a_restart_with_all_times() -> None:
+def test_a_join_behind_a_repartition_survives_a_restart_with_all_times() -> None:
     t = Topology()
     left = t.stream("one", str).select_key(lambda _, value: value, str)
     right = t.stream("two", str).select_key(lambda _, value: value, str)
@@ -195,7 +195,7 @@ def test_a_join_behind_a_repartition_outlives_a_restart_with_all_times() -> None
     assert values(driver.advance_stream_time(27)) == ["w-None"]
 
 
-def test_where_a_record_failed_is_told_as_a_job_tells_it() -> None:
+def test_a_record_s_failure_is_reported_as_in_a_job() -> None:
     class Broken(Joined):
         def process(self, event: str, ctx: Context[str]) -> None:
             raise ValueError(event)

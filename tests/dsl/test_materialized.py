@@ -1,4 +1,4 @@
-"""How a store is kept: cached or not, with a changelog or without, in memory or on disk."""
+"""Options of a store: cached or not, with a changelog or without, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_what_cant_be_kept_so_is_refused(name: str) -> None:
         build(Topology())
 
 
-def test_stores_beside_one_are_kept_like_it() -> None:
+def test_a_join_s_stores_have_the_options_of_its_named_store() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str)
         words.outer_join(words, fold, str, windows=within(5), store=Materialized("j", logging=False)).to("out")

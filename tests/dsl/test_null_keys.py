@@ -1,4 +1,4 @@
-"""Left and outer joins keep what has a null key: it has no partner (KIP-962). Inner joins leave it out."""
+"""Left and outer joins keep records with null keys as unmatched (KIP-962). Inner joins omit them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_row_whose_foreign_key_is_or_becomes_null(tasks: int) -> None:
 
 @pytest.mark.parametrize("tasks", [1, 2])
 def test_a_stream_s_null_keys_and_a_table(tasks: int) -> None:
-    """A key of the topic, one that select_key makes, and one that is made for a global table."""
+    """The null key may come from the topic, from select_key, or from a global table join's key function."""
     t = Topology()
     table = t.table("table", str, store="table")
     everywhere = t.global_table("global", str, store="global")

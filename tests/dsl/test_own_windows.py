@@ -108,7 +108,7 @@ def test_joins_and_groups_of_own_windows() -> None:
 
 @dataclass(frozen=True)
 class Hops(Windows):
-    """Hopping windows once more, as a user may write them."""
+    """Hopping windows as a user may implement them."""
 
     size_ms: int = 6
     grace_ms: int = 2

@@ -35,7 +35,7 @@ def test_a_number_that_is_none_sends_the_record_to_errors() -> None:
     assert refused.headers["error.message"] == "the partitioner of odd gave -1: give a whole number from 0"
 
 
-def test_what_is_partitioned_otherwise_cant_be_joined() -> None:
+def test_differently_partitioned_inputs_can_t_be_joined() -> None:
     t = Topology()
     words = t.stream("in", str)
     with pytest.raises(

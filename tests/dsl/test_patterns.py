@@ -1,4 +1,4 @@
-"""A stream of the topics that match a pattern: found as the job starts, the same until it starts again."""
+"""A stream of the topics that match a pattern. They are found when the job starts, and fixed until it restarts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_pattern_that_cant_be_read_is_refused(what: str) -> None:
         describe(Topology())
 
 
-def test_a_topic_that_matches_later_is_told_of_once(service: Service) -> None:
+def test_a_topic_that_matches_later_is_reported_once(service: Service) -> None:
     kafka: Any = None
     results = {PATTERN: ("orders-eu",)}
     spec = JobSpec("all-orders", "all-orders", 1, 1, kafka, {}, {}, "1", matched=results)

@@ -1,4 +1,4 @@
-"""A topology prints itself, with its sub-topologies, stores, repartitions and changelogs; so does one by hand."""
+"""The description of a topology has its sub-topologies, stores, repartitions and changelogs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a processor in a topology has around it: headers, null keys, the wall clock, stores it shares."""
+"""A processor's context in a topology: headers, null keys, the wall clock, shared stores."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_processor_sends_without_a_key() -> None:
 
 
 class Ticking(Processor[str, str]):
-    """Tells by the wall clock how many records it has seen, under the key of each."""
+    """Forwards the number of records seen by wall-clock time, under each key."""
 
     def __init__(self, interval_ms: int, store: str) -> None:
         self.wall_clock_interval_ms = interval_ms
@@ -162,7 +162,7 @@ def test_two_processors_of_one_name_are_refused() -> None:
 
 
 class Rising(ValueTransformer[str, int, str]):
-    """Tells whether a price rose; a deleted one stays known as gone."""
+    """Forwards whether a price rose; a deleted price is remembered as deleted."""
 
     highest = KeyValueStore("highest", int)
 

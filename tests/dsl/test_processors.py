@@ -13,7 +13,7 @@ from tests.dsl.driving import Driven
 
 
 class Latest(Processor[str, str]):
-    """Forwards what it knew before; a timer per key forwards what it knows 10 ms later."""
+    """Forwards the previous value; a timer per key forwards the current value 10 ms later."""
 
     def __init__(self, store: str = "latest") -> None:
         self.words = KeyValueStore(store, str)

@@ -1,4 +1,4 @@
-"""What can't run is refused when it is described: the line that made it, and what to write instead."""
+"""An invalid topology is rejected when it is described, with the line of the call and the correction."""
 
 from __future__ import annotations
 

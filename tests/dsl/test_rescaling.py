@@ -1,4 +1,4 @@
-"""A topology's rows and timers go to the tasks their keys belong to when there is another number of tasks."""
+"""If the number of tasks changes, a topology's rows and timers move to the tasks that their keys belong to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYS = [f"key-{number}" for number in range(24)]
 
 
 def respread(run: Driven, build: Callable[[Topology], Any], tasks: int, **more: Any) -> Driven:
-    """Go on with another number of tasks."""
+    """Continue with another number of tasks."""
     other = Driven(build, tasks, **more)
     left: dict[tuple[int, int], Left] = {}
     for number, old in enumerate(run.driver.stages):
@@ -114,7 +114,7 @@ def test_what_comes_is_what_comes_without_it(build: Callable[[Topology], Any], b
 @pytest.mark.parametrize("spread", [{"partitions": 4}, {"partitioner": lambda key, _: len(key)}])
 @pytest.mark.parametrize("before", [1, 2])
 def test_what_is_spread_in_a_way_of_its_own_is_refused(spread: Any, before: int) -> None:
-    """With one task every row is where its key's hash says, so that only the topology knows."""
+    """With one task every row is where its key's hash says, so only the topology knows the task."""
 
     def build(t: Topology) -> None:
         t.stream("in", str).repartition("own", **spread).group_by_key().count(store="n").to_stream().to("out")
@@ -141,7 +141,7 @@ def join_towns(t: Topology) -> None:
     t.stream("in", str).left_join(towns, lambda a, b: f"{a} {b}", str, key_of=lambda _, town: town).to("out")
 
 
-def test_every_task_has_a_global_table_whole_whatever_their_number() -> None:
+def test_every_task_has_all_rows_of_a_global_table_for_any_number_of_tasks() -> None:
     run = Driven(join_towns, tasks=2)
     run.feed("towns", *((f"town-{n}", str(n), 0) for n in range(9)), ("town-8", None, 1))
     for tasks in (3, 1, 4):

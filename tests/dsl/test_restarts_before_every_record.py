@@ -1,4 +1,4 @@
-"""A job that starts over before every record, each time with another wall clock, gives the same results."""
+"""A job that restarts before every record, each time with another wall clock, gives the same results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOUR = 3_600_000
 
 
 class StartsOver(TestDriver):
-    """Starts over before every record; the process's clock is hours ahead or behind then."""
+    """Restarts before every record, with a clock that is hours ahead or behind."""
 
     __test__ = False
 
@@ -34,7 +34,7 @@ class StartsOver(TestDriver):
 
 
 def results(driver: TestDriver, given: list[tuple[str, Any, Any, int]]) -> list[Any]:
-    """Return what each record caused."""
+    """Return the outputs of each record."""
     results = [driver.pipe(key, value, topic, at) for topic, key, value, at in given]
     assert driver.errors == []
     return results

@@ -1,4 +1,4 @@
-"""A result that becomes due later fails alone: it is reported once, and harms no other result and no later record."""
+"""A result that becomes due later and fails is reported once, and affects no other result and no later record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fail_for_bad_value(one: str | None, other: str | None) -> str:
 
 
 def passing(t: Topology) -> Stream[str, str]:
-    """Return the input; have its records, and those of another one that meets no operator, pass."""
+    """Return the input; its records are forwarded, and so are those of another one that reaches no operator."""
     records = t.stream("in", str)
     t.stream("other", str).merge(records).to("passed")
     return records
@@ -89,7 +89,7 @@ OPERATORS = {
 @pytest.mark.parametrize("topic", ["in", "other", None])
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_it_fails_alone(operator: str, topic: str | None, is_restarted: bool) -> None:
-    """Results are due because of a record that reaches the operator, of one that does not, or of idle time."""
+    """A result becomes due through a record that reaches the operator, through one that does not, or in idle time."""
     driver = Driven(OPERATORS[operator]).driver
     for name in ("a", "bad", "c"):
         driver.pipe(name, name, "in", 0)

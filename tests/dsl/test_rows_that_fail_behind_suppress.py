@@ -1,4 +1,4 @@
-"""A row that `suppress` lets go fails alone: the record that made it due and the other rows give their results."""
+"""If a row that `suppress` emits fails, the record that made it due and the other rows still give their results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def until_two_are_held(t: Topology) -> None:
 @pytest.mark.parametrize("build", [until_a_time, until_windows_close])
 @pytest.mark.parametrize("topic", ["in", "other", None])
 def test_a_failed_row_is_reported_once_and_keeps_nothing_from_its_result(build: object, topic: str | None) -> None:
-    """The rows are due because of a record that reaches suppress, of one that does not, or on an idle topic."""
+    """Rows become due through a record that reaches suppress, through one that does not, or on an idle topic."""
     driver = Driven(build).driver  # type: ignore[arg-type]
     for key in ("a", "bad", "c"):
         driver.pipe(key, "x", "in", 0, headers=[("from", b"record")])

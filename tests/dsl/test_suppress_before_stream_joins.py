@@ -1,6 +1,6 @@
-"""A record meets a suppressed table as it is after the record, with the rows that suppress emits because of it.
+"""A record is joined with a suppressed table as it is after the record, with the rows that suppress emits due to it.
 
-That holds whichever branch is declared first, and whether the join waits for its grace or not.
+This holds for any order of the branches, with and without a grace of the join.
 """
 
 from __future__ import annotations

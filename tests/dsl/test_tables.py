@@ -1,4 +1,4 @@
-"""Tables: filtered, changed, joined, grouped with undo, joined by foreign key, suppressed, kept."""
+"""Tables: filter, map, join, group with subtractor, foreign-key join, suppress, materialize."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUM: Fold[int, int] = Fold(lambda: 0, lambda _, v, a: a + v, lambda _, v, a: a -
 
 
 def test_a_row_that_passes_no_longer_is_deleted_and_one_that_never_did_sends_nothing() -> None:
-    """KTableFilterTest: trap of dsl.md, `changes().filter()` kept such rows."""
+    """KTableFilterTest: `changes().filter()` kept such rows (see dsl.md)."""
     run = Driven(lambda t: t.table("in", int, store="rows").filter(lambda _, v: v > 1).to_stream().to("out"))
     records = [("a", 1, 1), ("a", 2, 2), ("a", 1, 3), ("a", 1, 4), ("a", 3, 5), ("a", None, 6), ("a", None, 7)]
     assert run.feed("in", *records) == [("a", 2, 2), ("a", None, 3), ("a", 3, 5), ("a", None, 6)]

@@ -1,4 +1,4 @@
-"""Time that passes at once passes in steps: each timed step gets what the one before it gave in between."""
+"""A long idle time passes in steps, so that each timed operator gets what the previous one emits in between."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_one_call_gives_what_many_give(build: object, tasks: int) -> None:
 
 
 class Ticking(Processor[str, str]):
-    """Gives what came, every ten minutes."""
+    """Forwards its input every ten minutes."""
 
     wall_clock_interval_ms = 10 * MINUTE
 

@@ -1,4 +1,4 @@
-"""A topic that the topology writes and reads: the writer's formats stand, and a reader must be able to read them."""
+"""A topic that the topology writes and reads has the writer's formats; the reader must be able to read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of calls infer their types: mypy knows what each function is given, and what comes out."""
+"""Chains of calls infer their types: mypy knows the argument and result types of each function."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ words.join(prices, lambda word, price: price, float)
 
 
 def errors(code: str, folder: Path) -> list[int]:
-    """Return the lines that mypy complains of."""
+    """Return the lines for which mypy reports an error."""
     file = folder / "typed.py"
     file.write_text(code)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), str(file)]

@@ -1,4 +1,4 @@
-"""Values that logic may change give the same results with a restart after each record as without one."""
+"""Values that logic mutates give the same results with a restart after each record as without restarts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Describe = Callable[[Topology, Format[Any]], Stream[Any, Any]]
 
 
 def grow(_key: str, value: Any, seen: Any) -> Any:
-    """Change the aggregate in place where it can be changed."""
+    """Mutate the aggregate in place if possible."""
     if isinstance(seen, list):
         seen.append(value)
         if value == [["bad"]]:
@@ -50,7 +50,7 @@ def rows(t: Topology, kind: Format[Any], topic: str = "in") -> Table[str, Any]:
 
 
 def kinds(one: Any, other: Any) -> Any:
-    """Show the values' types to what follows, and change them."""
+    """Forward the values' types, and mutate the values."""
     result = [repr(one), repr(other)]
     for item in (one, other):
         if isinstance(item, list):

@@ -1,4 +1,4 @@
-"""Windows of every kind: finals, suppressed results, rows that an aggregate deletes, joins with their own filter."""
+"""Windows of every type: finals, suppressed results, rows that an aggregate deletes, joins with a filtered copy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ EMISSION = {True: Emission.UPDATES, False: Emission.FINAL}
 @pytest.mark.parametrize("is_cogroup", [False, True])
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_suppressed_updates_are_the_finals(kind: str, is_cogroup: bool) -> None:
-    """One result of each window and key: whichever way it is asked for."""
+    """Each window and key gives one result, for every way to request final results."""
     suppressed = results(WINDOWS[kind], is_suppressed=True, is_cogroup=is_cogroup)
     assert sorted(suppressed) == sorted(results(WINDOWS[kind], is_suppressed=False, is_cogroup=is_cogroup))
     assert len({result[:3] for result in suppressed}) == len(suppressed) > 1
@@ -140,7 +140,7 @@ def test_a_deleted_row_has_no_final_result(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_results_given_twice_count_once(kind: str) -> None:
-    """With Emission.BOTH the final result repeats the last update: it changes nothing for a table behind it."""
+    """With Emission.BOTH the final result repeats the last update, so it changes nothing in a downstream table."""
 
     def build(t: Topology) -> None:
         table = t.stream("in", int).group_by_key().windowed_by(WINDOWS[kind], Emission.BOTH).count(store="w")
@@ -155,7 +155,7 @@ def test_results_given_twice_count_once(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_a_join_meets_final_results_only(kind: str) -> None:
-    """A table that gives finals has no row of a window that is open, whichever side changes."""
+    """A table of final results has no row of an open window, regardless of which side changes."""
 
     def build(t: Topology) -> None:
         windows = WINDOWS[kind]

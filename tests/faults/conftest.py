@@ -1,4 +1,4 @@
-"""The harness lives with the integration tests; its logic is tested here, without broker and Spark."""
+"""Tests of the fault harness's logic without broker and Spark; the harness is in integration-tests/faults."""
 
 from __future__ import annotations
 

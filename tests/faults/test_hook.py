@@ -1,4 +1,4 @@
-"""Processes with the harness's directory on PYTHONPATH know the named points; others don't."""
+"""Processes with the harness's directory on PYTHONPATH have the named fault points; other processes don't."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A seed decides a run, and many seeds bring every fault."""
+"""A seed determines a run, and many seeds together cover every fault."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_only_the_kinds_and_services_asked_for_are_planned() -> None:
     assert not plan.has(Kind.DISK_FULL)
 
 
-def test_labels_tell_points_and_actions_apart() -> None:
+def test_labels_distinguish_points_and_actions() -> None:
     labels = {fault.label for seed in range(300) for fault in plan_of(seed, 3).faults}
     expected = {kind.value for kind in Kind if kind is not Kind.POINT}
     expected |= {f"{point.value}: {action.value}" for point, actions in POINT_ACTIONS.items() for action in actions}

@@ -1,4 +1,4 @@
-"""An armed fault fires once, at the call it is armed for, in whichever process gets there."""
+"""An armed fault fires once, at the call that it is armed for, in the first process that reaches it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_of_many_calls_at_once_one_fires(armory: Armory) -> None:
         assert len([fault for fault in (*taken, late) if fault is not None]) <= 1
 
 
-def test_disarmed_it_never_fires_and_armed_anew_it_waits_again(armory: Armory) -> None:
+def test_a_disarmed_fault_never_fires_and_a_rearmed_one_waits_again(armory: Armory) -> None:
     armory.arm(FAULT)
     armory.disarm()
     assert armory.take(Point.AFTER_COMMIT, "") is None

@@ -1,4 +1,4 @@
-"""The proxy forwards, delays, falls silent and cuts, and is fine again after each."""
+"""The proxy forwards, delays, drops and cuts traffic, and works normally after each fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forebay.platform.ports import HOST, free_port
 
 
 class Echo:
-    """A server that gives back what it gets."""
+    """A server that echoes what it receives."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server((HOST, 0))

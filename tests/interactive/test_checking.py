@@ -1,4 +1,4 @@
-"""Keyword arguments of `forebay.run` are checked at the call, as `forebay run` checks its options."""
+"""`forebay.run` checks its keyword arguments at the call, as `forebay run` checks its options."""
 
 from __future__ import annotations
 

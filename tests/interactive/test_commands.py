@@ -1,4 +1,4 @@
-"""Keyword arguments become options of the command line, and processes import what this one can import."""
+"""Keyword arguments become command-line options, and child processes can import what this process can import."""
 
 from __future__ import annotations
 

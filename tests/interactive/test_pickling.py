@@ -121,7 +121,7 @@ def test_a_topology_that_only_keeps_a_table_is_copied(tmp_path: Path) -> None:
     assert (result.service.outputs, dict(result.service.stores)) == ((), {"names": ""})
 
 
-def test_what_can_t_be_copied_is_told(tmp_path: Path) -> None:
+def test_an_object_that_can_t_be_copied_is_reported(tmp_path: Path) -> None:
     topology = Topology()
     with (tmp_path / "open").open("w") as file:
         topology.stream("a", str).filter(lambda _, text: bool(file.write(text))).to("b")

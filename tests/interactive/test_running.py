@@ -26,7 +26,7 @@ def test_metrics_wait_for_the_first_report(job: RunningJob, monkeypatch: pytest.
     assert job.metrics() == Figures(commits=1)
 
 
-def test_metrics_of_a_job_that_has_ended_are_not_waited_for(job: RunningJob, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metrics_request_does_not_wait_for_an_ended_job(job: RunningJob, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Child, "exit_code", lambda _: 1)
     reports = iter([None])
     monkeypatch.setattr(JobProbe, "figures", lambda _: next(reports))

@@ -1,4 +1,4 @@
-"""A store's view: entries of a key and of all keys, page by page; what can't be asked is told."""
+"""A store's view returns entries of one key and of all keys, page by page, and reports unsupported requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = {"a": 1, "b": 2, "c": 3}
 
 
 def answer(request: Request) -> Answer:
-    """Answer as forebay.queries.pages does, two entries a page."""
+    """Answer as forebay.queries.pages does, with two entries per page."""
     _, store, *key = request.path
     if store == "unknown":
         return json_answer(404, {"error": "there is no store 'unknown': choose from counts"})
@@ -64,7 +64,7 @@ def test_values_of_different_types_are_no_table(address: str, monkeypatch: pytes
         StoreView("counts", lambda: address).to_arrow()
 
 
-def test_what_is_left_out_is_told(address: str) -> None:
+def test_truncated_entries_are_reported(address: str) -> None:
     with pytest.raises(CannotQuery, match="store windows has more than 10000 entries: ask for fewer, with bounds"):
         list(StoreView("windows", lambda: address).entries())
 

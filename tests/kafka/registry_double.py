@@ -1,4 +1,4 @@
-"""A schema registry of a few lines, over HTTP, that can be told to fail."""
+"""A minimal schema registry over HTTP that tests can make fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class RegistryDouble(ThreadingHTTPServer):
-    """Answers what `answers` says by "METHOD path": the last answer of a list stays. Notes all requests."""
+    """Answers from `answers` by "METHOD path" (the last answer of a list is repeated). Records all requests."""
 
     daemon_threads = True
 

@@ -1,4 +1,4 @@
-"""The rights on the broker that each role needs follow from the table of services."""
+"""The broker rights of each role follow from the table of services."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ def test_rights_become_commands_of_kafka() -> None:
 
 
 @pytest.mark.parametrize("kind", Resource)
-def test_a_refusal_tells_what_it_is_about(kind: Resource) -> None:
+def test_a_refusal_names_its_subject(kind: Resource) -> None:
     assert missing_kind(f'KafkaError{{code={kind.name}_AUTHORIZATION_FAILED,val=29,str="..."}}') is kind
     assert missing_kind("KafkaError{code=_TRANSPORT}") is None
 
 
-def test_the_principal_is_told_as_far_as_the_settings_know_it() -> None:
+def test_the_principal_is_named_as_far_as_the_settings_have_it() -> None:
     def principal(**options: str | Secret) -> str:
         given = {name.replace("_", "."): value for name, value in options.items()}
         kafka = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x", kafka=given)

@@ -1,4 +1,4 @@
-"""Options that librdkafka would not take are refused before anything connects, with near matches and no secrets."""
+"""Options unknown to librdkafka are rejected before a connection is made, with near matches and no secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a broker does not answer is found at its address: each kind of wrong address or protocol has its own words."""
+"""If a broker does not answer, probing its address finds the cause; each wrong address or protocol has its message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Listen = Callable[[Serve], str]
 
 @pytest.fixture
 def listen() -> Iterator[Listen]:
-    """Yield what serves connections by a function, each on a thread, and gives its address."""
+    """Yield a function that serves connections by a handler, each on a thread, and returns the address."""
     servers = []
 
     def start(serve: Serve) -> str:
@@ -105,12 +105,12 @@ def test_a_name_that_is_not_known() -> None:
     assert look("nowhere.invalid:9092", "PLAINTEXT").startswith("the name nowhere.invalid is not known here (")
 
 
-def test_a_port_on_which_nobody_listens() -> None:
+def test_a_port_without_a_listener() -> None:
     address = free_address()
     assert look(address, "PLAINTEXT").startswith(f"nothing listens on {address}: check that the broker runs there")
 
 
-def test_a_listener_with_sasl_is_told_from_its_hanging_up(listen: Listen) -> None:
+def test_a_listener_with_sasl_is_recognized_because_it_hangs_up(listen: Listen) -> None:
     address = listen(kafka((18,)))
     assert f"{address} hangs up on a client without SASL: -X security.protocol" in look(address, "PLAINTEXT")
     assert look(address, "SASL_PLAINTEXT") == ""
@@ -145,7 +145,7 @@ def test_one_server_that_is_fine_is_enough(listen: Listen) -> None:
 
 
 @pytest.mark.long
-def test_a_request_without_an_answer_tells_the_cause(listen: Listen, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_without_an_answer_reports_the_cause(listen: Listen, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "forebay.kafka")
     address = listen(http)
     admin = TopicAdmin(settings(address), 2.5)

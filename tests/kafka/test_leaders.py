@@ -1,4 +1,4 @@
-"""A new client is connected before it is asked for what it would not wait for."""
+"""A new client connects to the partition leaders before a call that would not wait for the connection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forebay.kafka.leaders import learn_leaders
 
 
 class Client:
-    """Notes what it was asked for."""
+    """Records the metadata requests."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -1,4 +1,4 @@
-"""A broker's outage is told once when it begins and once when it ends."""
+"""A broker's outage is logged once when it begins and once when it ends."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def down(code: int = KafkaError._ALL_BROKERS_DOWN) -> KafkaError:
     return KafkaError(code, "1/1 brokers are down")
 
 
-def test_an_outage_is_told_once(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_outage_is_logged_once(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
     for code in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
         outage.on_error(down(code))
     (record,) = caplog.records
     assert record.getMessage().startswith("broker 127.0.0.1:9092 is not reachable: retrying; check ")
 
 
-def test_its_end_is_told_once(outage: OutageLog, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_its_end_is_logged_once(outage: OutageLog, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     outage.on_error(down())
     clock.now = 7.0
     outage.on_statistics(brokers("DOWN"))
@@ -60,7 +60,7 @@ def test_its_end_is_told_once(outage: OutageLog, clock: Clock, caplog: pytest.Lo
     ]
 
 
-def test_the_next_outage_is_told_again(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_next_outage_is_logged_again(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         outage.on_error(down())
         outage.on_statistics(brokers("UP"))
@@ -80,7 +80,7 @@ def test_a_refused_login_is_an_error_that_names_the_options(
     assert (record.levelname, "check its TLS and SASL options" in record.getMessage()) == ("ERROR", True)
 
 
-def test_a_worker_whose_client_can_t_make_its_threads_ends_and_others_are_told(
+def test_a_worker_whose_client_can_t_create_its_threads_ends_and_reports_it(
     outage: OutageLog, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[int] = []
@@ -137,7 +137,7 @@ def test_the_logger_s_method_is_of_its_class() -> None:
         ("FATAL: Fatal error: Broker: Not authorized to access cluster", 1),
     ],
 )
-def test_who_is_fenced_says_so_and_not_librdkafka_too(
+def test_a_fenced_producer_reports_it_and_librdkafka_does_not(
     caplog: pytest.LogCaptureFixture, said: str, is_told: int
 ) -> None:
     logger = librdkafka_log.log_options()["logger"]

@@ -1,4 +1,4 @@
-"""What may pass is tried again, with one log line; what may not is raised at once."""
+"""Errors that may be temporary are retried with one log line; others are raised at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.kafka.patience import keep_trying
 
 
 class Time:
-    """A clock that moves when somebody pauses."""
+    """A clock that advances only when code pauses."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -55,7 +55,7 @@ def test_it_is_given_up_in_the_end() -> None:
     assert sum(time.pauses) == pytest.approx(10.0)
 
 
-def test_whoever_waits_long_is_reminded_of_the_cause_each_minute(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_long_wait_logs_its_cause_each_minute(caplog: pytest.LogCaptureFixture) -> None:
     time = Time()
     with pytest.raises(Unavailable):
         keep_trying(failing(float("inf"), Unavailable("away")), 150.0, clock=time.clock, pause=time.pause)

@@ -1,4 +1,4 @@
-"""The registry's answers are told apart: fine, definitely no, and try again."""
+"""The client distinguishes three kinds of registry answers: success, final refusal, and temporary failure."""
 
 from __future__ import annotations
 

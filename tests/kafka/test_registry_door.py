@@ -1,4 +1,4 @@
-"""Only the registry's own no sends a record to .errors; what another server says in its place is an outage."""
+"""Only the registry's own refusal sends a record to .errors; an answer of any other server is an outage."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_contract_is_not_taken_for_registered(double: RegistryDouble, door: tu
 
 
 def test_a_flood_of_unknown_ids_costs_one_request_for_each(double: RegistryDouble) -> None:
-    """Each request takes longer than the ids before would be remembered for, if there were only a few."""
+    """A round of 200 ids takes longer than an unknown id is remembered if there are only a few."""
     now = [0.0]
     registry = client(double, lambda: now[0])
     for _ in range(3):

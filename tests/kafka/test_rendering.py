@@ -1,4 +1,4 @@
-"""Records are shown as one line of JSON, decoded where they can be."""
+"""Records are shown as one line of JSON, decoded if possible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACTIVITY = UserActivity("e1", "u1", "click", "s1", 5, 1_700_000_000_000, "/café
 
 @dataclass
 class Record:
-    """Stands for a Kafka message."""
+    """A fake Kafka message."""
 
     value_: bytes | None
     key_: bytes | None = b"u1"

@@ -1,4 +1,4 @@
-"""Schemas of a registry that refer to other subjects are read together with them."""
+"""Registry schemas that refer to other subjects are read together with them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def registry(double: RegistryDouble) -> SchemaRegistry:
 
 
 def proto(text: str, **imports: str) -> dict[str, Any]:
-    """Return the registry's answer for a Protobuf schema that refers to subjects by the names of files."""
+    """Return the registry's answer for a Protobuf schema that refers to subjects by file names."""
     names = [{"name": f"{name}.proto", "subject": subject, "version": 1} for name, subject in imports.items()]
     lines = "".join(f'import "{name}.proto";\n' for name in imports)
     whole = f'syntax = "proto3";\n{lines}{text}'

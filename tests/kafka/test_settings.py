@@ -1,4 +1,4 @@
-"""Settings come from arguments and the environment, and become librdkafka's options with safe defaults."""
+"""Settings come from arguments and the environment, and become librdkafka options with safe defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tail that is told how long to wait fails when nothing new comes."""
+"""A tail with a time limit fails if no new record arrives within it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forebay.kafka.tail import Beginning, End, NothingCame, Tail
 
 
 class Silent:
-    """A consumer of a topic that nobody writes."""
+    """A consumer of a topic that is never written."""
 
     def __init__(self, _settings: dict[str, Any]) -> None:
         self.assigned: list[TopicPartition] = []
@@ -31,19 +31,19 @@ class Silent:
 
 
 def record(partition: int, offset: int) -> Any:
-    """Give a record as the client does."""
+    """Return a record as the client does."""
     return SimpleNamespace(error=lambda: None, partition=lambda: partition, offset=lambda: offset)
 
 
 class OneRecord(Silent):
-    """Likewise, but for one record."""
+    """A consumer of a topic with one record."""
 
     def consume(self, _count: int, _seconds: float) -> list[Any]:
         return [record(0, 0)]
 
 
 class Busy(Silent):
-    """A consumer of a topic that is written all the time; the client hands over one record twice."""
+    """A consumer of a topic that is written all the time; the client returns one record twice."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)

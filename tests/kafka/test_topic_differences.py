@@ -1,4 +1,4 @@
-"""Existing topics are compared with their declarations; each difference comes with its remedy."""
+"""Existing topics are compared with their declarations; each difference is reported with its remedy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_more_copies_than_declared_are_as_good() -> None:
     assert differences(TopicSpec("orders", 4, replication_factor=1), EXISTING) == ()
 
 
-def test_an_input_is_somebody_else_s_but_for_its_partitions() -> None:
+def test_an_input_topic_s_settings_are_not_checked_except_its_partitions() -> None:
     declared = Topic("orders", partitions=8, config={"retention.ms": "5"}, replicas=5)
     [partitions] = differences(spec_of(declared, is_input=True), EXISTING)
     assert partitions.what == "the number of partitions"

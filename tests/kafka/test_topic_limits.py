@@ -1,4 +1,4 @@
-"""What a topic takes is read off its configuration; what is not known is as topics are created."""
+"""A topic's record limits are read from its configuration; Forebay's defaults replace those that can't be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tutorial's function bodies over plain dicts: what a job must give, computed without any of the library's code."""
+"""The tutorial's function bodies over plain dicts: the expected results of a job, computed without library code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Record = tuple[str, Any]
 
 
 class PlainStore:
-    """A store as a dict of JSON texts; a window's entry has key and start."""
+    """A store as a dict of JSON texts; an entry of a window store is keyed by key and start."""
 
     def __init__(self) -> None:
         self._rows: dict[Any, str] = {}
@@ -35,7 +35,7 @@ class PlainStore:
 
 
 class Bodies:
-    """The functions of a definition, defined from their text."""
+    """The functions of a definition, compiled from their text."""
 
     def __init__(self, name: str) -> None:
         self._document = yaml.safe_load((DEFINITIONS / f"{name}.yaml").read_text())
@@ -50,7 +50,7 @@ class Bodies:
 
 
 def expected_records(name: str, records: Iterable[Record]) -> list[Record]:
-    """Return what a definition sends for records, in order; what raises is left out."""
+    """Return the records that a definition sends, in order; input whose function raises gives none."""
     bodies = Bodies(name)
     if name == "order-stores":
         return _orders(bodies, records)

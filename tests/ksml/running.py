@@ -19,12 +19,12 @@ streams:
 
 
 def definition(text: str) -> Definitions:
-    """Return the definition of a text."""
+    """Return the definitions of a text."""
     return definitions([definition_of(textwrap.dedent(text), "test.yaml")], SchemaFiles([]))
 
 
 def driver(text: str, tasks: int = 1, **settings: int) -> KsmlDriver:
-    """Return the driver of a definition's text."""
+    """Return the test driver of a definition."""
     return KsmlDriver(definition(text), KsmlSettings(**settings), tasks)
 
 
@@ -42,12 +42,12 @@ def through(via: str, *records: Any, more: str = "") -> KsmlDriver:
 
 
 def results(run: KsmlDriver) -> list[tuple[Any, Any]]:
-    """Return keys and values of what was sent."""
+    """Return keys and values of the sent records."""
     return [(sent.key, sent.value) for sent in run.sent]
 
 
 def refusal(text: str) -> str:
-    """Return why a definition is refused."""
+    """Return the reason why a definition is rejected."""
     try:
         driver(text)
     except KsmlError as error:

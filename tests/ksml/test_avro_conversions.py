@@ -1,4 +1,4 @@
-"""Values for Avro fields of another type are converted as KSML converts them: texts parsed, numbers written as text."""
+"""Values for Avro fields of another type are converted as in KSML: texts are parsed, numbers become texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""forebay ksml on the command line, and definitions as a service of the table."""
+"""`forebay ksml` on the command line, and definitions as a service of the table."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_folder_is_all_its_definitions_as_one_job() -> None:
     assert set(result.service.stores) >= {"orders", "inventory", "customers", "metric_windows"}
 
 
-def test_the_runner_s_configuration_beside_definitions_is_left_out(tmp_path: Path) -> None:
+def test_the_runner_s_configuration_next_to_definitions_is_ignored(tmp_path: Path) -> None:
     for name, text in (("one.yaml", "streams: {}"), ("ksml-runner.yaml", "ksml:\n  definitions: {a: one.yaml}\n")):
         (tmp_path / name).write_text(text)
     assert files_of([tmp_path]) == [tmp_path / "one.yaml"]

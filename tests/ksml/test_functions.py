@@ -1,4 +1,4 @@
-"""Functions: what they are called with, what they may do, and what happens when they fail."""
+"""Functions: their arguments, what they may do, and the effect of a failure."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_a_function_changes_stays_its_own() -> None:
         ("{expression: 'float(\"nan\")', resultType: json}", "nan is no number of JSON"),
     ],
 )
-def test_a_record_that_makes_a_function_fail_goes_to_errors_and_the_job_goes_on(body: str, reason: str) -> None:
+def test_a_record_that_makes_a_function_fail_goes_to_errors_and_the_job_continues(body: str, reason: str) -> None:
     run = through(f"\n- {{type: mapValues, mapper: {body}}}", ("a", 1))
     assert reason in message(run)
     assert not run.sent

@@ -1,4 +1,4 @@
-"""A record that fails in one pipeline gives its results in the others, and undoes only what its own pipeline did."""
+"""A record that fails in one pipeline still gives results in the others; only the failed pipeline is rolled back."""
 
 from __future__ import annotations
 

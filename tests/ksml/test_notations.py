@@ -1,4 +1,4 @@
-"""Avro keys, JSON Schema, Protobuf, and schemas that a registry has."""
+"""Avro keys, JSON Schema, Protobuf, and schemas from a registry."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ message Reading {
 
 
 class Known(NoRegistry):
-    """A registry with one schema; it notes what is registered."""
+    """A registry with one schema that records what is registered."""
 
     def __init__(self) -> None:
         self.registered: list[tuple[str, str]] = []

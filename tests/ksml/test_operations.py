@@ -1,4 +1,4 @@
-"""Each operation of the language gives what Kafka Streams' gives."""
+"""Each operation of the language gives the results of its Kafka Streams counterpart."""
 
 from __future__ import annotations
 

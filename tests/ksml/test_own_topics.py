@@ -1,4 +1,4 @@
-"""A topic that one pipeline writes and another reads: the types of each are its own, where the reader can read them."""
+"""One pipeline may write a topic, and another read it, with different types, if the reader can read them."""
 
 from __future__ import annotations
 

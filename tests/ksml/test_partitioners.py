@@ -1,4 +1,4 @@
-"""Partitioners of a definition: partitions of a topic, of a repartition, of a topic chosen by record."""
+"""Partitioners of a definition: for topics, for repartition topics, and for a topic chosen per record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ functions:
 
 
 def run_pipeline(end: str, *values: object, via: str = "", partitions: int = 4, tasks: int = 1) -> KsmlDriver:
-    """Run values through a pipeline that ends so."""
+    """Run values through a pipeline that ends with `end`."""
     text = f"{NUMBERS}{FUNCTION}\npipelines:\n  main:\n    from: numbers\n    via: [{via}]\n{end}"
     run = KsmlDriver(definition(text), tasks=tasks, partitions=partitions)
     for number, value in enumerate(values):

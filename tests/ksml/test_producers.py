@@ -72,7 +72,7 @@ def test_a_list_of_messages_is_sent_one_after_the_other() -> None:
 
 
 class Broker:
-    """What is sent, instead of a broker."""
+    """Collects sent records in place of a broker."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []

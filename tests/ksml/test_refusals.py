@@ -1,4 +1,4 @@
-"""Bad definitions are refused before anything starts, with file, line, and what to write instead."""
+"""Invalid definitions are rejected before anything starts, with file, line, and the correction."""
 
 from __future__ import annotations
 

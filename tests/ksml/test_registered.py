@@ -1,4 +1,4 @@
-"""The registry of the environment: asked where definitions need it, told nothing by who only looks."""
+"""The registry of the environment is asked only if definitions need it; checking commands register nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def definition(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[Requests]:
-    """Set a registry that knows the topic's schema; give what it was asked."""
+    """Set a registry that knows the topic's schema; yield the requests that it received."""
     results: Requests = []
 
     def send(_: RegistryHttp, method: str, path: str, body: Any = None) -> Answer:
@@ -60,7 +60,7 @@ def test_a_job_s_keys_have_the_registry_s_id(definition: Path, requests: Request
     assert ("GET", "/subjects/visits-value/versions/latest") in requests
 
 
-def test_check_asks_and_tells_nothing(definition: Path, requests: Requests) -> None:
+def test_check_requests_and_registers_nothing(definition: Path, requests: Requests) -> None:
     assert run(["ksml", "check", str(definition)]) == 0
     assert requests == [("GET", "/subjects/visits-value/versions/latest")] * len(requests)
     assert requests

@@ -1,4 +1,4 @@
-"""Expressions that only look at what they are given, and what is saved for them."""
+"""Expressions that only read their arguments, and the work that is skipped for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.ksml.running import results, through
         ("f'{value}' == 'a'", False),
     ],
 )
-def test_what_only_looks_is_told(expression: str, looks: bool) -> None:
+def test_read_only_expressions_are_recognized(expression: str, looks: bool) -> None:
     assert only_looks(ast.parse(expression, mode="eval").body, ("key", "value")) is looks
 
 

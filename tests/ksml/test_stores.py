@@ -8,7 +8,7 @@ from tests.ksml.running import NUMBERS, driver, results, through
 
 
 def values(store: str, code: str, *records: tuple[Any, ...]) -> list[Any]:
-    """Return what a function that uses a store gives for records."""
+    """Return the results of records for a function that uses a store."""
     lines = "\n".join(f"              {line}" for line in code.strip().split("\n"))
     run = through(
         f"""
@@ -108,7 +108,7 @@ return [found, kept.fetchSession(key, 1, 6)]
     assert result == [[[[1, 1]], 1], [[[1, 1], [2, 2]], 1], [[[1, 1], [3, 3]], 1]]
 
 
-def test_a_wrong_type_is_told_with_the_store() -> None:
+def test_a_wrong_type_is_reported_with_the_store() -> None:
     run = through(
         "\n- {type: peek, forEach: {stores: [kept], code: 'kept.put(key, [1])'}}",
         ("a", 1),

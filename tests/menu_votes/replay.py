@@ -1,4 +1,4 @@
-"""The service's rules once more, written plainly and without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def replay(
 ) -> tuple[list[Output], Stores]:
     """Return the outputs in order, and the final stores: the latest of each customer, the counts of each group.
 
-    The stores hold for any number of tasks, the outputs for a single one.
+    The stores are valid for any number of tasks, the outputs only for one task.
 
     Args:
         records: in processing order of their tasks.
@@ -46,7 +46,7 @@ def replay(
 
 
 def final_stores(records: Iterable[Record]) -> Stores:
-    """Return the final stores if nothing was too late: they depend on timestamps alone, not on the order of arrival."""
+    """Return the final stores if nothing is late: they depend on timestamps alone, not on the order of arrival."""
     in_time = sorted(records, key=lambda record: record[3])
     return replay(in_time, history_retention_ms=1 << 60, dedupe_retention_ms=1 << 60)[1]
 

@@ -1,4 +1,4 @@
-"""A record without value takes a customer's vote back, or their region."""
+"""A record without value deletes a customer's vote or region."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_a_vote_taken_back_counts_no_more() -> None:
     assert poll.vote(2, "Anna", "soup") == {"soup": 1, ("north", "soup"): 1}
 
 
-def test_who_leaves_a_region_still_votes() -> None:
+def test_a_customer_who_leaves_a_region_still_votes() -> None:
     poll = Poll()
     poll.live(0, "Anna", "north")
     poll.vote(0, "Anna", "curry")
@@ -58,7 +58,7 @@ def test_a_delete_behind_the_history_is_late() -> None:
     assert poll.stores({"Anna"})["dish-counts"] == {"curry": 2}
 
 
-def test_it_outlives_a_restart() -> None:
+def test_it_survives_a_restart() -> None:
     poll = Poll()
     poll.vote(0, "Anna", "curry")
     poll.take_back(5, "Anna")

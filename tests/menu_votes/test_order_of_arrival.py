@@ -20,7 +20,7 @@ choices = st.lists(
 
 
 def events(chosen: list[tuple[str, str]]) -> Arrived:
-    """Return an event for each choice, each with a time of its own."""
+    """Return an event for each choice, each with a different time."""
     return [
         (customer, CustomerVote(None, None, name, START + at))
         if name in ("curry", "soup")
@@ -45,5 +45,5 @@ def test_shuffled_events_give_the_same_stores(chosen: list[tuple[str, str]], ran
 
 
 def without_zeros(counts: dict[object, int]) -> dict[object, int]:
-    """Drop counts that nobody is left for: which ones there are does depend on the order of arrival."""
+    """Drop counts of 0: which of them exist does depend on the order of arrival."""
     return {group: votes for group, votes in counts.items() if votes}

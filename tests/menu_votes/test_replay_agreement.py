@@ -1,4 +1,4 @@
-"""Both stages and the independent replay give the same counts and tables for any input, at any number of tasks."""
+"""The service and the independent replay give the same counts and tables for any input and number of tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Arrived = list[tuple[str, CustomerVote | CustomerRegion | Delete]]
 
 
 def by_group(outputs: Iterable[Output]) -> dict[tuple[str, ...], list[Output]]:
-    """Return each group's outputs in order: their order among groups is that of the tasks that count them."""
+    """Return each group's outputs in order. The order among groups depends on the tasks that count them."""
     groups: dict[tuple[str, ...], list[Output]] = {}
     for output in outputs:
         group = (output[0], output[1].get("region", ""), output[1]["dish"])

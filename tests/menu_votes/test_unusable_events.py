@@ -1,4 +1,4 @@
-"""Votes and regions that can't be used go to .errors and change nothing."""
+"""Invalid votes and regions go to .errors and change nothing."""
 
 import pytest
 

@@ -12,7 +12,7 @@ def test_a_vote_counts_in_its_customers_region_whichever_comes_first() -> None:
     assert poll.live(3, "Bob", "north") == {("north", "curry"): 2}
 
 
-def test_who_moves_takes_the_vote_along() -> None:
+def test_a_customer_who_moves_takes_the_vote_along() -> None:
     poll = Poll()
     poll.live(1, "Anna", "north")
     poll.vote(2, "Anna", "curry")
@@ -42,7 +42,7 @@ def test_an_older_vote_that_arrives_late_changes_no_region_either() -> None:
     assert poll.stores(set())["region-counts"] == {("north", "curry"): 1}
 
 
-def test_the_latest_of_each_side_meet_whatever_lies_between() -> None:
+def test_the_latest_of_each_side_are_joined_regardless_of_events_in_between() -> None:
     poll = Poll()
     poll.vote(100, "Anna", "curry")
     assert poll.live(1, "Anna", "north") == {("north", "curry"): 1}

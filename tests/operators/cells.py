@@ -1,4 +1,4 @@
-"""Aggregates on cells that the operators' tests share: texts of what was added, in order."""
+"""Aggregates on cells that the operators' tests share: the added texts, in order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forebay.testing.cell import Cell
 
 
 def empty() -> Cell:
-    """Return the aggregate of nothing."""
+    """Return the initial, empty aggregate."""
     return Cell("")
 
 

@@ -1,4 +1,4 @@
-"""Every operator gives the same and leaves the same rows on both backends, however its records are cut into batches."""
+"""Every operator gives the same results and rows on both backends, regardless of where commits divide its records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timer that wakes a task when its next window closes."""
+"""The timer that fires when a task's next window closes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ SIZE = 100
 
 
 class Ends(Processor[Number, Total]):
-    """Windows of 100 ms without grace; sends when each was closed. A record of amount -1 breaks the next wake-up."""
+    """Windows of 100 ms without grace; forwards the time at which each closed.
+
+    An amount of -1 breaks the next timer.
+    """
 
     idle = IdleClose(after_ms=50, horizon_ms=SIZE)
 
@@ -42,7 +45,7 @@ def fired_at(driver: TestDriver) -> list[int]:
     return [output.value.amount for output in driver.outputs]
 
 
-def test_it_fires_at_the_next_end_and_is_set_anew() -> None:
+def test_it_fires_at_the_next_end_and_is_set_again() -> None:
     driver = TestDriver(Ends(), CODECS)
     for timestamp in (250, 350, 460):
         driver.pipe(f"k{timestamp}", Number(f"{timestamp}", timestamp, 1))

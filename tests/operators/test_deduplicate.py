@@ -1,4 +1,4 @@
-"""A repeated id is dropped for the time to live of its first record."""
+"""A repeated id is dropped until the time to live of its first record is over."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def at(bench: Bench, time: int) -> None:
     bench.clock.closing_time = time
 
 
-def test_a_repetition_is_dropped_whatever_its_key(bench: Bench) -> None:
+def test_a_repetition_is_dropped_regardless_of_its_key(bench: Bench) -> None:
     first = once(bench)
     assert first.process("a", Cell("1"), 5) == [Result("a", Cell("1"), 5)]
     assert first.process("b", Cell("1"), 5) == []

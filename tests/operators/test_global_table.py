@@ -1,4 +1,4 @@
-"""Enrichment: records of any key meet the row they name."""
+"""Joins with a global table: records of any key are joined with the row that they name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def open_join(bench: Bench, kind: Join) -> tuple[GlobalTable[Cell], GlobalTableJ
     return table, GlobalTableJoin(table, kind, country_of, pair)
 
 
-def test_a_record_meets_the_row_it_names_as_it_stands(bench: Bench) -> None:
+def test_a_record_is_joined_with_the_current_row_that_it_names(bench: Bench) -> None:
     table, join = open_join(bench, Join.INNER)
     table.update("nl", Cell("Netherlands"))
     assert join.process("order-1", Cell("nl"), 5) == [Result("order-1", Cell("nlNetherlands"), 5)]

@@ -1,4 +1,4 @@
-"""Operators in a processor: made once its stores are bound, and gone back to the last commit by a failure."""
+"""Operators in a processor: created once its stores are bound, and rolled back to the last commit by a failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CELLS = CellCodec()
 
 
 class Enriched(Processor[Cell, Cell]):
-    """`table:value` updates the table; other records are told apart, enriched, collected by their last letter."""
+    """`table:value` updates the table; other records are joined with it and aggregated by their last letter."""
 
     seen = TtlKeyValueStore("seen", Cell, ttl_ms=100)
     rows = KeyValueStore("rows", Cell)

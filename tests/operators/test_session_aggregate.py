@@ -184,7 +184,7 @@ def test_a_store_that_keeps_less_than_gap_and_grace_is_refused() -> None:
     records=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-20, 20)), max_size=30),
 )
 def test_it_gives_what_a_list_of_sessions_gives(gap: int, grace: int, records: list[tuple[str, int]]) -> None:
-    """The model keeps every session for good, as a store with a long retention does."""
+    """The model keeps every session forever, like a store with a long retention."""
     sessions = SessionWindows(gap, grace)
     model: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}
     final: list[tuple[str, int, int, int]] = []

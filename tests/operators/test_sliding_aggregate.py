@@ -56,7 +56,7 @@ def test_the_windows_are_kafka_streams(
     assert came == expected
 
 
-def test_an_update_tells_the_value_it_replaces(bench: Bench) -> None:
+def test_an_update_has_the_value_that_it_replaces(bench: Bench) -> None:
     sums = aggregate(bench, SlidingWindows(10), Emission.UPDATES)
     assert sums.process("k", Cell("a"), 20, 20).before == (None,)
     outcome = sums.process("k", Cell("b"), 20, 20)
@@ -87,7 +87,7 @@ def test_a_store_that_keeps_too_little_is_refused() -> None:
 
 
 def test_records_are_added_in_the_order_of_arrival(bench: Bench) -> None:
-    """As in Kafka Streams, where a window begins with the aggregate of its neighbor."""
+    """As in Kafka Streams, a new window may begin with the aggregate of its neighbor."""
     sums = aggregate(bench, SlidingWindows(5, 100), Emission.UPDATES)
     newest: dict[int, str] = {}
     for value, ts in (("1", 0), ("2", 2), ("3", 4), ("4", 0), ("5", 2), ("6", 2), ("7", 0), ("8", 7)):
@@ -104,7 +104,7 @@ def test_records_are_added_in_the_order_of_arrival(bench: Bench) -> None:
 def test_at_any_order_each_set_of_records_that_close_has_its_window(
     difference: int, records: list[tuple[str, int]]
 ) -> None:
-    """With a grace beyond all of them, so that no window is refused."""
+    """The grace exceeds all record delays, so that no window rejects a record."""
     windows = SlidingWindows(difference, 1_000)
     came: dict[str, list[int]] = {}
     now = 0

@@ -1,4 +1,4 @@
-"""Filter, map, flat map, rekey: what goes on, and what becomes of tombstones."""
+"""Filter, map, flat map and select key: which records they forward, and how they handle tombstones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting and reducing a stream by key, and the same folds in windows, sessions and tables."""
+"""Counting and reducing a stream by key, and the same aggregates in windows, sessions and tables."""
 
 from __future__ import annotations
 

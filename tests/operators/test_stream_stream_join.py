@@ -1,4 +1,4 @@
-"""Stream-stream joins: both bounds of the window, and results without a partner once it has closed."""
+"""Stream-stream joins: both bounds of the window, and unmatched rows once it has closed."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_null_values_and_null_keys(bench: Bench) -> None:
     assert outer.on_right(None, Cell("a"), 1, 1) == [Result(None, Cell("-a"), 1)]
 
 
-def test_in_a_left_join_only_the_left_side_stands_alone(bench: Bench) -> None:
+def test_in_a_left_join_only_left_records_may_be_unmatched(bench: Bench) -> None:
     left = join_on(bench, JoinWindows(5, 5), Join.LEFT)
     assert left.on_right(None, Cell("a"), 1, 1) == []
     assert left.on_right("k", Cell("a"), 1, 1) == []
@@ -154,7 +154,7 @@ def test_with_a_long_grace_it_gives_every_pair_once_and_the_others_alone(
 
 
 class Model:
-    """Both streams as lists, each record with whether it still waits for a partner; every rule spelled out."""
+    """Both streams as lists; each record has a mark whether it is unmatched so far. Every rule is spelled out."""
 
     def __init__(self, windows: JoinWindows, retention: int, kind: Join) -> None:
         self.windows, self.retention, self.kind = windows, retention, kind

@@ -1,4 +1,4 @@
-"""Stream-table joins: the table as it stands or as of the record, and the grace that lets late updates in."""
+"""Stream-table joins: the current table or the one as of the record's time, and the grace for late table updates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_table_is_looked_up_as_of_the_record_inclusive(bench: Bench) -> None
     assert values == [Cell("a-"), Cell("a1"), Cell("a1"), Cell("a2")]
 
 
-def test_an_unversioned_table_is_looked_up_as_it_stands(bench: Bench) -> None:
+def test_an_unversioned_table_is_looked_up_in_its_current_state(bench: Bench) -> None:
     table = LatestByOffset(bench.open(TimestampedKeyValueStore("prices", Cell)))
     table.update("k", Cell("2"), 20)
     join: Joined = StreamTableJoin(table, Join.INNER, pair)

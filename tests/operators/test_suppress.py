@@ -1,4 +1,4 @@
-"""Suppress: time limit, record and byte limits, until windows close."""
+"""Suppress: time limit, record and byte limits, and until windows close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table joins and table aggregates: results follow the tables, late updates of versioned ones change nothing."""
+"""Table joins and aggregates: results follow the tables; late updates of versioned tables change nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_update_before_the_history_is_ignored(bench: Bench) -> None:
     assert prices.update("k", Cell("8"), 10) is not None
 
 
-def test_a_plain_table_takes_the_last_update_whatever_its_timestamp(bench: Bench) -> None:
+def test_a_plain_table_takes_the_last_update_regardless_of_its_timestamp(bench: Bench) -> None:
     prices = table(bench, "latest by offset")
     prices.update("k", Cell("8"), 10)
     assert prices.update("k", Cell("7"), 9) == Change("k", Cell("7"), Cell("8"), 9)
@@ -119,7 +119,7 @@ def test_the_joined_table_is_the_join_of_both_tables(
 def counts(bench: Bench) -> TableAggregate[Cell, Cell, Cell]:
     return TableAggregate(
         bench.open(TimestampedKeyValueStore("counts", Cell)),
-        lambda _, value: None if value == Cell("nobody") else (value.json, value),
+        lambda _, value: None if value == Cell("none") else (value.json, value),
         lambda: Cell("0"),
         lambda _, value, total: Cell(str(int(total.json) + 1)),
         lambda _, value, total: Cell(str(int(total.json) - 1)),
@@ -134,7 +134,7 @@ def test_a_row_that_changes_its_group_is_subtracted_first_then_added(bench: Benc
         Result("pasta", Cell("1"), 3),
     ]
     assert count.process(votes.update("anna", Cell("pasta"), 9)) == [Result("pasta", Cell("1"), 9)]
-    assert count.process(votes.update("anna", Cell("nobody"), 10)) == [Result("pasta", Cell("0"), 10)]
+    assert count.process(votes.update("anna", Cell("none"), 10)) == [Result("pasta", Cell("0"), 10)]
     assert count.process(votes.update("anna", None, 11)) == []
     assert count.process(None) == []
 

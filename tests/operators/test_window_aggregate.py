@@ -108,7 +108,7 @@ def test_what_an_undone_record_closed_is_still_to_be_closed(bench: Bench) -> Non
     assert len(counts.process("k", Cell("b"), 10, 10).finals) == 1
 
 
-def test_an_outcome_tells_when_the_first_window_it_changed_closes(bench: Bench) -> None:
+def test_an_outcome_has_the_end_of_the_first_window_that_it_changed(bench: Bench) -> None:
     counts = aggregate(bench, hopping(10, 5, grace_ms=2), Emission.FINAL)
     assert counts.process("k", Cell("a"), 7, 7).closes_at == 12
     assert counts.process("k", Cell("a"), 7, 12).closes_at == 17
@@ -140,7 +140,7 @@ def test_a_store_that_keeps_less_than_size_and_grace_is_refused(bench: Bench) ->
 def test_it_gives_what_folding_all_records_again_gives(
     size: int, advance: int, grace: int, records: list[tuple[str, int]]
 ) -> None:
-    """The model keeps every record; a window's final holds what had come before it closed, given once."""
+    """The model keeps every record. A window's final result has all records from before it closed, and comes once."""
     windows = TimeWindows(size, min(size, advance), grace)
     folded: dict[tuple[str, Window], list[tuple[int, str]]] = defaultdict(list)
     finals: list[WindowResult[Cell]] = []

@@ -24,17 +24,17 @@ class Shop:
         self._numbers = itertools.count(1)
 
     def order(self, at: int, order_id: str, amount: float = 10.0, key: str | None = None) -> Outcomes:
-        """Place an order; give what it caused."""
+        """Place an order; return its outputs."""
         placed = PlacedOrder(order_id, "anna", amount, START + at)
         return outcomes(self.driver.pipe(order_id if key is None else key, placed, "placed_orders"))
 
     def pay(self, at: int, order_id: str, amount: float = 10.0, payment_id: str = "") -> Outcomes:
-        """Pay for an order; give what it caused."""
+        """Pay for an order; return its outputs."""
         payment = Payment(payment_id or f"p-{next(self._numbers)}", order_id, amount, "card", START + at)
         return outcomes(self.driver.pipe(order_id, payment, "payments"))
 
     def pause(self, ms: int) -> Outcomes:
-        """Let time pass without a record; give what it caused."""
+        """Let time pass without a record; return the outputs."""
         return outcomes(self.driver.advance_wall_time(ms))
 
 

@@ -1,4 +1,4 @@
-"""What the service must have told in the end of records that come no later than its grace: every pair and the rest."""
+"""The service's final outputs if no record is later than its grace: every pair, and every unmatched record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.order_payments.harness import Outcomes
 def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int) -> Outcomes:
     """Return order, status and payment of each output, sorted.
 
-    Repeated ids (of payments: for the same order) and unusable records count for nothing.
+    Repeated ids (of payments: for the same order) and invalid records are ignored.
 
     Args:
         records: (key, event).

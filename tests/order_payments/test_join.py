@@ -1,4 +1,4 @@
-"""Orders meet payments within ten minutes; who stays alone is told when the grace is over, once."""
+"""Orders meet payments within ten minutes; an unmatched record is reported once, when the grace is over."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_more_than_ten_minutes_apart_they_do_not_meet() -> None:
     assert shop.pay(10 * MINUTE + 1, "o-1") == []
 
 
-def test_an_order_that_nobody_pays_comes_when_window_and_grace_are_over() -> None:
+def test_an_unpaid_order_comes_when_window_and_grace_are_over() -> None:
     shop = Shop()
     shop.order(0, "o-1")
     assert shop.order(11 * MINUTE, "o-2") == []
@@ -51,7 +51,7 @@ def test_a_payment_in_the_grace_counts() -> None:
     assert shop.pause(1) == []
 
 
-def test_a_payment_of_less_is_told() -> None:
+def test_a_payment_of_less_is_reported() -> None:
     shop = Shop()
     shop.order(0, "o-1", amount=20)
     assert shop.pay(1, "o-1", amount=19.99) == [("o-1", "PARTLY_PAID", "p-1")]
@@ -78,7 +78,7 @@ steps = st.tuples(st.sampled_from(["order", "pay"]), st.sampled_from(["a", "b", 
 def test_each_pair_once_and_each_order_without_any_once(
     script: list[tuple[str, str, int]], within_ms: int, tasks: int
 ) -> None:
-    """With a grace beyond the disorder, against both topics compared pair by pair."""
+    """With a grace that exceeds the disorder, the results equal a comparison of all pairs of both topics."""
     shop = Shop(tasks, within_ms=within_ms, grace_ms=50)
     orders: dict[str, int] = {}
     payments: list[tuple[str, int]] = []

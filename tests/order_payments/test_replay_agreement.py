@@ -1,4 +1,4 @@
-"""The service and the independent replay tell the same of any orders and payments."""
+"""The service and the independent replay give the same outputs for any orders and payments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ payments = st.builds(Payment, st.integers(0, 30).map(str), names, amounts, st.ju
 
 
 def told_of(records: list[tuple[str, PlacedOrder | Payment]], shop: Shop) -> Outcomes:
-    """Return everything told, once all that was open has closed."""
+    """Return all outputs after all open windows have closed."""
     for key, event in records:
         shop.driver.pipe(key, event, "placed_orders" if isinstance(event, PlacedOrder) else "payments")
     shop.pause(3_600_000)

@@ -1,4 +1,4 @@
-"""Orders and payments that can't be used go to .errors and change nothing."""
+"""Invalid orders and payments go to .errors and change nothing."""
 
 from __future__ import annotations
 

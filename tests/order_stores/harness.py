@@ -1,4 +1,4 @@
-"""A driver for the service, all three stages, and events to pipe in."""
+"""A driver for the service with all three sub-topologies, and events for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def driver(
 
 
 def step(status: str, at: int = 0, **fields: Any) -> OrderEvent:
-    """Return an event `at` ms after START: three pieces of a lamp for ann, at 19.99 each."""
+    """Return an event `at` ms after START: three lamps for ann at 19.99 each."""
     values: dict[str, Any] = {
         "event_id": None,
         "order_id": "o1",
@@ -41,7 +41,7 @@ def step(status: str, at: int = 0, **fields: Any) -> OrderEvent:
 
 
 def pipe(to: TestDriver, status: str, at: int = 0, **fields: Any) -> OrderProcessingResult:
-    """Process one event and give the one result it caused."""
+    """Process one event and return its only output."""
     event = step(status, at, **fields)
     (output,) = to.pipe(event.order_id, event)
     assert output.key == event.order_id
@@ -52,7 +52,7 @@ def pipe(to: TestDriver, status: str, at: int = 0, **fields: Any) -> OrderProces
 
 
 def refusal(to: TestDriver, status: str, at: int = 0, **fields: Any) -> str:
-    """Process one event that must change nothing, and give the reason it was refused for."""
+    """Process one event that must change nothing, and return the reason why it was rejected."""
     before, count = stores(to), len(to.errors)
     event = step(status, at, **fields)
     assert to.pipe(event.order_id, event) == []
@@ -68,5 +68,5 @@ def lifecycle(to: TestDriver, *statuses: str, **fields: Any) -> list[OrderProces
 
 
 def stores(of: TestDriver) -> dict[str, dict[str, Any]]:
-    """Return what the three stores hold, as the replay has it."""
+    """Return the contents of the three stores in the replay's form."""
     return {name: {key: plain(value) for key, value in of.store(name).items()} for name in STORES}

@@ -1,4 +1,4 @@
-"""The service's rules once more, written plainly and without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def replay(
 ) -> tuple[list[Output], Stores]:
     """Return the outputs in order, and the final stores by name and key.
 
-    The stores hold for any number of tasks, the outputs for a single one: with more, the events of one order keep
-    their order and all fields but the counts of the moment (see `steps_by_order`). Money is in Fractions.
+    The stores are valid for any number of tasks, the outputs only for one task. With more tasks, the events of one
+    order keep their order and all fields except the current counts (see `steps_by_order`). Money is in Fractions.
 
     Args:
         records: of the whole topic; those of one order in the order of its partition.
@@ -60,7 +60,7 @@ def replay(
 def refusals(
     records: Iterable[Record], dedupe_retention_ms: int = 600_000, task_of: Callable[[str], int] = lambda _: 0
 ) -> list[int]:
-    """Return the places in `records` (see `replay`) of those that go to .errors."""
+    """Return the indexes of the `records` (see `replay`) that go to .errors."""
     shop = _Shop(100, 10, dedupe_retention_ms)
     return [place for place, record in enumerate(records) if shop.see(task_of, *record) is _Fate.REFUSED]
 
@@ -189,5 +189,5 @@ def sensible(key: str, value: Value) -> bool:
 
 
 def exact(price: float | Decimal) -> Fraction:
-    """Return the number a price stands for, to six digits behind the point."""
+    """Return the value of a price, rounded to six decimal places."""
     return round(Fraction(str(price)), 6)

@@ -1,4 +1,4 @@
-"""A customer's orders are counted when created and paid for when paid; the latest are remembered."""
+"""A customer's orders are counted on creation and again on payment; the latest ones are kept."""
 
 import itertools
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Product, quantity, price and customer are those of `created`: what was reserved is what is sold or released."""
+"""Product, quantity, price and customer are those of `created`: what was reserved is sold or released."""
 
 from decimal import Decimal
 from typing import Any
@@ -13,7 +13,7 @@ OTHER: dict[str, Any] = {"product_id": "desk", "quantity": 50, "price": 1.0, "cu
 
 @pytest.mark.parametrize("end", [("paid", "shipped"), ("cancelled",), ("paid", "cancelled")])
 @pytest.mark.parametrize("field", [*OTHER, "customer_id to null"])
-def test_later_events_that_say_otherwise_change_nothing_of_it(end: tuple[str, ...], field: str) -> None:
+def test_later_events_with_other_values_do_not_change_it(end: tuple[str, ...], field: str) -> None:
     fields = {field: OTHER[field]} if field in OTHER else {"customer_id": None}
     contradicted, consistent = driver(), driver()
     for task, differing in ((contradicted, fields), (consistent, {})):

@@ -1,4 +1,4 @@
-"""An order goes created, paid, shipped, delivered, or is cancelled before it is shipped; nothing else."""
+"""An order is created, paid, shipped, delivered, or is cancelled before it is shipped; nothing else is valid."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_allowed(statuses: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("path", [(), *sorted(ALLOWED)])
 @pytest.mark.parametrize("status", list(Status))
-def test_whatever_else_is_refused_and_changes_no_store(path: tuple[str, ...], status: Status) -> None:
+def test_every_other_status_is_refused_and_changes_no_store(path: tuple[str, ...], status: Status) -> None:
     if (*path, status.value) in ALLOWED:
         task = driver()
         assert lifecycle(task, *path, status.value)[-1].status == status

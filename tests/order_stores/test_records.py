@@ -1,4 +1,4 @@
-"""Records fit their contracts, which say what every field means."""
+"""Records fit their contracts, and the contracts document every field."""
 
 import json
 

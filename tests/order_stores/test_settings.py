@@ -1,4 +1,4 @@
-"""Settings are checked, and an order of a thousand events costs no more than any other."""
+"""Settings are checked, and an order with a thousand events costs no more than any other."""
 
 import pytest
 

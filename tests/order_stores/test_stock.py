@@ -1,4 +1,4 @@
-"""A product's pieces are available, reserved or sold; each step moves the order's quantity."""
+"""A product's items are available, reserved or sold; each step moves the order's quantity."""
 
 from order_stores.model import ProductStock
 from tests.order_stores.harness import driver, lifecycle, pipe
@@ -9,7 +9,7 @@ def test_created_reserves_shipped_sells_paid_and_delivered_move_nothing() -> Non
     assert [(r.stock_left, r.reserved, r.sold) for r in results] == [(97, 3, 0), (97, 3, 0), (97, 0, 3), (97, 0, 3)]
 
 
-def test_cancelled_gives_back_what_was_reserved() -> None:
+def test_cancelled_releases_the_reserved_quantity() -> None:
     task = driver()
     results = lifecycle(task, "created", "paid", "cancelled")
     assert (results[-1].stock_left, results[-1].reserved, results[-1].sold) == (100, 0, 0)

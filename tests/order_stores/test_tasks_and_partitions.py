@@ -1,4 +1,4 @@
-"""The final stores are the same at any number of tasks and partitions, and right."""
+"""The final stores are correct and equal for any number of tasks and partitions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Events that can't be used go to .errors with the reason and change nothing."""
+"""Invalid events go to .errors with the reason and change nothing."""
 
 from decimal import Decimal
 from typing import Any

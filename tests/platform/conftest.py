@@ -1,4 +1,4 @@
-"""A java that is a script: the platform's process handling without a JVM."""
+"""A fake `java` script, to test the platform's process handling without a JVM."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if sys.argv[1] == "-version":
 
 @pytest.fixture
 def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeJava:
-    """Make a java of version 17 that runs the given Python statements, and let the platform find it."""
+    """Create a `java` of version 17 that runs the given Python statements, and let the platform find it."""
 
     def make(body: str) -> Path:
         java = tmp_path / "jre" / "bin" / "java"
@@ -40,7 +40,7 @@ def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeJava:
 
 @pytest.fixture
 def spawn(tmp_path: Path) -> Iterator[Callable[[Path], ProcessRecord]]:
-    """Start processes that are killed at the test's end."""
+    """Yield a function that starts processes, which are killed at the end of the test."""
     records: list[ProcessRecord] = []
 
     def spawn(java: Path) -> ProcessRecord:

@@ -26,7 +26,7 @@ signal.pause()
 
 
 def batch(base: int, records: int) -> bytes:
-    """Return a record batch as far as its length and offsets matter."""
+    """Return the start of a record batch, up to its length and offsets."""
     rest = struct.pack(">iBiHi", 1, 2, 0, 0, records - 1) + b"\0" * 40
     return struct.pack(">qi", base, len(rest)) + rest
 
@@ -52,7 +52,7 @@ def test_an_empty_metadata_log_ends_at_its_segment(tmp_path: Path) -> None:
     assert end_offset(tmp_path) == 12
 
 
-def test_a_data_directory_tells_whether_it_was_closed(tmp_path: Path) -> None:
+def test_a_data_directory_shows_whether_it_was_closed(tmp_path: Path) -> None:
     assert not has_crashed(tmp_path)
     (tmp_path / "__cluster_metadata-0").mkdir()
     assert has_crashed(tmp_path)
@@ -60,9 +60,7 @@ def test_a_data_directory_tells_whether_it_was_closed(tmp_path: Path) -> None:
     assert not has_crashed(tmp_path)
 
 
-def test_the_controller_runs_alone_until_a_snapshot_tells_that_the_broker_is_fenced(
-    fake_java: MakeJava, data: Path
-) -> None:
+def test_the_controller_runs_alone_until_a_snapshot_shows_the_broker_as_fenced(fake_java: MakeJava, data: Path) -> None:
     log = data / "recovery.log"
     log.write_text("because its session has timed out: that was the last time", encoding="utf-8")
     fence_crashed_broker(fake_java(FENCES), ["kafka.Kafka", str(data)], log, data)
@@ -76,7 +74,7 @@ def test_a_controller_that_dies_is_reported_with_its_last_words(fake_java: MakeJ
     assert "no quorum" in failed.value.log_tail
 
 
-def test_a_broker_that_was_fenced_before_is_waited_for_no_longer(
+def test_the_wait_for_a_broker_that_was_fenced_before_is_bounded(
     fake_java: MakeJava, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("forebay.platform.crash_recovery._FENCE_SECONDS", 0.1)

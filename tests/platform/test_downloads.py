@@ -48,7 +48,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Serve a Maven repository that holds a tiny broker and registry."""
+    """Serve a Maven repository with a tiny broker and registry."""
     root = tmp_path / "remote"
     for name in (KAFKA, LOGGING, REGISTRY):
         (root / name).parent.mkdir(parents=True)
@@ -165,7 +165,7 @@ def test_a_cache_that_cant_be_written_is_named(remote: Path, tmp_path: Path, mon
 
 def test_a_jar_that_is_not_the_recorded_one_is_refused(remote: Path) -> None:
     with zipfile.ZipFile(remote / f"{KAFKA}.jar", "w") as jar:
-        jar.writestr("Some.class", "somebody else's")
+        jar.writestr("Some.class", "another jar")
     with pytest.raises(PlatformError, match=r"kafka_2.13-4.3.0.jar has the SHA-256 \w{64}, recorded is \w{64}"):
         kafka_classpath(SilentProgress())
 

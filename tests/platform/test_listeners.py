@@ -1,4 +1,4 @@
-"""Where a broker listens, and what it tells its clients."""
+"""The addresses on which a broker listens, and those that it advertises to clients."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_a_port_in_use_is_refused_with_its_holder_and_the_option() -> None:
     assert "--broker-port" in str(refused.value)
 
 
-def test_a_port_that_nobody_is_seen_to_hold_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_start_waits_for_a_port_without_a_visible_owner(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([False, False, True])
     monkeypatch.setattr("forebay.platform.ports.is_free", lambda _: next(answers))
     monkeypatch.setattr("forebay.platform.ports._holder", lambda _: "")
@@ -45,7 +45,7 @@ def test_a_port_that_nobody_is_seen_to_hold_is_waited_for(monkeypatch: pytest.Mo
     assert next(answers, None) is None, "it was asked until it was free"
 
 
-def test_a_port_that_a_killed_process_still_holds_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_start_waits_for_a_port_of_a_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server((HOST, 0)) as server:
         port = server.getsockname()[1]
         answers = iter([False, True])
@@ -55,7 +55,7 @@ def test_a_port_that_a_killed_process_still_holds_is_waited_for(monkeypatch: pyt
     assert next(answers, None) is None
 
 
-def test_a_port_that_nobody_is_seen_to_hold_is_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_without_a_visible_owner_is_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forebay.platform.ports.is_free", lambda _: False)
     monkeypatch.setattr("forebay.platform.ports._holder", lambda _: "")
     monkeypatch.setattr("forebay.platform.ports._RELEASE_SECONDS", 0.1)

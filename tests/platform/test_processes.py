@@ -34,7 +34,7 @@ def test_a_process_is_recognised_by_its_token_not_by_its_pid(fake_java: MakeJava
     assert process.find(None) is None
 
 
-def test_a_process_of_somebody_else_with_the_recorded_pid_is_not_ended() -> None:
+def test_an_unrelated_process_with_the_recorded_pid_is_not_ended() -> None:
     own = ProcessRecord(os.getpid(), "0" * 16)
     process.terminate(own, 1)
     process.kill(own)

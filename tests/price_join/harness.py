@@ -27,30 +27,30 @@ class Kitchen:
         self._numbers = itertools.count()
 
     def price(self, at: int, price: float, item: str = "curry") -> list[tuple[str, float | None]]:
-        """Set an item's price; give the bills it caused."""
+        """Set an item's price; return the bills that this produces."""
         return bills(self.driver.pipe(item, MenuPrice(item, price, START + at), "menu_prices"))
 
     def take_off(self, at: int, item: str = "curry") -> list[tuple[str, float | None]]:
-        """Delete an item's price; give the bills it caused."""
+        """Delete an item's price; return the bills that this produces."""
         return bills(self.driver.pipe_bytes(item.encode(), None, START + at, "menu_prices"))
 
     def order(
         self, at: int, customer: str, quantity: int = 1, item: str = "curry", order_id: str = ""
     ) -> list[tuple[str, float | None]]:
-        """Order an item; give the bills it caused."""
+        """Order an item; return the bills that this produces."""
         order = FoodOrder(order_id or f"o-{next(self._numbers)}", customer, item, quantity, START + at)
         return bills(self.driver.pipe(item, order, "food_orders"))
 
     def pause(self, ms: int) -> list[tuple[str, float | None]]:
-        """Let time pass without a record; give the bills it caused."""
+        """Let time pass without a record; return the bills."""
         return bills(self.driver.advance_wall_time(ms))
 
     def results(self) -> list[Output]:
-        """Return all bills so far as the replay has them."""
+        """Return all bills so far in the replay's form."""
         return [(output.key, plain(output.value), output.timestamp) for output in self.driver.outputs]
 
     def history(self, *items: str) -> dict[str, History]:
-        """Return the prices of items that are known, as the replay has them."""
+        """Return the known prices of items in the replay's form."""
         stores: dict[str, Any] = {
             store.name: store for _, store in declared_stores(self.driver.stages[0].processors[0])
         }

@@ -1,4 +1,4 @@
-"""The service's rules once more, written plainly and without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def replay(
     Args:
         until: time (ms) the task's clock reaches after the last record; orders whose grace is over by then are billed.
 
-    An order's grace counts the time of orders: a price moves the task's stream time, and lets no order go.
+    An order's grace is measured in the time of orders: a price advances the task's stream time but releases no order.
     """
     task = _Task(history_retention_ms, grace_ms, join, dedupe_retention_ms)
     for topic, key, value, timestamp in records:
@@ -49,9 +49,9 @@ def replay(
 
 
 def final_bills(records: Iterable[Record], join: str = "inner") -> list[Output]:
-    """Return the bills by order time as they must be when every price has come before its orders, late or not.
+    """Return the bills by order time if every price comes before its orders, late or not.
 
-    So they are with a grace as long as the longest delay, in whatever order a task meets both topics.
+    With a grace as long as the longest delay, the bills are the same for any order in which a task reads both topics.
     """
     in_time = sorted(records, key=lambda record: (record[3], record[0] != "menu_prices"))
     return replay(in_time, history_retention_ms=1 << 60, join=join, dedupe_retention_ms=1 << 60)[0]
@@ -119,7 +119,7 @@ class _Task:
         self.outputs.append((item, result, timestamp))
 
     def price_at(self, item: str, timestamp: int) -> tuple[int, float] | None:
-        """Prices behind the history are not known any more, but for one that still holds."""
+        """Drop prices before the history, except the price that is still valid at its beginning."""
         versions = self.prices.get(item, {})
         before = [since for since in versions if since <= timestamp]
         if not before or (timestamp < self.newest_price - self.history_ms and max(before) != max(versions)):

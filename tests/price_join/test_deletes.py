@@ -1,4 +1,4 @@
-"""A price without value takes its item off the menu, from the record's time on."""
+"""A price without value removes its item from the menu, from the record's time on."""
 
 import pytest
 
@@ -76,7 +76,7 @@ def test_an_unknown_item_may_be_deleted(unknown: str) -> None:
     assert kitchen.driver.errors == []
 
 
-def test_it_outlives_a_restart() -> None:
+def test_it_survives_a_restart() -> None:
     kitchen = Kitchen()
     kitchen.price(0, 8)
     kitchen.take_off(10)

@@ -1,4 +1,4 @@
-"""With a grace an order waits for prices that come late, until the time of orders >= its time + grace."""
+"""With a grace, an order waits for late prices until the time of orders >= its time + grace."""
 
 import pytest
 
@@ -111,7 +111,7 @@ def test_another_grace_holds_for_waiting_orders_at_the_latest_when_both_are_over
 
 
 def move(old: Kitchen, new: Kitchen) -> None:
-    """Have a service with other settings go on where one stopped."""
+    """Restart the job on the same state with other settings."""
     (task,) = old.driver.stages[0].state_tasks
     new.driver.restore({task.place: (task.table.scan(b""), task.position)})
 

@@ -20,7 +20,7 @@ drafts = st.lists(st.tuples(items, st.one_of(st.none(), st.sampled_from([2.5, 8.
 
 
 def events(drawn: list[tuple[str, float | None]]) -> list[tuple[str, MenuPrice | FoodOrder]]:
-    """Return a price, or where there is none an order, each with a time of its own."""
+    """Return a price, or an order if there is no price, each with a different time."""
     return [
         (
             item,

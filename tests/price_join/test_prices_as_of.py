@@ -1,4 +1,4 @@
-"""An order meets the price as of its own time, whatever came first."""
+"""An order is joined with the price as of its own time, regardless of which record arrived first."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The restaurant example holds to the number, and shows what an unversioned table would charge."""
+"""The numbers of the restaurant example are correct, including those of an unversioned table."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Prices and orders that can't be used go to .errors and change nothing."""
+"""Invalid prices and orders go to .errors and change nothing."""
 
 import math
 import re

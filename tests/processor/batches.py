@@ -1,4 +1,4 @@
-"""Batches of several records on one engine, as a task runs them: again record by record if one can not be written."""
+"""Commits of several records on one engine as a task runs them; if one can't be written, they run one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Batches:
     """One task without a broker.
 
     Args:
-        clock: ms, of every batch.
+        clock: ms, for every commit.
         settings: of the engine.
     """
 
@@ -30,7 +30,7 @@ class Batches:
         self._engine = TaskEngine(processor, codecs, self.table, EngineSettings(service="sums", **settings))
 
     def run(self, *records: Message, idle_ms: int = 0) -> BatchResult:
-        """Run a batch, and keep what it changed."""
+        """Process records as one commit, and apply its changes."""
         self._number += 1
         result = compute("task", self._engine, lambda encoding: self._attempt(records, encoding, idle_ms))
         self.table.apply(result.changes, str(self._number).encode())
@@ -43,7 +43,7 @@ class Batches:
         return self._engine.finish(self._number)
 
     def totals(self) -> dict[str, Any]:
-        """Return what is kept in the store "totals"."""
+        """Return the contents of the store "totals"."""
         decode = self._codecs.stores["totals"].decode
         rows = self.table.scan(b"totals\0", b"totals\1")
         return {key.partition(b"\0")[2].decode(): decode(value) for key, value in rows}

@@ -1,4 +1,4 @@
-"""The order of a task's records, and what their topics may hold: ties, nulls, keys of other formats, headers."""
+"""The order of a task's records, and what their topics may contain: ties, nulls, keys of other formats, headers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODECS = Codecs({"a-stream": WORDS, "b-table": WORDS}, {}, {"out": WORDS}, table
 
 
 class Seen(Processor[str, str]):
-    """Forwards what it saw: key, value and record metadata."""
+    """Forwards its arguments: key, value and record metadata."""
 
     def timestamp(self, event: str) -> int:
         return int(event)
@@ -50,7 +50,7 @@ def texts(outputs: list[Output]) -> list[str]:
     return [(output.value or b"").decode() for output in outputs]
 
 
-def test_of_equal_times_a_table_comes_first_whatever_its_name() -> None:
+def test_at_equal_times_a_table_comes_first_regardless_of_its_name() -> None:
     stream, table = [record("a-stream", b"k", b"5", 5)], [record("b-table", b"k", b"5", 5)]
     assert texts(run(CODECS, stream, table)) == ["k=5 of b-table[0]@5", "k=5 of a-stream[0]@5"]
 
@@ -65,7 +65,7 @@ def test_a_null_is_a_record_where_the_topic_may_hold_one() -> None:
 
 
 class Timeless(Seen):
-    """Forwards at a time of its own: a record of a global table has none."""
+    """Forwards with its own timestamp, as a record of a global table has none."""
 
     def process(self, event: str, ctx: Context[str]) -> None:
         ctx.forward(f"{ctx.key}={event} at {ctx.timestamp}", timestamp=int(event))

@@ -1,4 +1,4 @@
-"""What one record or timer forwards is bounded, in number and in bytes; beyond that it goes to .errors."""
+"""The outputs of one record or timer are limited in number and bytes; a record that exceeds a limit goes to .errors."""
 
 from __future__ import annotations
 

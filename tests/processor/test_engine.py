@@ -1,4 +1,4 @@
-"""What the engine does with a record, seen through the test driver."""
+"""How the engine processes records, seen through the test driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def driver(processor: Processor[Number, Total] | None = None, **settings: object
 
 
 class Strict(Sum):
-    """Refuses 13, and finds everything under stream time - 100 late."""
+    """Rejects 13, and treats everything under stream time - 100 as late."""
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         super().process(event, ctx)

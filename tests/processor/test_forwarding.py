@@ -1,4 +1,4 @@
-"""What logic may ask of its context: targets, timestamps, tombstones, late parts, timers, idle closing."""
+"""What logic may use of its context: targets, timestamps, tombstones, late records, timers, idle closing."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_without_a_timeout_an_idle_task_closes_as_the_clock_moves_and_never_ahea
 
 
 class Sized(Processor[Number, Total]):
-    """Makes its store in the constructor, as settings may shape it."""
+    """Creates its store in the constructor, as settings may affect it."""
 
     def __init__(self, name: str) -> None:
         self.kept = KeyValueStore(name, Total)

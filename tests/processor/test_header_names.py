@@ -1,4 +1,4 @@
-"""A header whose name is not UTF-8 stops nobody: the record is reported without its headers, and says so."""
+"""A header whose name is not UTF-8 does not stop the task: the error report omits the headers and says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Choosy(Sum):
 
 
 class Unreadable(Record):
-    """What confluent_kafka does with such a record."""
+    """Fails as confluent_kafka does for such a record."""
 
     def headers(self) -> Headers | None:
         b"\xff".decode()

@@ -1,4 +1,4 @@
-"""Event ids in the state: rows of bounded size, state of earlier releases loads, the retention may change."""
+"""Event ids in the state: rows have a bounded size, rows of earlier releases load, and the retention may change."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def known(dedupe: Dedupe, ids: list[str], at: int) -> int:
 
 
 def old_rows(ids: list[str], bucket: int, batch: int) -> Iterator[Change]:
-    """Rows as release 0.1 wrote them: one per bucket and batch."""
+    """Yield rows as release 0.1 wrote them: one per bucket and commit."""
     dedupe = Dedupe(RETENTION)
     yield PREFIX + struct.pack(">qq", bucket, batch), b"".join(map(dedupe.digest, ids))
 

@@ -1,4 +1,4 @@
-"""A record is never blamed for memory that ran out: the cycle fails and is computed again."""
+"""A record is never blamed if memory runs out: the cycle fails and is computed again."""
 
 from __future__ import annotations
 

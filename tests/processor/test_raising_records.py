@@ -1,4 +1,4 @@
-"""Records whose own code raises, in timestamp(), event_id() or __post_init__, go to .errors; the next one is used."""
+"""Records whose timestamp(), event_id() or __post_init__ raises go to .errors; the task processes the next record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
 class Fragile(Sum):
-    """Its answer for an amount of 13 is given by `answers`."""
+    """Sums events; timestamp and id of an event with amount 13 come from `answers`."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers

@@ -1,4 +1,4 @@
-"""A record type without event_id works: nothing of it is ever a repetition."""
+"""A record type without event_id works; none of its records counts as a repetition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker would refuse for its size is noticed before the transaction, on the record that caused it."""
+"""A record that causes something too large for the broker is found before the transaction, and reported."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def test_an_errors_text_is_no_longer_than_it_need_be() -> None:
     assert len(sums.errors[0].headers["error.message"]) < 2_100
 
 
-def test_a_session_that_outgrows_its_changelog_is_refused_and_others_go_on() -> None:
-    """21 events with pages of 90 kB for one user made a row above 2 MiB, which no attempt could commit."""
+def test_a_session_that_outgrows_its_changelog_is_refused_and_others_continue() -> None:
+    """21 events with pages of 90 kB for one user made a row above 2 MiB, which could never be committed."""
     sessions = TestDriver("user-sessions")
 
     def activity(number: int, page: str) -> UserActivity:

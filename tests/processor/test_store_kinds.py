@@ -1,4 +1,4 @@
-"""Stores of other kinds in a processor: bound, undone, kept over restarts."""
+"""Other store types in a processor: bound, rolled back, and restored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.runtime.task_records import CODECS, Number, Total
 
 
 class Recent(Processor[Number, Total]):
-    """Totals that are forgotten 100 ms after their last change; 13 fails after it put."""
+    """Totals that expire 100 ms after their last change; 13 fails after its put."""
 
     totals = TtlKeyValueStore("totals", Total, ttl_ms=100)
 

@@ -1,4 +1,4 @@
-"""At equal timestamps topics read as tables come first: a look-up as of t sees what became valid at t."""
+"""At equal timestamps, topics read as tables come first: a lookup as of t sees a row that became valid at t."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def record(topic: str, offset: int, at: int) -> Message:
 
 
 def order_of(streams: Sequence[Sequence[Message]], tables: frozenset[str]) -> list[str]:
-    """Return the event ids of the streams' records, sorted by topic, as they are processed."""
+    """Return the event ids of the streams' records, sorted by topic, in processing order."""
     taken: list[str] = []
 
     class Noting(Sum):

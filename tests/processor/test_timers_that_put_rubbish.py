@@ -1,4 +1,4 @@
-"""A timer that puts what can't be encoded is reported like a record that does, and the batch goes on."""
+"""A timer that puts a value that can't be encoded is reported like a record that does; the task continues."""
 
 from __future__ import annotations
 

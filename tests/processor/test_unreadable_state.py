@@ -1,4 +1,4 @@
-"""A row of the state that can't be decoded is no record's fault and no timer's: the batch stops, nothing is lost."""
+"""A state row that can't be decoded is not blamed on a record or timer: the task stops and loses nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reading(Sum):
 
 
 class Refused(Exception):
-    """What a registry says that does not let us in (it is no Unavailable)."""
+    """The error of a registry that denies access (it is not an Unavailable)."""
 
 
 class Locked(JsonCodec):

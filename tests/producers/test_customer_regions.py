@@ -1,4 +1,4 @@
-"""Guests register in turn and move later on; they are the ones who vote."""
+"""Guests register one after the other and move later; the same guests vote."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -23,12 +23,12 @@ def test_records_are_keyed_by_customer_at_their_time(events: list[Event[Customer
     assert len({event.value.event_id for event in events}) == len(events)
 
 
-def test_everybody_registers_before_anybody_moves(events: list[Event[CustomerRegion]]) -> None:
+def test_all_customers_register_before_any_moves(events: list[Event[CustomerRegion]]) -> None:
     assert len({event.key for event in events[:GUESTS]}) == GUESTS
     assert {event.key for event in events} == {event.key for event in events[:GUESTS]}
 
 
-def test_the_guests_are_those_who_vote(events: list[Event[CustomerRegion]]) -> None:
+def test_the_guests_are_the_voters(events: list[Event[CustomerRegion]]) -> None:
     voters = {event.key for event in generate("customer_votes", Options(count=5000, keys=GUESTS))}
     assert voters == {event.key for event in events}
 

@@ -23,7 +23,7 @@ def test_records_are_keyed_by_customer_at_their_time(events: list[Event[Customer
     assert len({event.value.event_id for event in events}) == len(events)
 
 
-def test_everybody_votes_and_some_more_often(events: list[Event[CustomerVote]]) -> None:
+def test_every_customer_votes_and_some_more_often(events: list[Event[CustomerVote]]) -> None:
     counts = Counter(event.key for event in events).most_common()
     assert len(counts) == GUESTS
     assert counts[0][1] > 3 * counts[GUESTS // 2][1]

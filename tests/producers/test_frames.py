@@ -1,4 +1,4 @@
-"""Ordinary events are framed by their contract; malformed ones are broken in just the way they say."""
+"""Valid events are framed by their contract; malformed ones have exactly the declared defect."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Records without contract are JSON; a malformed one can't be read as such."""
+"""Records without contract are JSON; a malformed one can't be parsed."""
 
 from __future__ import annotations
 

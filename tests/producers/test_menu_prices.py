@@ -1,4 +1,4 @@
-"""A menu opens item by item; then its prices change, by little mostly."""
+"""A menu opens item by item; then its prices change, mostly by a little."""
 
 from collections import defaultdict
 from itertools import pairwise

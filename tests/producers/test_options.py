@@ -1,4 +1,4 @@
-"""Options are checked, and say how much will come."""
+"""Options are checked, and describe how many records they will produce."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Orders run through their lifecycles, for products of different popularity, by customers who come again."""
+"""Orders run through their lifecycles, for products of different popularity, by returning customers."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A steady rate by the clock; made up for after a delay; no pause without a rate."""
+"""Pacing keeps a steady rate by the clock, catches up after a delay, and never pauses without a rate."""
 
 from itertools import count, islice, pairwise
 

@@ -1,4 +1,4 @@
-"""Sensors stay in their area and read what is usual there."""
+"""Sensors stay in their area and report values that are usual there."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise

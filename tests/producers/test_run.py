@@ -1,4 +1,4 @@
-"""A whole run against librdkafka's mock broker: what was generated is what the topic holds."""
+"""A whole run against librdkafka's mock broker: the topic holds exactly the generated records."""
 
 import time
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ OPTIONS = Options(count=3000, keys=50, out_of_order=0.05, duplicates=0.05, malfo
 
 @pytest.fixture
 def broker() -> Iterator[str]:
-    """Yield the address of a mock broker, which lives as long as its client."""
+    """Yield the address of a mock broker that lives as long as its client."""
     client = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "ignored", "log_level": 0})
     (node,) = client.list_topics(timeout=10).brokers.values()
     yield f"{node.host}:{node.port}"

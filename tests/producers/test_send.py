@@ -1,4 +1,4 @@
-"""The sender sends every event once, with its time, paced, and tells what failed."""
+"""The sender sends every event once, with its time and at the rate, and reports failed deliveries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ class Refusal:
 
 
 class Broker:
-    """Stands in for a producer: its queue holds a number of records until polled."""
+    """A fake producer, whose queue holds a number of records until polled."""
 
     def __init__(self, queue: int = 1000, refuses: Callable[[int], bool] = lambda _: False) -> None:
         self.sent: list[tuple[bytes | None, bytes | None, int]] = []
@@ -68,7 +68,7 @@ def test_every_event_once_in_order_with_its_time() -> None:
     assert broker.flushed
 
 
-def test_a_full_queue_is_waited_for() -> None:
+def test_the_sender_waits_while_the_queue_is_full() -> None:
     broker = Broker(queue=3)
     assert sender(broker, Clock()).send(EVENTS).records == 50
     assert len(broker.sent) == 50
@@ -97,7 +97,7 @@ def test_stops_when_asked() -> None:
     assert len(broker.sent) == 5
 
 
-def test_goes_on_telling_while_the_broker_takes_the_rest() -> None:
+def test_progress_is_reported_while_the_broker_takes_the_rest() -> None:
     broker, progress = Broker(), list[int]()
     broker.slow_flushes = 4
     sender(broker, Clock(), on_progress=progress.append).send(EVENTS)

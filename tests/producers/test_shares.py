@@ -1,4 +1,4 @@
-"""Late, repeated and malformed records come in the shares asked for."""
+"""Late, repeated and malformed records come in the requested shares."""
 
 from collections import Counter
 

@@ -115,8 +115,8 @@ def test_devices_and_referrers_are_weighted(events: list[Event[UserClick]]) -> N
 
 
 @pytest.mark.parametrize(("keys", "event_rate"), [(400, 400), (100, 400), (50, 10), (2000, 20)])
-def test_gaps_are_real_whatever_the_rate(keys: int, event_rate: float) -> None:
-    """With as many users as clicks a second, too (the default), everyone rests now and then."""
+def test_gaps_are_real_at_any_rate(keys: int, event_rate: float) -> None:
+    """Even with as many users as clicks per second (the default), every user rests now and then."""
     events = list(generate("user_clicks", Options(count=int(180 * event_rate), keys=keys, event_rate=event_rate)))
     results = [sessions(clicks) for clicks in by_user(events).values()]
     assert sum(len(item) > 1 for item in results) > len(results) / 4

@@ -10,7 +10,7 @@ from tests.queries.written import WrittenTask, job_of
 
 @pytest.fixture
 def task() -> WrittenTask:
-    """Return a task with one committed, empty batch."""
+    """Return a task with one committed, empty transaction."""
     task = WrittenTask()
     task.publish()
     return task
@@ -18,5 +18,5 @@ def task() -> WrittenTask:
 
 @pytest.fixture
 def job(task: WrittenTask) -> JobStores:
-    """Return the stores of that one task's job."""
+    """Return the stores of a job with only that task."""
     return job_of(task)

@@ -1,4 +1,4 @@
-"""Server-sent events, read as a client does."""
+"""Server-sent events, read as a client reads them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def events(lines: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yield the events of a push, comments left out."""
+    """Yield the events of a push query, without comments."""
     name = ""
     for line in lines:
         field, _, text = line.decode().rstrip("\n").partition(": ")

@@ -1,4 +1,4 @@
-"""Records of a job's topics and changelogs are read by the formats that the job declares."""
+"""Records of a job's topics and changelogs are decoded with the formats that the job declares."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KAFKA = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x")
 
 @dataclass
 class Record:
-    """The parts of a Kafka message that are read."""
+    """The fields of a Kafka message that are read."""
 
     key_: bytes | None
     value_: bytes | None

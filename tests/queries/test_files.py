@@ -1,4 +1,4 @@
-"""Rows in files: a server goes on where the last one ended, or begins anew where that would be wrong."""
+"""Rows in files: a restarted server resumes from its file, or rebuilds it if resuming would be wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def written(file: Path) -> tuple[WrittenTask, dict[str, int]]:
-    """Return a task with a row, whose replica is in a file, and the ends of its changelogs."""
+    """Return a task with a row whose replica is in a file, and the end offsets of its changelogs."""
     task = WrittenTask(0, open_replica(file))
     task.store("plain").put("a", Cell("1"))
     ends = task.commit()
@@ -42,7 +42,7 @@ def value(found: TaskReplica, key: str) -> object:
     return entries[0].value if entries else None
 
 
-def test_a_start_goes_on_where_the_last_one_ended(file: Path) -> None:
+def test_a_start_resumes_where_the_last_one_ended(file: Path) -> None:
     task, ends = written(file)
     task.replica.close()
     again = open_replica(file)
@@ -53,7 +53,7 @@ def test_a_start_goes_on_where_the_last_one_ended(file: Path) -> None:
 
 
 @pytest.mark.parametrize("why", ["too old", "another kind of store", "killed while it read", "damaged"])
-def test_it_begins_anew_where_going_on_would_be_wrong(why: str, file: Path) -> None:
+def test_it_starts_over_if_resuming_would_be_wrong(why: str, file: Path) -> None:
     task, _ = written(file)
     if why == "killed while it read":
         task.replica._table.apply([(b"plain\0b", b"x")], b"reading")

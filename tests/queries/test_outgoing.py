@@ -1,4 +1,4 @@
-"""A record that is written as text is encoded by the formats that its topic's service declares."""
+"""A record given as text is encoded with the formats that its topic's service declares."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_pages_follow_each_other(url: str, task: WrittenTask) -> None:
         ("/changes/plain?begin=never", 400, "begin=never: choose from now, snapshot"),
     ],
 )
-def test_bad_queries_are_told_what_to_do(url: str, target: str, status: int, message: str) -> None:
+def test_bad_queries_are_rejected_with_the_remedy(url: str, target: str, status: int, message: str) -> None:
     result, content = get(url + target)
     assert result == status
     assert message in content["error"]

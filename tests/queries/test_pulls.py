@@ -1,4 +1,4 @@
-"""What a pull gives, for every kind of store and over all tasks."""
+"""The answers of pull queries, for every store type and over all tasks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_keys_of_all_tasks_come_in_order_page_by_page(tasks: list[WrittenTask], 
     assert keys(job.scan("plain", Bounds(key_to="c", descending=True), 10).entries) == ["c", "b", "a"]
 
 
-def test_a_key_is_found_in_whatever_task_holds_it(tasks: list[WrittenTask], job: JobStores) -> None:
+def test_a_key_is_found_in_the_task_that_holds_it(tasks: list[WrittenTask], job: JobStores) -> None:
     tasks[1].store("plain").put("k", Cell("1"))
     publish(tasks)
     assert job.get("plain", "k", Bounds(), 1).entries == [Entry("k", Cell("1"))]

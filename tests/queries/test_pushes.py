@@ -1,4 +1,4 @@
-"""What a push tells: each change once, none unseen, rows before them if they are wanted."""
+"""A push query sends each change exactly once, and the existing rows first if they are requested."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_rows_and_changes_add_up_to_the_store_wherever_a_commit_falls(
     assert entries(subscription) == [Entry("k000001", Cell("last"))]
 
 
-def test_a_snapshot_that_nobody_reads_holds_no_rows_and_no_lock(task: WrittenTask, job: JobStores) -> None:
+def test_an_abandoned_snapshot_holds_no_rows_and_no_lock(task: WrittenTask, job: JobStores) -> None:
     for number in range(1000):
         task.store("plain").put(key_of(number), Cell("old"))
     task.publish()
@@ -138,7 +138,7 @@ def test_a_change_of_any_kind_of_store(
     assert entries(subscription) == [entry]
 
 
-def test_nothing_is_told_after_the_end(task: WrittenTask, job: JobStores) -> None:
+def test_nothing_is_reported_after_the_end(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain")
     job.subscribe(subscription, snapshot=False)
     assert job.subscribers == 1
@@ -149,7 +149,7 @@ def test_nothing_is_told_after_the_end(task: WrittenTask, job: JobStores) -> Non
     assert waiting(subscription) == []
 
 
-def test_who_reads_too_slowly_is_told_so_after_what_was_held(task: WrittenTask, job: JobStores) -> None:
+def test_a_slow_reader_is_informed_after_the_buffered_rows(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain", capacity=2)
     job.subscribe(subscription, snapshot=False)
     for key in "abc":
@@ -160,7 +160,7 @@ def test_who_reads_too_slowly_is_told_so_after_what_was_held(task: WrittenTask, 
     assert subscription.end is End.OVERFLOW
 
 
-def test_who_reads_too_slowly_is_told_so_by_the_bytes_that_are_held(task: WrittenTask, job: JobStores) -> None:
+def test_a_slow_reader_is_detected_by_the_buffered_bytes(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain", capacity_bytes=5_000)
     job.subscribe(subscription, snapshot=False)
     for key in "abc":
@@ -183,7 +183,7 @@ def test_what_was_taken_counts_no_more_and_a_change_may_be_larger_than_the_limit
     assert subscription.end is None
 
 
-def test_a_job_that_began_anew_ends_what_followed_it(task: WrittenTask, job: JobStores) -> None:
+def test_a_restarted_job_ends_pushes_that_followed_it(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain")
     job.subscribe(subscription, snapshot=False)
     with pytest.raises(ChangelogsAnew, match="app-0-task-0 continues under another checkpoint"):
@@ -193,7 +193,7 @@ def test_a_job_that_began_anew_ends_what_followed_it(task: WrittenTask, job: Job
     assert subscription.end is End.RESTART
 
 
-def test_a_change_wakes_who_waits_for_it(task: WrittenTask, job: JobStores) -> None:
+def test_a_change_wakes_a_waiting_thread(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain")
     job.subscribe(subscription, snapshot=False)
     entries: list[Change] = []

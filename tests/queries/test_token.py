@@ -1,4 +1,4 @@
-"""A query server that asks for a token answers nobody else."""
+"""A query server with a token answers only requests that carry it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_refusal_says_what_to_send() -> None:
     assert "Authorization: Bearer" in json.loads(answer.body)["error"]
 
 
-def test_where_no_token_is_asked_for_everybody_is_let_in() -> None:
+def test_without_a_configured_token_every_request_is_accepted() -> None:
     assert Gate().refusal(Request(("stores",))) is None
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_holds_no_logins_is_refused(text: str, reason: str, tmp_path
         read_logins(tmp_path / "logins")
 
 
-def test_the_paths_are_told_as_openapi(url: str) -> None:
+def test_the_paths_are_described_as_openapi(url: str) -> None:
     with urlopen(Ask(f"{url}/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"}), timeout=10) as response:
         document = json.load(response)
     assert document["openapi"] == "3.1.0"

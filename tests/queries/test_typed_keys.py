@@ -1,4 +1,4 @@
-"""Keys that are no texts are shown and asked for as the values that logic uses, in every kind of store."""
+"""Keys other than texts are shown and requested as the values that logic uses, in every store type."""
 
 from __future__ import annotations
 

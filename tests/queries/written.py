@@ -1,4 +1,4 @@
-"""A task's stores of every kind, written as a job writes them, and their replica, read as a query server reads it."""
+"""A task's stores of every type, written as a job writes them, and the replica that a query server reads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CODECS = {store.name: CellCodec() for store in LOG.stores}
 
 
 class WrittenTask:
-    """Writes a task's stores batch by batch; its replica takes what the changelogs would hold."""
+    """Writes a task's stores commit by commit; its replica reads what the changelogs would hold."""
 
     def __init__(
         self, task: int = 0, replica: TaskReplica | None = None, processor: type[Processor[Any, Any]] = Everything
@@ -69,7 +69,10 @@ class WrittenTask:
         self._bench.clock.closing_time = time
 
     def commit(self, job: str = "job") -> dict[str, int]:
-        """Commit what was written, as one batch; give the ends of the changelogs. The replica has taken the records."""
+        """Commit the changes as one transaction; return the end offsets of the changelogs.
+
+        The replica has read the records.
+        """
         self.batch += 1
         for topic, key, value, timestamp in self._router.route(self._bench.commit(), 0):
             self._take(topic, key, value, timestamp)
@@ -80,7 +83,7 @@ class WrittenTask:
         return dict(self._ends)
 
     def publish(self, job: str = "job") -> int:
-        """Commit, and let the replica apply it."""
+        """Commit, and let the replica apply the commit."""
         return self.replica.batches_end(self.commit(job))
 
     def _take(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> None:
@@ -89,5 +92,5 @@ class WrittenTask:
 
 
 def job_of(*tasks: WrittenTask) -> JobStores:
-    """Return the stores of a job of one stage."""
+    """Return the stores of a job with one sub-topology."""
     return JobStores([tasks[0].log.stores], [[task.replica for task in tasks]])

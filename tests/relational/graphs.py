@@ -1,4 +1,4 @@
-"""Random graphs of tables: what they consist of, and records for their topics."""
+"""Random graphs of tables: their steps, and records for their topics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Verb(Enum):
-    """What a step makes of the steps before it; each is a table of numbers by text key."""
+    """What a step does with the steps before it; each result is a table of numbers by text key."""
 
     TABLE = "table"  # the latest record of a topic
     VERSIONED = "versioned"  # the latest record of a topic by timestamp
@@ -43,8 +43,8 @@ class Step:
     """One table.
 
     Args:
-        number: makes filters, maps and aggregates differ.
-        of: positions of the steps that it is made of.
+        number: varies filters, maps and aggregates.
+        of: positions of its input steps.
         topic: the topic that it reads.
     """
 
@@ -66,7 +66,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A graph, what it is fed, and how it runs.
+    """A graph, its input records, and how it runs.
 
     Args:
         restarts: numbers of records after which the job starts again from its changelogs.
@@ -89,7 +89,7 @@ class Case:
 
 
 class Results(Enum):
-    """Which results a step of windows gives."""
+    """Which results a step with windows emits."""
 
     UPDATES = 0
     BOTH = 1
@@ -98,12 +98,12 @@ class Results(Enum):
 
 
 def results_of(step: Step) -> Results:
-    """Return which results a step of windows gives."""
+    """Return which results a step with windows emits."""
     return Results(step.number % 4)
 
 
 def is_final_only(steps: tuple[Step, ...]) -> bool:
-    """Return whether results can be compared only once everything was released."""
+    """Return whether results can be compared only after everything was released."""
     return any(
         step.verb is Verb.SUPPRESS or (step.verb in WINDOWS and results_of(step) in (Results.FINAL, Results.SUPPRESSED))
         for step in steps
@@ -111,7 +111,7 @@ def is_final_only(steps: tuple[Step, ...]) -> bool:
 
 
 def random_case(seed: int, verbs: frozenset[Verb], steps: int = 9, records: int = 14) -> Case:
-    """Return the case of a seed: about half of the joins are of tables that are made of one table."""
+    """Return the case of a seed: about half of the joins are of tables that derive from one table."""
     dice = random.Random(seed)
     results: list[Step] = []
     for _ in range(dice.randint(4, steps)):

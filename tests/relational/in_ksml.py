@@ -54,7 +54,7 @@ _SUM: list[dict[str, Any]] = [
 
 
 def ksml_of(case: Case) -> str:
-    """Return the definition of a case; JSON is YAML, too."""
+    """Return the definition of a case as JSON, which is valid YAML."""
     kinds: dict[str, dict[str, Any]] = {"tables": {}, "streams": {}}
     pipelines: dict[str, Any] = {}
     for at, step in enumerate(case.steps):

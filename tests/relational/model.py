@@ -11,42 +11,42 @@ Rows = dict[str, int]
 
 
 def passes(number: int, value: int) -> bool:
-    """What a filter lets through."""
+    """Return whether a filter passes a value."""
     return value % 3 != number % 3
 
 
 def map_value(number: int, value: int) -> int:
-    """What a map makes of a value."""
+    """Return the mapped value."""
     return (value * 7 + number) % 97
 
 
 def join_values(one: int | None, other: int | None) -> int:
-    """What a join makes of two values."""
+    """Return the joined value of two values."""
     return ((7 if one is None else one) * 3 + (5 if other is None else other) * 5) % 97
 
 
 def foreign_key(value: int) -> str | None:
-    """The key of the other table's row."""
+    """Return the key of the other table's row."""
     return None if value % 4 == 0 else KEYS[value % 3]
 
 
 def group(number: int, value: int) -> str:
-    """The group of a row: one of three, or of one."""
+    """Return the group of a row: one of three, or always the same."""
     return KEYS[value % 3] if number % 2 else KEYS[0]
 
 
 def add_row(total: int | None, value: int) -> int:
-    """Count and sum in one number, with one row more."""
+    """Return count and sum in one number, with one more row."""
     return (total or 0) + 1_000 + value
 
 
 def remove_row(total: int, value: int) -> int | None:
-    """Count and sum with one row less; None: no row is left."""
+    """Return count and sum with one row less, or None if no row is left."""
     return total - 1_000 - value or None
 
 
 def window_row(key: str, start: int, end: int) -> str:
-    """The text key of a window's row."""
+    """Return the text key of a window's row."""
     return f"{key}@{start}-{end}"
 
 
@@ -79,7 +79,7 @@ def _of_topic(step: Step, own: Sequence[Sent]) -> Rows:
 
 
 def _enrich(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
-    """Each record meets the table as it is after that record."""
+    """Each record is joined with the table as it is after that record."""
     rows: Rows = {}
     for at, record in enumerate(records):
         if record.topic == step.topic and record.value is not None:
@@ -90,7 +90,7 @@ def _enrich(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
 
 
 def _count_windows(step: Step, own: Sequence[Sent]) -> Rows:
-    """Counts of windows, joined with those that pass the filter, as one row per window."""
+    """Return counts of windows, joined with those that pass the filter, as one row per window."""
     counts: Counter[tuple[str, int, int]] = Counter()
     for key in KEYS:
         times = [record.time for record in own if record.key == key and record.value is not None]
@@ -109,7 +109,7 @@ def _hopping(times: Sequence[int]) -> set[tuple[int, int]]:
 
 
 def _sliding(times: Sequence[int]) -> set[tuple[int, int]]:
-    """One that ends with each record, and one right behind each record if there is a record in it."""
+    """One window ends with each record; one begins right after each record if it contains a record."""
     own = {max(0, time - 5) for time in times}
     behind = {time + 1 for time in times if any(time + 1 <= other <= time + 6 for other in times)}
     return {(start, start + 5) for start in own | behind}

@@ -1,4 +1,4 @@
-"""Runs cases and compares them with the model; a case that differs is made smaller before it is shown."""
+"""Runs cases and compares them with the model; a case that differs is minimized before it is shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Language(NamedTuple):
     Args:
         driver_of: gives the driver of a case.
         send: pipes the record of a number.
-        output_of: gives the step, key and value that an output shows; None: it is of no step.
+        output_of: gives the step, key and value of an output, or None if it belongs to no step.
     """
 
     driver_of: Callable[[Case], TestDriver]
@@ -27,7 +27,7 @@ class Language(NamedTuple):
 
 
 def difference(case: Case, language: Language) -> str:
-    """Return how the tables differ from the model's, at the first record after which they do; "": they don't."""
+    """Return how the tables first differ from the model's after a record; "" if they don't."""
     driver, rows = language.driver_of(case), [dict[str, int]() for _ in case.steps]
     shown, final_only = 0, is_final_only(case.steps)
     for number in range(len(case.records) + final_only):
@@ -55,7 +55,7 @@ def difference(case: Case, language: Language) -> str:
 def difference_after_downtime(case: Case, language: Language) -> str:
     """Return how the tables differ at the end if the second half of the records arrived while the job was down.
 
-    Records of one time are read in another order than they were sent in, which only a stream's join with a table shows.
+    Records with the same time are read in another order than they were sent in; only a stream-table join shows this.
     """
     if any(step.verb is Verb.ENRICH for step in case.steps):
         case = replace(case, records=tuple(replace(record, time=at * 10) for at, record in enumerate(case.records)))
@@ -88,7 +88,7 @@ def _take(rows: dict[str, int], key: str, value: int | None) -> None:
 
 
 def failures(cases: Iterator[Case], differs: Callable[[Case], str]) -> list[str]:
-    """Return a text for each case that differs from the model: the first as small as it can be made."""
+    """Return a text for each case that differs from the model: the first one as small as possible."""
     results: list[str] = []
     for case in cases:
         if differs(case):
@@ -98,7 +98,7 @@ def failures(cases: Iterator[Case], differs: Callable[[Case], str]) -> list[str]
 
 
 def smaller(case: Case, differs: Callable[[Case], str]) -> Case:
-    """Return the case without the records and steps that it differs without as well."""
+    """Return the case without records and steps that are not needed for the difference."""
     while True:
         for candidate in _candidates(case):
             if differs(candidate):

@@ -1,4 +1,4 @@
-"""`forebay new` writes a service whose own tests pass, typed and styled, under names that can be used."""
+"""`forebay new` writes a service whose own tests pass, typed and formatted, and rejects unusable names."""
 
 from __future__ import annotations
 
@@ -106,6 +106,6 @@ def test_a_folder_that_is_there_is_left_alone(folder: Path, capsys: pytest.Captu
     assert (folder / "page_counts" / "logic.py").read_text() == "mine"
 
 
-def test_a_service_of_the_table_is_not_made_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_of_the_table_is_not_created_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "user-sessions"]) == 2
     assert "there is a service user-sessions already" in capsys.readouterr().err

@@ -13,7 +13,7 @@ START = 1_735_689_600_000
 
 
 class Machine:
-    """A driver for the service, both stages; times are ms after START."""
+    """A driver for the service with both sub-topologies; times are ms after START."""
 
     def __init__(self, tasks: int = 1, **engine: Any) -> None:
         self.driver = TestDriver("sensor-views", tasks=tasks, **engine)
@@ -26,18 +26,18 @@ class Machine:
         at: int = 0,
         event_id: str | None = None,
     ) -> list[Forwarded[Any]]:
-        """Send one reading; give the rows that leave."""
+        """Send one reading; return the rows that this changes."""
         return self.driver.pipe(sensor, Reading(event_id, sensor, area, reading, START + at))
 
     def averages(self, view: str) -> dict[str, float]:
-        """Return what a view's store holds: the average of each group."""
+        """Return the contents of a view's store: the average of each group."""
         return {group: average for group, (average, _, _) in self.totals(view).items()}
 
     def totals(self, view: str) -> dict[str, Total]:
-        """Return a view's store as the replay has it."""
+        """Return a view's store in the replay's form."""
         rows = self.driver.store(view.replace("_", "-"))
         return stored_totals({key: plain(row.value) for key, row in rows.items()})
 
     def results(self) -> list[Output]:
-        """Return all rows so far as the replay has them."""
+        """Return all rows so far in the replay's form."""
         return [(out.topic or "", out.key, plain(out.value), out.timestamp) for out in self.driver.outputs]

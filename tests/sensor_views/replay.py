@@ -1,6 +1,6 @@
-"""The service's rules once more, written plainly and without its code, to compare outputs and stores with.
+"""An independent implementation of the service's rules, without its code, to compare outputs and stores with.
 
-Sums are fractions, so nothing here depends on how doubles are added.
+Sums are fractions, so nothing here depends on the order in which doubles are added.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     task_of: Callable[[str], int] = lambda _: 0,
 ) -> tuple[list[Output], dict[str, dict[str, Total]]]:
-    """Return the rows in order, and what the views' stores hold in the end, by view.
+    """Return the rows in order, and the final contents of the views' stores, by view.
 
-    The stores hold for any number of tasks, and so do the rows of one sensor.
+    The stores, and the rows of one sensor, are valid for any number of tasks.
 
     Args:
         records: in processing order of their tasks.
@@ -68,7 +68,7 @@ def replay(
 
 
 def stored_totals(rows: dict[str, Value]) -> dict[str, Total]:
-    """Return a view's stored rows as the replay has them."""
+    """Return a view's stored rows in the replay's form."""
     return {
         group: (
             row["avg_reading"],

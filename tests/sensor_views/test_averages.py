@@ -1,4 +1,4 @@
-"""Each reading changes its sensor's and its area's average; both rows leave."""
+"""Each reading updates the averages of its sensor and its area, and both rows are sent."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_averages_are_exact_in_any_order(order: list[float]) -> None:
     assert machine.averages("avg_readings") == {"s-1": 0.1 if 0.1 in order else 0.75}
 
 
-def test_averages_go_on_after_a_restart() -> None:
+def test_averages_continue_after_a_restart() -> None:
     machine = Machine(tasks=2)
     machine.read(10.0)
     machine.driver.restart()

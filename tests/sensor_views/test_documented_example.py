@@ -1,4 +1,4 @@
-"""The views and the example on the service's page are those of the service."""
+"""The service has the views of its page, and gives the results of the example there."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Records fit their contracts, and the contracts are those that the views' files ask for."""
+"""Records fit their contracts, and the contracts are those that the views' files require."""
 
 import json
 

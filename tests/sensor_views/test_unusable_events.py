@@ -1,4 +1,4 @@
-"""Readings that can't be used go to .errors and change neither view."""
+"""Invalid readings go to .errors and change neither view."""
 
 import math
 

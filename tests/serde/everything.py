@@ -115,6 +115,6 @@ def schema(document: object) -> Schema:
 
 
 def codec_of(record_type: type, document: object, schemas: LocalSchemas | None = None) -> BothPaths:
-    """Return the codec of a record type whose contract is this JSON: both paths of it, held against each other."""
+    """Return the codec of a record type with this JSON contract, with both implementations compared at every call."""
     schemas = schemas or LocalSchemas()
     return BothPaths(record_type, schemas.register(schema(document)), schemas)

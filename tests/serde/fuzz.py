@@ -1,8 +1,8 @@
-"""Random contracts, records, older and newer writers, damaged bytes: both paths of the codec, and fastavro as oracle.
+"""Random contracts, records, older and newer writers, damaged bytes: both implementations of the codec, and fastavro.
 
     python -m tests.serde.fuzz 24000 [first seed]
 
-A seed stands for one contract and some cases on it; the same seed gives the same cases.
+A seed determines one contract and some cases for it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Contract:
         return {"type": "fixed", "name": self._name("D"), "size": 11, **decimal}
 
     def _union(self, depth: int) -> tuple[Any, Any]:
-        """Branches of different Python types; a record's classes differ by themselves."""
+        """Return branches of different Python types; records differ by their classes."""
         offered = self.random.sample([*_SCALARS[:2], "long", "double", "bytes", "string"], self.random.randint(1, 4))
         branches = [(name, _hint(name)) for name in offered]
         if self.random.random() < 0.4:
@@ -130,7 +130,7 @@ class Contract:
         raise AssertionError(avro)
 
     def writer(self, avro: Any) -> Any:
-        """Return a type that another version of a writer might have, whose values ours can read, or some of them."""
+        """Return the type of another writer version, some or all of whose values the reader can read."""
         random = self.random
         if isinstance(avro, list):
             return random.sample(avro, len(avro))
@@ -154,7 +154,7 @@ class Contract:
 
 
 def _is_empty(avro: Any) -> bool:
-    """Say whether values may take no bytes: then no more of them are read than a record has bytes."""
+    """Return whether a value may take no bytes; if so, a record can't have more values than bytes."""
     if isinstance(avro, dict) and avro["type"] == "record":
         return all(_is_empty(field["type"]) for field in avro["fields"])
     return bool(avro == "null")
@@ -235,7 +235,7 @@ def _other_writer(contract: Contract, codec: BothPaths, schemas: LocalSchemas, o
 
 
 def fastavro_value(contract: Contract, avro: Any) -> Any:
-    """Return a random value of a writer's type as fastavro writes it: a union's branch named where it must choose."""
+    """Return a random value of a writer's type as fastavro writes it, with a union's branch named where needed."""
     if isinstance(avro, list):
         branch = contract.random.choice(avro)
         value = fastavro_value(contract, branch)
@@ -251,7 +251,7 @@ def fastavro_value(contract: Contract, avro: Any) -> Any:
 
 
 def _compare_damaged(codec: BothPaths, data: bytes, random: Random) -> None:
-    """Hold the paths against each other on bytes that somebody broke."""
+    """Compare both implementations on damaged bytes."""
     broken = bytearray(data)
     match random.randrange(3):
         case 0:
@@ -280,9 +280,10 @@ def same(one: Any, other: Any) -> bool:
 
 
 def branchless(value: Any) -> Any:
-    """Return a value without what fastavro and we choose differently in a union of ours.
+    """Return a value without the differences between fastavro's and our choices in a union of the reader.
 
-    It takes the first branch that a number or text can be read as, we take the writer's own type if we have it.
+    fastavro takes the first branch that can hold a number or text; Forebay takes the writer's own type if the reader
+    has it.
     """
     if isinstance(value, dict):
         return {key: branchless(item) for key, item in value.items()}
@@ -294,7 +295,7 @@ def branchless(value: Any) -> Any:
 
 
 def main(arguments: list[str]) -> None:
-    """Run as many cases as asked."""
+    """Run the requested number of cases."""
     seeds = int(arguments[0]) // CASES_PER_SEED
     first = int(arguments[1]) if len(arguments) > 1 else 0
     for seed in range(first, first + seeds):

@@ -1,4 +1,4 @@
-"""The native and the explaining path of one codec, held against each other at every call."""
+"""The native and the explaining implementation of one codec, compared at every call."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ NATIVE = native_codec()
 
 
 class BothPaths:
-    """A codec that asks both paths and fails where they differ: in result, in its types, in an error's text.
+    """A codec that calls both implementations and fails if results, their types or error messages differ.
 
-    Where there is no native codec (`test_extension.py` says whether there must be one), both are the explaining path.
+    Without a native codec (`test_extension.py` checks whether there must be one), both are the explaining
+    implementation.
     """
 
     def __init__(self, record_type: type, registered: RegisteredSchema, resolver: SchemaResolver) -> None:
@@ -40,7 +41,7 @@ class BothPaths:
 
 
 def outcome(call: Callable[[Any], Any], argument: Any) -> tuple[str, str]:
-    """Return what a call came to: the value as text, in which 1, 1.0 and True differ, or the error and its text."""
+    """Return the outcome of a call: the value as text (1, 1.0 and True differ), or the error and its text."""
     try:
         value = call(argument)
     except Exception as error:

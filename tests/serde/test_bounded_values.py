@@ -1,4 +1,4 @@
-"""Values under a writer's schema are bounded before they are converted: digits of decimals, levels of nesting."""
+"""Values under a writer's schema are checked for size before conversion: digits of decimals, levels of nesting."""
 
 from __future__ import annotations
 

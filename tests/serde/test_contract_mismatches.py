@@ -1,4 +1,4 @@
-"""A dataclass and a contract that differ are refused before the first record."""
+"""A dataclass that does not fit its contract is rejected before the first record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contracts are found by service and name, in a checkout and as packed into a wheel."""
+"""Contracts are found by service and name, in a checkout and in a wheel."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_local_schemas_give_each_schema_one_id() -> None:
     assert schemas.schema(2) is stats
 
 
-def test_a_folder_beside_the_installed_packages_hides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_next_to_the_installed_packages_hides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "avro").mkdir()
     packed = tmp_path / "forebay" / "contracts" / "user-sessions"
     packed.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Bytes that can't be read are refused with what is wrong, and where."""
+"""Bytes that can't be decoded are rejected with the error and its place."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_record_class_that_refuses_its_values() -> None:
 
 
 class Registry:
-    """A registry that can be away."""
+    """A registry that can be unavailable."""
 
     def __init__(self) -> None:
         self.schemas = LocalSchemas()

@@ -1,4 +1,4 @@
-"""Records that don't fit their contract are refused with the field and what is wrong."""
+"""Records that don't fit their contract are rejected with the field and the error."""
 
 from __future__ import annotations
 
@@ -116,5 +116,7 @@ def test_a_value_from_another_field_is_refused_or_read_back_equal(
     except EncodeError as error:
         complaint = str(error)
     else:
-        complaint = "" if decoded == dataclasses.replace(mixed, narrow=decoded.narrow) else "it is read back otherwise"
+        complaint = (
+            "" if decoded == dataclasses.replace(mixed, narrow=decoded.narrow) else "it is read back differently"
+        )
     assert not complaint or complaint.startswith(f"Everything.{field}")

@@ -1,4 +1,4 @@
-"""Native code is there wherever it can be built; where it is not, that is said."""
+"""The native code is used wherever it can be built; otherwise its absence is reported."""
 
 from __future__ import annotations
 

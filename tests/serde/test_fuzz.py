@@ -1,4 +1,7 @@
-"""Random contracts and records: both paths and fastavro agree. `python -m tests.serde.fuzz 24000` runs more."""
+"""Random contracts and records: both implementations and fastavro agree.
+
+`python -m tests.serde.fuzz 24000` runs more.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long run of the codec doesn't grow, and gives the cyclic collector little to look at."""
+"""A long run of the codec doesn't grow in memory, and creates few objects for the cyclic garbage collector."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_memory_does_not_grow(call: Callable[[], object]) -> None:
 
 
 def grown(call: Callable[[], object]) -> int:
-    """Return how many more blocks are allocated after a number of calls."""
+    """Return the growth in allocated blocks after a number of calls."""
     for _ in range(500):
         call()
     gc.collect()

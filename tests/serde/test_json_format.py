@@ -1,4 +1,4 @@
-"""JSON values: any, and those of a dataclass."""
+"""JSON values: arbitrary ones, and those of a dataclass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON by a schema: what does not fit is neither written nor read, framed or not."""
+"""JSON with a schema: values that don't fit are neither written nor read, framed or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of several fields: bytes and rows of one key are always the same, and rows sort by the fields."""
+"""Keys of several fields: a key always has the same bytes and row key, and row keys sort by the fields."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ places = st.builds(Place, st.text(), st.integers(-(1 << 63), (1 << 63) - 1))
 
 @pytest.mark.parametrize("kind", [AVRO, COMPOSITE], ids=str)
 @given(key=places, other=places)
-def test_bytes_and_rows_stand_for_the_key(kind: Format[Place], key: Place, other: Place) -> None:
+def test_bytes_and_rows_identify_the_key(kind: Format[Place], key: Place, other: Place) -> None:
     codec = kind.codec(no_contracts)
     data = codec.encode(key)
     assert codec.decode(data) == key

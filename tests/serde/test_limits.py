@@ -1,4 +1,4 @@
-"""A few bytes from outside cost little, whatever schema stands behind them."""
+"""Decoding a few untrusted bytes is cheap, regardless of the schema."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NULLS = {"type": "array", "items": "null"}
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Fail if this process needed more CPU time."""
+    """Fail if this process used more CPU time."""
     began = time.process_time()
     yield
     assert time.process_time() - began < seconds
@@ -47,7 +47,7 @@ def doubling(levels: int, innermost: Any = "null") -> Any:
 
 
 def written(first: Any) -> tuple[BothPaths, bytes]:
-    """Return a codec, and the header of records whose writer has a field of type `first` before ours."""
+    """Return a codec, and the header of records whose writer has a field of type `first` before the reader's."""
     schemas = LocalSchemas()
     writer = {**CONTRACT, "fields": [{"name": "first", "type": first}, *CONTRACT["fields"]]}
     schema_id = schemas.register(schema(writer)).schema_id
@@ -60,7 +60,7 @@ def refusal(codec: BothPaths, data: bytes) -> str:
     return str(caught.value)
 
 
-def test_a_schema_of_two_kilobytes_that_stands_for_a_million_types() -> None:
+def test_a_schema_of_two_kilobytes_that_expands_to_a_million_types() -> None:
     codec, head = written(doubling(18))
     with within(1):
         assert "expands to 786433 types, counting a named one" in refusal(codec, head + b"\2")
@@ -124,7 +124,7 @@ def test_many_records_without_bytes_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("precision", [1_001, 10**9])
-def test_a_decimal_of_more_digits_than_anybody_needs(precision: int) -> None:
+def test_a_decimal_with_too_many_digits(precision: int) -> None:
     codec, head = written({"type": "bytes", "logicalType": "decimal", "precision": precision})
     with within(1):
         assert f"a decimal of {precision} digits is beyond the 1000 supported" in refusal(codec, head + b"\2\1\2")

@@ -1,4 +1,4 @@
-"""What is encoded is decoded again, and both ends agree with fastavro."""
+"""Encoded records decode to the same values, and both directions agree with fastavro."""
 
 from __future__ import annotations
 

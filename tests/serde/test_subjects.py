@@ -1,4 +1,4 @@
-"""A trial reads the registry that its process knows, and leaves nothing there."""
+"""A dry run reads the registry of its process, and registers nothing there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_subjects_are_read_where_the_registry_has_them(registry: LocalSubjects) 
         assert connected_subjects().newest("views-value") is None
 
 
-def test_own_ids_keep_off_the_others_beside_one_that_is_given(registry: LocalSubjects) -> None:
+def test_own_ids_differ_from_registered_ones_after_an_explicit_id(registry: LocalSubjects) -> None:
     theirs = registry.register("clicks-value", THEIRS, schema_id=8)
     own = OwnSubjects(lambda: registry)
     own.register("taps-value", OURS, schema_id=7)

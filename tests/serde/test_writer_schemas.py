@@ -1,4 +1,4 @@
-"""Records of older and newer writers are read as ours; what can't be is refused with the reason."""
+"""Records of older and newer writers are read as the reader's type, or rejected with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every service, by its engine alone, with one of each kind of poisonous record: what comes next is processed."""
+"""Every service's engine with one poisonous record of each kind: the service processes the records after it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ GOOD = 24
 
 @cache
 def goods(service: str) -> list[tuple[str, Event[Any]]]:
-    """Return ordinary records of all a service's inputs, in order of time, with their topics."""
+    """Return ordinary records of all inputs of a service by time, with their topics."""
     options = Options(count=GOOD, keys=3, seed=5)
     rows = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
     return sorted(rows, key=lambda record: record[1].timestamp)
 
 
 def pipe(driver: TestDriver, records: list[tuple[str, Event[Any]]]) -> int:
-    """Pipe ordinary records; give the number of outputs."""
+    """Pipe ordinary records; return the number of outputs."""
     return sum(len(driver.pipe(event.key, event.value, topic)) for topic, event in records)
 
 
@@ -85,7 +85,7 @@ def test_what_comes_next_is_processed(service: str, topic: str, name: str) -> No
 
 
 class Unnamable(Headers):
-    """Headers of which one has a name that is not UTF-8, as the client gives them."""
+    """Return headers as the client does if the name of one is not UTF-8."""
 
     def __iter__(self) -> Any:
         b"\xff".decode()
@@ -93,7 +93,7 @@ class Unnamable(Headers):
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_header_name_that_is_not_utf_8_stops_nobody(service: str) -> None:
+def test_a_header_name_that_is_not_utf_8_does_not_stop_the_task(service: str) -> None:
     driver = TestDriver(service, clock=NOW)
     driver.pipe_bytes(b"k", b"rubbish", NOW, headers=Unnamable([("a", b"1")]))
     assert "not UTF-8" in driver.errors[0].headers["error.headers"]

@@ -1,4 +1,4 @@
-"""Jobs of SQL, KSML and the DSL with one of each kind of poisonous record: the records around it come through."""
+"""Jobs in SQL, KSML and the DSL with one poisonous record of each kind: the records around it are processed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POISONS: dict[str, Poison] = {
 
 
 def results(kind: str, poison: Poison | None) -> TestDriver:
-    """Return a job's driver after good records, with a poisonous one in their middle."""
+    """Return a job's driver after good records with a poisonous one among them."""
     job = JOBS[kind]
     driver = TestDriver(job.make(), tasks=2, clock=NOW, max_output_bytes=1_000_000)
     for number in range(GOOD):

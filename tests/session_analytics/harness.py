@@ -1,4 +1,4 @@
-"""A driver for the service, and clicks to drive it with."""
+"""A driver for the service, and clicks for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAP = 30 * SECOND
 
 
 def driver(dedupe_retention_ms: int = 600_000, **settings: int) -> TestDriver:
-    """Return a driver of one task; `settings` are those of the service that differ from their defaults."""
+    """Return a driver of one task; `settings` override the service's defaults."""
     return TestDriver(
         "session-analytics",
         settings=SessionAnalyticsSettings(**settings),
@@ -50,7 +50,7 @@ def click(at: int, page: str = "/home", **fields: Any) -> UserClick:
 
 
 def pipe(to: TestDriver, at: int, page: str = "/home", key: str = "ann", **fields: Any) -> SessionAnalytics:
-    """Process one click of `key` and give the one output it caused: its session's figures after it."""
+    """Process one click of `key` and return its only output: the session's statistics after it."""
     (output,) = to.pipe(key, click(at, page, **fields))
     assert (output.key, output.timestamp, output.value.session_status) == (key, START + at, "active")
     result = output.value
@@ -73,7 +73,7 @@ def spans(outputs: list[Forwarded[Any]], status: str = "ended") -> list[tuple[st
 
 
 def stores(of: TestDriver) -> dict[str, Any]:
-    """Return the service's stores as the replay has them."""
+    """Return the service's stores in the replay's form."""
     sessions = [
         {"key": entry.key, "start": entry.start, "end": entry.end, "value": plain(entry.value)}
         for entry in of.store("sessions")

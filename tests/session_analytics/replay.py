@@ -1,6 +1,6 @@
-"""The service's rules once more, written plainly and without its code, to compare every output with.
+"""An independent implementation of the service's rules that shares no code with it, to compare every output with.
 
-A session is the list of its clicks; every figure is computed from them anew.
+A session is the list of its clicks, from which all statistics are computed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def replay(
 
 
 class Task:
-    """One task; `late` has (key, value, by_ms) of the clicks that came too late."""
+    """One task; `late` has (key, value, by_ms) of the late clicks."""
 
     def __init__(
         self, gap_ms: int, grace_ms: int, retention_ms: int, list_limit: int, dedupe_retention_ms: int
@@ -80,14 +80,14 @@ class Task:
             self.seen[click_id] = time
 
     def idle(self, until: int) -> None:
-        """Let the task's closing time reach `until`; it stays there if that ended a session."""
+        """Advance the task's closing time to `until`, and keep it there if that ended a session."""
         before = len(self.outputs)
         self.end_sessions(until)
         if len(self.outputs) > before:
             self.closing_time = until
 
     def known_until(self, click_id: str) -> int:
-        """An id is kept in a bucket of a tenth of the retention, and the bucket for the retention after its end."""
+        """An id is kept in a bucket of a tenth of the retention; the bucket expires one retention after its end."""
         if click_id not in self.seen:
             return -1
         bucket_ms = max(1, self.dedupe_retention_ms // 10)
@@ -201,12 +201,12 @@ class Task:
         self.outputs.append((key, analytics, timestamp))
 
     def past_retention(self, by_ms: int) -> list[Value]:
-        """Return the figures of sessions that are past the retention by less than `by_ms`."""
+        """Return the statistics of sessions that are past the retention by less than `by_ms`."""
         bound = self.latest_end - self.retention_ms
         return [figures(s) for s in self.open + self.ended if bound - by_ms < s["end"] <= bound]
 
     def stores(self) -> dict[str, Any]:
-        """Return the sessions the store still shows, by end, start, key, and the profiles by user."""
+        """Return the sessions that the store still shows, by end, start, key, and the profiles by user."""
         shown = [s for s in self.open + self.ended if s["end"] > self.latest_end - self.retention_ms]
         shown.sort(key=lambda s: (s["end"], s["start"], s["key"].encode()))
         return {
@@ -216,7 +216,7 @@ class Task:
 
 
 def stored_texts(value: Value) -> list[str]:
-    """Return the texts of a click that the state keeps."""
+    """Return the texts of a click that the state stores."""
     category = (value.get("page_metadata") or {}).get("category")
     device = (value.get("device_info") or {}).get("type")
     texts = [value["page"], category, device, value.get("user_agent"), value.get("referrer")]

@@ -1,4 +1,4 @@
-"""State stays small: one long session, many sessions of one user, many names."""
+"""State stays small with one long session, many sessions of one user, and many names."""
 
 import pytest
 
@@ -14,12 +14,12 @@ MINUTE = 60 * SECOND
 
 
 def rows(of: TestDriver) -> int:
-    """Count the rows of the task's table."""
+    """Return the number of rows of the task's table."""
     return len(of.stages[0].tables[0])
 
 
 def state_bytes(of: TestDriver) -> int:
-    """Return the bytes of the task's table."""
+    """Return the size of the task's table in bytes."""
     return of.stages[0].tables[0].size_bytes
 
 

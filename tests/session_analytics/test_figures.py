@@ -1,4 +1,4 @@
-"""What a session's figures say."""
+"""The statistics of a session."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_time_since_last_activity_is_that_of_the_session_before_the_click() -> N
     assert pipe(task, 100).session_insights.time_since_last_activity == 60
 
 
-def test_the_click_is_told_with_its_page_and_context() -> None:
+def test_the_output_has_the_click_s_page_and_context() -> None:
     result = pipe(
         driver(),
         7,
@@ -76,7 +76,7 @@ def test_the_click_is_told_with_its_page_and_context() -> None:
     assert result.session_insights.has_simulated_gap is True
 
 
-def test_what_a_click_does_not_tell_is_null_and_counts_nowhere() -> None:
+def test_missing_fields_of_a_click_are_null_and_not_counted() -> None:
     names = ("user_agent", "device_info", "referrer", "session_info", "page_metadata", "interaction")
     missing: dict[str, Any] = dict.fromkeys(names)
     result = pipe(driver(), 0, sequence_number=None, **missing)

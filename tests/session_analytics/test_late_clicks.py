@@ -1,4 +1,4 @@
-"""Clicks whose session has closed go to .late and change nothing; those that an open session takes in count."""
+"""Clicks whose session has closed go to .late and change nothing; late clicks of an open session count."""
 
 from tests.session_analytics.harness import GAP, SECOND, click, driver, pipe, stores
 

@@ -1,4 +1,4 @@
-"""What a session ends with does not depend on the order in which its clicks arrived."""
+"""The final state of a session does not depend on the order in which its clicks arrived."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Logic and the independent replay give the same outputs, late clicks and stores for any input."""
+"""The logic and the independent replay give the same outputs, late clicks and stores for any input."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Clicks that can't be used go to .errors and change nothing."""
+"""Invalid clicks go to .errors and change nothing."""
 
 import io
 import json

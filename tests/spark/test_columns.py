@@ -20,7 +20,7 @@ from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
 
 
 def in_arrow(column: Column, value: Any) -> Any:
-    """Return a value as Spark would show it, by way of Arrow."""
+    """Return a value as Spark would show it, converted through Arrow."""
     converted = value if column.convert is None else column.convert(value)
     return pa.array([converted], to_arrow_type(column.kind, timezone="UTC"))[0].as_py()
 

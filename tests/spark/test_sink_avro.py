@@ -1,4 +1,4 @@
-"""Spark's values in Avro: what is read back is what was written, and what does not fit is refused."""
+"""Spark's values in Avro: values are read back as they were written, and values that don't fit are rejected."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_columns_without_a_field_and_fields_without_a_column_are_refused() -> No
     assert read(text, encode({"ID": 1, "note": "a"})) == {"id": 1, "note": "a", "more": None}
 
 
-def test_defaults_stand_for_missing_columns() -> None:
+def test_defaults_replace_missing_columns() -> None:
     text = record(("id", "int"), ("text", "string"), ("raw", "bytes"), text="x", raw="\u00ff")
     assert read(text, avro_encoder(text, row(("id", spark.IntegerType())))({"id": 1})) == {
         "id": 1,

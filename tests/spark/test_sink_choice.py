@@ -1,4 +1,4 @@
-"""What the driver decides before anything is written: options, columns, schemas, and how rows become records."""
+"""The driver's decisions before anything is written: options, columns, schemas, and how rows become records."""
 
 from __future__ import annotations
 

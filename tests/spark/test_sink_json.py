@@ -1,4 +1,4 @@
-"""Spark's values as JSON: they fit the schema and lose nothing, or are refused."""
+"""Spark's values as JSON: they fit the schema and lose nothing, or are rejected."""
 
 from __future__ import annotations
 

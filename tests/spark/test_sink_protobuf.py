@@ -1,4 +1,4 @@
-"""Spark's values as Protocol Buffers: what is read back is what was written, and what does not fit is refused."""
+"""Spark's values in Protocol Buffers: they are read back as written, and values that don't fit are rejected."""
 
 from __future__ import annotations
 

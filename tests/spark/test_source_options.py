@@ -1,4 +1,4 @@
-"""Options of a read: names, defaults, and what is said of mistakes."""
+"""Options of a read: names, defaults, and error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of changelogs as rows of a DataFrame: every store of a job, and mistakes."""
+"""Changelog rows as rows of a DataFrame, for every store of a job, and error messages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ GIVEN = {"application": "a", "store": "s", "bootstrapServers": "x:1", "schemaReg
 
 @pytest.fixture(scope="module")
 def driver() -> TestDriver:
-    """Return a driver after all operators have worked."""
+    """Return a driver after all operators have processed records."""
     driver = TestDriver(JOB, tasks=TASKS)
     for topic, key, value, at in records(400):
         driver.pipe(key, value, topic, at)
@@ -65,7 +65,7 @@ def declare(name: str) -> DeclaredStore:
 
 
 def read(declared: DeclaredStore, log: Iterable[Record], mode: Mode = Mode.FAIL) -> list[dict[str, Any]]:
-    """Return the rows as Spark gets them, times in microseconds."""
+    """Return the rows as Spark receives them, times in microseconds."""
     errors = "_error" if mode is Mode.COLUMN else ""
     schema = store_schema(declared.store, declared.key()[0], declared.value().kind, errors)
     rows = list(StoreEntries(declared, declared.codec(KAFKA), mode).read(compact(log), 0))
@@ -88,7 +88,7 @@ def rows_of(driver: TestDriver, name: str) -> list[dict[str, Any]]:
 
 
 def wanted_rows(driver: TestDriver, name: str) -> list[tuple[str, ...]]:
-    """Return what the job's store holds: key, start or time, value; as text, in order."""
+    """Return the contents of the job's store (key, start or time, value) as text, in order."""
     declared, contents = declare(name), driver.store(name)
     convert = declared.value().convert
 
@@ -117,7 +117,7 @@ def wanted_rows(driver: TestDriver, name: str) -> list[tuple[str, ...]]:
 
 
 def dataframe_rows(driver: TestDriver, name: str) -> list[tuple[str, ...]]:
-    """Return the same of the DataFrame's rows."""
+    """Return the same for the DataFrame's rows."""
     store, result = declare(name).store, []
     for row in rows_of(driver, name):
         times = [str(row[time] // 1_000) if row[time] is not None else "None" for time in row if time in TIMES]
@@ -212,7 +212,7 @@ def test_foreign_keys_are_rows_that_cannot_be_decoded(name: str) -> None:
 
 
 class Keyed(Processor[str, str]):
-    """A processor whose store has numbers as keys, besides texts."""
+    """A processor with stores that have text and numeric keys."""
 
     numbers = KeyValueStore("numbers", int).with_keys(int)
 

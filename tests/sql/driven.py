@@ -1,4 +1,4 @@
-"""Statements on the test driver: what a program writes for what it reads."""
+"""Statements on the test driver: the outputs of a program for given inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Written = tuple[Any, Any, int]
 
 
 class Driven:
-    """A program as a job of two tasks; values are given and shown as JSON's."""
+    """A program as a job of two tasks; input and output values are JSON's."""
 
     def __init__(self, sql: str, tasks: int = 2) -> None:
         self.program = program_of(sql, "test.sql")
@@ -30,7 +30,7 @@ class Driven:
     def send(
         self, topic: str, key: bytes | str | None, value: Any, timestamp: int = 0, headers: Any = None
     ) -> list[Written]:
-        """Send a record; give what it caused on topics."""
+        """Send a record; return its outputs to topics."""
         data = value.encode() if isinstance(value, str) else None if value is None else json.dumps(value).encode()
         raw = key.encode() if isinstance(key, str) else key
         self.driver.pipe_bytes(raw, data, timestamp, topic, headers)
@@ -39,13 +39,13 @@ class Driven:
         return [(plain(record.key), record.value, record.timestamp) for record in result]
 
     def rows(self, topic: str, *sent: tuple[str | None, Any]) -> list[tuple[Any, Any]]:
-        """Send records at the times 0, 1...; give keys and rows of all outputs."""
+        """Send records at the times 0, 1...; return keys and rows of all outputs."""
         rows = [self.send(topic, key, value, at) for at, (key, value) in enumerate(sent)]
         return [(key, value) for item in rows for key, value, _ in item]
 
 
 def raw_output(topic: str, _written: object, put: Callable[[Forwarded[Any]], None]) -> Sink:
-    """Show outputs as the bytes that are sent (in place of the test driver's `show_output`)."""
+    """Show outputs as the sent bytes (in place of the test driver's `show_output`)."""
 
     def show(
         key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None, partition: int | None
@@ -56,7 +56,7 @@ def raw_output(topic: str, _written: object, put: Callable[[Forwarded[Any]], Non
 
 
 def plain(key: Any) -> Any:
-    """Return a key's columns, a single one as it is, with the window behind them."""
+    """Return a key's columns (a single one as a scalar), followed by the window."""
     if isinstance(key, Windowed):
         return (*key.key, key.window.start, key.window.end)
     return key[0] if isinstance(key, tuple) and len(key) == 1 else key

@@ -1,4 +1,4 @@
-"""Statements that ksqlDB takes, with what they give."""
+"""Statements that ksqlDB accepts, with their results."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_queries_have_one_name_each(sql: str, reason: str) -> None:
 
 
 class Client:
-    """Notes what a shell sends."""
+    """Records what a shell sends."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []

@@ -1,4 +1,4 @@
-"""forebay sql on the command line."""
+"""`forebay sql` on the command line."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def test_a_server_that_is_no_url_is_refused_with_what_one_looks_like(
     assert f"--server {server}: write the query server's URL, such as http://127.0.0.1:7070" in capsys.readouterr().err
 
 
-def test_a_server_that_does_not_answer_is_told_without_python_s_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_server_is_reported_without_python_s_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sql", "--server", "http://127.0.0.1:9", "-e", "SHOW TABLES;"]) == 1
     error = capsys.readouterr().err
     assert "http://127.0.0.1:9/sql can't be reached: " in error
     assert "urlopen" not in error
 
 
-def test_a_missing_registry_is_told_with_the_statement_that_needs_it(
+def test_a_missing_registry_is_reported_with_the_statement_that_needs_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "views.sql"

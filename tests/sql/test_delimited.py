@@ -1,4 +1,4 @@
-"""DELIMITED to the byte, as commons-csv 1.4 writes it: keys of other bytes would be in other partitions."""
+"""DELIMITED to the byte, as commons-csv 1.4 writes it: keys with other bytes would go to other partitions."""
 
 from __future__ import annotations
 

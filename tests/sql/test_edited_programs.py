@@ -1,4 +1,4 @@
-"""An edited program over the state of the one before: carried over by name, or refused before a record is read."""
+"""An edited program takes over the previous one's state by name, or is rejected before a record is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that change earlier ones: readers keep their columns by name, and what can't go together is refused."""
+"""Statements that change earlier ones: readers keep their columns by name; incompatible changes are rejected."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ TAKEN: dict[str, tuple[str, Sent, list[tuple[Any, Any]]]] = {
         [("a", {"v": 1}), ("a", {"v": 2})],
         [("x", (2, 7)), ("x", (3,))],
     ),
-    "INSERT INTO goes on behind a replaced query": (
+    "INSERT INTO continues after a replaced query": (
         A
         + B
         + READER

@@ -1,4 +1,4 @@
-"""Headers, partitions and offsets of a table's records are kept with its rows, for every reader of the table."""
+"""Headers, partitions and offsets of a table's records are stored with its rows, for every reader of the table."""
 
 from __future__ import annotations
 

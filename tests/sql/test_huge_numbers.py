@@ -1,4 +1,4 @@
-"""Numbers of many digits are refused before they are written out: each would hold up its worker, or take all memory."""
+"""Numbers with too many digits are rejected before they are formatted, which would block the worker or fill memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns taken from a registry: names, types, what is refused, and the file that keeps what the registry said."""
+"""Columns from a registry: names, types, rejected schemas, and the file that stores the registry's answers."""
 
 from __future__ import annotations
 

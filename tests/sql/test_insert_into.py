@@ -1,4 +1,4 @@
-"""INSERT INTO: what it adds reaches every reader of its target, wherever the statement stands."""
+"""INSERT INTO: its records reach every reader of its target, regardless of the order of the statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which format keys of a result have: that which is asked for, the left source's, or the one that SET names."""
+"""A result's key format is the requested one, the left source's, or the format that SET names."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SQL = {
 
 @pytest.fixture(autouse=True)
 def raw_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show keys as the bytes that are sent."""
+    """Show keys as the sent bytes."""
     monkeypatch.setattr(driver_module, "show_output", raw_output)
 
 

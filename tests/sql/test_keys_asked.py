@@ -1,4 +1,4 @@
-"""Which keys a query names: those whose value equals the literal, for every type."""
+"""A query's key condition selects the keys whose value equals the literal, for every type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LEFT and FULL OUTER joins keep what has a null key, with nulls for the other side (KIP-962)."""
+"""LEFT and FULL OUTER joins keep rows with null keys, with nulls for the other side (KIP-962)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topic that the file writes, declared again by the file: it is written as its query says, and read by name."""
+"""A topic that the file writes and declares again is written as its query says, and read by column name."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_can_not_be_read_is_refused_with_both_lines(program: str, what: str
     assert "written by O at test.sql:2:" in str(refused.value)
 
 
-def test_a_stream_without_key_columns_gives_no_keys_whatever_its_records_have() -> None:
+def test_a_stream_without_key_columns_ignores_its_records_keys() -> None:
     driven = Driven(f"{stream('v INT')}CREATE STREAM o AS SELECT v + 1 AS w FROM s;", tasks=1)
     driven.driver.pipe_bytes(b"some key", b'{"v":1}', 1, "in")
     assert [(output.key, output.value) for output in driven.driver.outputs] == [(None, (2,))]

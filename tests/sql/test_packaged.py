@@ -1,4 +1,4 @@
-"""SQL is answered of every job that is written in it: a file, a package around a file, and views."""
+"""Every job that is written in SQL answers SQL queries: a file, a package around a file, and views."""
 
 from __future__ import annotations
 

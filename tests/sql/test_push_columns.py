@@ -1,4 +1,4 @@
-"""Push queries have the columns of a record that its row does not have: headers, partition, offset."""
+"""Push queries have columns of a record that its row does not have: headers, partition, offset."""
 
 from __future__ import annotations
 

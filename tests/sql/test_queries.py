@@ -1,4 +1,4 @@
-"""`POST /sql`: pull, push, SHOW, DESCRIBE, EXPLAIN; what is wrong is told with its place and status."""
+"""`POST /sql`: pull, push, SHOW, DESCRIBE, EXPLAIN; errors come with their position and status."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_pull(pages: SqlPages, sql: str) -> None:
     assert got == want
 
 
-def test_a_pull_tells_its_columns_and_how_far_it_is(pages: SqlPages) -> None:
+def test_a_pull_returns_its_columns_and_its_position(pages: SqlPages) -> None:
     _, lines = ask(pages, "SELECT id, c FROM totals LIMIT 1;")
     assert lines[0] == {"columns": [{"name": "ID", "type": "STRING"}, {"name": "C", "type": "BIGINT"}]}
     assert lines[-1] == {"end": {"rows": 1, "more": True, "batches": {"0": 3}, "commit_age_ms": 7, "checked_age_ms": 3}}
@@ -214,7 +214,7 @@ def test_show_describe_explain(pages: SqlPages) -> None:
 
 
 def drawn(pages: SqlPages, sql: str) -> dict[str, set[str]]:
-    """Return the labels of the nodes of a plan's picture, by kind."""
+    """Return the labels of the nodes of a plan's graph, by kind."""
     (graph,) = [line["graph"] for line in ask(pages, sql)[1] if "graph" in line]
     ends = {end for arrow in graph["arrows"] for end in (arrow["tail"], arrow["head"])}
     assert ends == {node["id"] for node in graph["nodes"]}
@@ -264,7 +264,7 @@ REFUSED: dict[Any, tuple[int, str]] = {
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_what_is_wrong_is_told(pages: SqlPages, sql: Any) -> None:
+def test_errors_are_reported(pages: SqlPages, sql: Any) -> None:
     status, text = REFUSED[sql]
     result, (error,) = ask(pages, sql)
     assert result == status
@@ -291,6 +291,6 @@ def test_a_body_that_is_too_large_or_has_no_length_is_refused() -> None:
 
 
 def test_rows_of_a_store_are_stamped(driven: Driven) -> None:
-    """Give the reason why a pull knows ROWTIME: stores of tables keep it beside each row."""
+    """Pull queries can return ROWTIME because stores of tables keep it with each row."""
     store = driven.driver.store("totals")
     assert all(isinstance(item, Stamped) for item in store.values())

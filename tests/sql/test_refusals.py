@@ -1,4 +1,4 @@
-"""Statements that can't run are refused before anything starts: file, line, column, what to write instead."""
+"""Invalid statements are rejected before anything starts, with file, line, column and correction."""
 
 from __future__ import annotations
 

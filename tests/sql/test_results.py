@@ -1,4 +1,4 @@
-"""What statements compute: keys, expressions, aggregates, windows, tables, joins; results as ksqlDB gives them."""
+"""The results of statements equal ksqlDB's: keys, expressions, aggregates, windows, tables, joins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job continues from the rows that release 0.2 kept, although its stores' rows are now written differently."""
+"""A job resumes from the rows that release 0.2 stored, although rows are now written differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics whose records name their schemas: real bytes of Avro, Protocol Buffers, JSON Schema, in and out of a job."""
+"""Topics whose records have schema ids: real bytes of Avro, Protocol Buffers, JSON Schema, in and out of a job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EMPTY = json.dumps(dict.fromkeys(("I", "L", "D", "B", "S", "Y", "N", "DAY", "AT"
 
 
 def through(kind: str, *rows: str) -> list[Any]:
-    """Return rows that went from JSON into a format, and were read back from its bytes by a second job."""
+    """Return rows after a round trip: written from JSON in a format, and read from its bytes by a second job."""
     first = Driven(
         f"CREATE STREAM s ({COLUMNS}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
         f"CREATE STREAM o WITH (KAFKA_TOPIC='out', VALUE_FORMAT='{kind}') AS SELECT * FROM s;"
@@ -178,7 +178,7 @@ RUBBISH = {
 
 
 @pytest.mark.parametrize("what", RUBBISH)
-def test_bytes_that_do_not_fit_go_to_errors_and_the_job_goes_on(what: str, registry: LocalSubjects) -> None:
+def test_bytes_that_do_not_fit_go_to_errors_and_the_job_continues(what: str, registry: LocalSubjects) -> None:
     schema = {"type": "record", "name": "R", "fields": [{"name": "v", "type": "string"}]}
     schema_id = registry.register("in-value", Schema(json.dumps(schema))).schema_id
     driven = Driven(

@@ -1,4 +1,4 @@
-"""Every aggregate gives over a session what it gives over a window with the same records.
+"""Every aggregate gives the same result over a session as over a window with the same records.
 
 A session is merged from the initial value and the sessions that a record joins, so merging the initial value must
 change nothing.
@@ -38,6 +38,6 @@ def test_a_session_gives_what_a_window_gives(times: tuple[int, ...]) -> None:
 
 
 def test_merged_sessions_count_each_record_once() -> None:
-    """The last record joins two sessions of the others."""
+    """The last record merges two sessions of the others."""
     merged = rows("SESSION (10 SECONDS)", (1_000, 2_000, 15_000, 16_000, 8_500))
     assert merged[:4] == rows("TUMBLING (SIZE 1 HOUR)", (1_000, 2_000, 15_000, 16_000, 8_500))[:4]

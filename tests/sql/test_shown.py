@@ -1,4 +1,4 @@
-"""Rows in a terminal: as wide as they need to be, whichever row is the widest."""
+"""Rows in a terminal are as wide as the widest row needs."""
 
 from __future__ import annotations
 

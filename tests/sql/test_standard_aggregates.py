@@ -1,4 +1,4 @@
-"""Aggregates of views give SQL's results; their sums of doubles are exact whatever the order."""
+"""Aggregates of views give SQL's results; their sums of doubles are exact in any order."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_cancels_out_is_gone() -> None:
     assert aggregate_result("AVG", DOUBLE, [0.5, -0.5]) == 0.0
 
 
-def test_small_numbers_beside_large_ones_count() -> None:
+def test_small_numbers_next_to_large_ones_count() -> None:
     assert aggregate_result("AVG", DOUBLE, [1e16, *[1.0] * 9, -1e16]) == 9 / 11
 
 

@@ -1,4 +1,4 @@
-"""What a WITH clause says of its topic is what the topic is made with."""
+"""Topics are created with the properties of the WITH clause."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def topics(tmp_path: Path) -> dict[str, Topic]:
     return {topic.name: topic for topic in (*service.inputs, *service.outputs)}
 
 
-def test_partitions_are_those_of_the_topic_whatever_its_name_comes_from(topics: dict[str, Topic]) -> None:
+def test_partitions_are_those_of_the_topic_for_every_source_of_its_name(topics: dict[str, Topic]) -> None:
     assert {name: topic.partitions for name, topic in topics.items()} == {
         "in": 6,
         "mine.KEPT": 2,

@@ -1,4 +1,4 @@
-"""Requests that no client should send are answered with 400 or 413, never with an error of the server."""
+"""Malformed requests are answered by 400 or 413, never by a server error."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Known(Record):
 
 
 class Seen(Record):
-    """What the class knows of a user: after a visit, or in the one reminder after the first visit."""
+    """What the class knows of a user, after a visit or in the single reminder after the first visit."""
 
     user: str
     visits: int
@@ -38,7 +38,7 @@ class Seen(Record):
 
 
 class Visits(StatefulProcessor):
-    """Counts visits, keeps the pages in order and by name, and reminds once of each new user."""
+    """Counts visits, keeps the pages in order and by name, and reminds each new user once."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.handle = handle

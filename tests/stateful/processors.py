@@ -41,7 +41,7 @@ class Balance(Record):
 
 
 class EveryState(StatefulProcessor):
-    """Uses each kind of state, and returns what each holds."""
+    """Uses each type of state, and returns the contents of each."""
 
     ttl_ms: int | None = None
 
@@ -121,7 +121,7 @@ def drive(
     raise_errors: bool = True,
     **more: Any,
 ) -> TestDriver:
-    """Return a driver of a job that runs a class on clicks, grouped by user unless `more` says something else."""
+    """Return a driver of a job that runs a class on clicks, grouped by user unless `more` overrides it."""
     options: dict[str, Any] = {"group_by": "user", "input": Click, "output": Result, **more}
     job = stateful_job(given, input_topic="clicks", output_topic="results", **options)
     return TestDriver(job, clock=START, tasks=tasks, raise_errors=raise_errors)

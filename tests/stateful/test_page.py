@@ -1,4 +1,4 @@
-"""docs/transform-with-state.md: its code runs, and gives the results that it shows."""
+"""docs/transform-with-state.md: its code runs and gives the results that the page shows."""
 
 from __future__ import annotations
 

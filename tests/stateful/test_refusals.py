@@ -1,4 +1,4 @@
-"""What Spark refuses, and what Forebay can't run: at the topology, or for the record at fault."""
+"""Classes that Spark rejects or Forebay can't run are rejected with the topology, or for the record at fault."""
 
 from __future__ import annotations
 
@@ -64,21 +64,21 @@ def test_a_time_to_live_is_a_positive_number_of_ms(ttl_ms: Any) -> None:
 
 
 class ForPandas(EveryState):
-    """Written for transformWithStateInPandas, as its annotation says."""
+    """Written for transformWithStateInPandas, as its annotation shows."""
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         yield pd.DataFrame({"user": [key[0]]})
 
 
 class ReturnsFrames(EveryState):
-    """Written for transformWithStateInPandas, which only its results show."""
+    """Written for transformWithStateInPandas, as only its results show."""
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
         yield pd.DataFrame({"user": [key[0]]})
 
 
 class Incomplete(StatefulProcessor):
-    """Lacks what every class needs."""
+    """Lacks a required method."""
 
 
 SHARED = EveryState()

@@ -1,4 +1,4 @@
-"""State and timers belong to the tasks of their keys after a rescale."""
+"""After a rescale, state and timers belong to the tasks of their keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of state, input and output: what is written is read, also under a schema that changed."""
+"""Types of state, input and output: values are read as written, also under a changed schema."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ def test_a_list_that_logic_changes_does_not_change_the_state() -> None:
 
 
 class Item(Record):
-    """A record within one."""
+    """A record within a record."""
 
     name: str
     price: float | None
 
 
 class Order(Record):
-    """A record with everything."""
+    """A record with a field of every type."""
 
     user: str
     at: int

@@ -22,7 +22,7 @@ def clicks(seed: int, number: int = 60) -> list[Click]:
 
 
 def in_spark(given: list[Click]) -> list[tuple[str, str]]:
-    """Return what the class returns in PySpark's tester, one call per record."""
+    """Return the class's results in PySpark's tester, one call per record."""
     tester = TwsTester(EveryState())
     rows = [tester.test(click.user, [Row(user=click.user, page=click.page, amount=click.amount)]) for click in given]
     return [(row.user, row.text) for (row,) in rows]

@@ -9,9 +9,9 @@ from forebay.testing.bench import Bench
 
 
 def run(store: Any, bench: Bench, name: str, *arguments: Any) -> Any:
-    """Return what the operation answers, iterators as lists.
+    """Return the result of the operation, iterators as lists.
 
-    `commit` writes to the table and forgets everything held in memory; `undo` puts, and takes it back.
+    `commit` writes to the table and drops everything held in memory; `undo` puts, and rolls back.
     """
     if name == "commit":
         bench.commit()

@@ -1,4 +1,4 @@
-"""What can't work is refused at start, or at the record that asks for it; each error names store and remedy."""
+"""Wrong use of a store is rejected at start, or at the record that causes it; each error names store and remedy."""
 
 from __future__ import annotations
 

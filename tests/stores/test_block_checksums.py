@@ -1,4 +1,4 @@
-"""A damaged block of the state is noticed and named; blocks of releases that kept no checksums are read."""
+"""A damaged block of the state is detected and named; blocks of releases without checksums are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The block log gives back the table it was written from, however it was folded and however much was cached."""
+"""The block log restores the table that it was written from, regardless of folding and caching."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Blocks:
 
 
 class Log:
-    """A task's table with its log, batch by batch."""
+    """A task's table with its log, commit by commit."""
 
     def __init__(self) -> None:
         self.table, self.blocks, self.directory, self.batch = MemoryTable(), Blocks(), Directory(), 0
@@ -83,7 +83,7 @@ def test_reading_the_log_gives_the_table(batches: list[list[Change]], block_byte
     meanwhile=st.lists(st.lists(ROWS, max_size=10), max_size=20),
     afterwards=st.lists(st.lists(ROWS, max_size=10), max_size=5),
 )
-def test_a_table_that_changes_while_it_is_put_anew_is_read_back(
+def test_a_table_that_changes_while_it_is_rewritten_is_read_back(
     rows: list[Change], meanwhile: list[list[Change]], afterwards: list[list[Change]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:

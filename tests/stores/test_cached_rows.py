@@ -1,4 +1,4 @@
-"""Decoded rows are kept where they are asked for again, and don't fill the memory where they are not."""
+"""Decoded rows are cached if they are read again; the cache is bounded if they are not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROWS = [b"%05d" % number for number in range(6_000)]
 
 
 class Counted(BytesCodec):
-    """Counts what is decoded."""
+    """Counts decoded rows."""
 
     decoded = 0
 
@@ -26,7 +26,7 @@ def rows(codec: Counted, cached: int = 50_000) -> Rows[bytes]:
 
 
 def count_decoded(codec: Counted, of: Rows[bytes], keys: list[bytes]) -> int:
-    """Return how many rows one commit decodes that reads these."""
+    """Return the number of rows that a commit decodes when it reads these keys."""
     before = codec.decoded
     for key in keys:
         assert of.get(key) == b"value"
@@ -48,7 +48,7 @@ def test_many_rows_that_do_not_return_are_not_kept() -> None:
     assert count_decoded(codec, of, ROWS) == 6_000
 
 
-def test_a_few_are_kept_whatever_they_are_of_use() -> None:
+def test_a_few_rows_are_cached_regardless_of_their_use() -> None:
     codec = Counted()
     of = rows(codec)
     assert count_decoded(codec, of, ROWS[:1_000]) == 1_000

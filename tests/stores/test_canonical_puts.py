@@ -1,4 +1,4 @@
-"""What was put is what is read back, from memory as from the row's bytes; else the put is refused."""
+"""A value is read back as it was put, from memory and from the row's bytes; otherwise the put is rejected."""
 
 from __future__ import annotations
 

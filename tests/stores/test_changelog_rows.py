@@ -1,4 +1,4 @@
-"""What stores write: own rows under the store's name, everything beside them under the task's internal prefix."""
+"""Stores write their rows under the store's name, and everything else under the task's internal prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warm copies: what a starting task finds is whole, of one batch, or not used at all."""
+"""Warm copies: a starting task uses a copy only if it is complete and of a single commit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_copy_is_read_with_its_tag_while_it_is_written(tmp_path: Path, table: 
     assert (dict(table.scan(b"")), table.tag) == ({b"b": b"2", b"c": b"3"}, b"two")
 
 
-def test_a_copy_outlives_its_process(tmp_path: Path) -> None:
+def test_a_copy_survives_its_process(tmp_path: Path) -> None:
     copy = CopyTable(tmp_path / "copy.sqlite")
     copy.apply([(b"a", b"1")], b"one")
     copy.close()

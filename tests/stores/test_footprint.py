@@ -1,4 +1,4 @@
-"""What a task's state is said to take is about what the process takes: its limit is one of memory."""
+"""The computed size of a task's state is close to the memory that the process uses for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store keys made of several fields."""
+"""Store keys composed of several fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every key-value kind does what its model does, on both backends: plain, timestamped, LRU, TTL, list-value."""
+"""Every key-value store equals its model on both backends: plain, timestamped, LRU, TTL, list-value."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_full_lru_store_takes_new_values_for_its_keys_without_evicting(bench: 
     assert (store.evicted_total, store.approximate_num_entries()) == (0, 2)
 
 
-def test_a_timestamped_store_keeps_the_last_put_whatever_its_timestamp(bench: Bench) -> None:
+def test_a_timestamped_store_keeps_the_last_put_regardless_of_its_timestamp(bench: Bench) -> None:
     store = bench.open(TimestampedKeyValueStore("s", Cell))
     store.put_all([("a", Cell("1"), 10), ("a", Cell("2"), 5), ("b", Cell("3"), 0)])
     bench.commit()

@@ -1,4 +1,4 @@
-"""Rows in memory do what a dict and its sorted keys do, at sizes where they are kept in many pieces."""
+"""Rows in memory equal a dict and its sorted keys, also at sizes at which they are stored in many pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Model = dict[bytes, bytes]
 
 
 class Pair:
-    """Rows and what they must be."""
+    """Rows and their model."""
 
     def __init__(self, seed: int, made: Callable[[], OrderedRows] = ordered_rows) -> None:
         self.random = random.Random(seed)
@@ -37,12 +37,12 @@ class Pair:
         return self.random.choice([b"one\0", b"two\0", b""]) + b"%d" % self.random.randrange(space)
 
     def value(self) -> bytes | None:
-        """Return a value of any size, or what deletes a row."""
+        """Return a value of any size, or None to delete the row."""
         choice = self.random.random()
         return None if choice < 0.4 else self.random.randbytes(self.random.choice([0, 3, 40, 900]))
 
     def check(self) -> None:
-        """Compare all that can be asked for."""
+        """Compare the results of all reads."""
         entries = sorted(self.model.items())
         assert len(self.rows) == len(entries)
         assert list(self.rows.scan(b"")) == entries

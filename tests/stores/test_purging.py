@@ -1,4 +1,4 @@
-"""Expired rows go a limited number at a time, and in the end all of them, whatever is undone in between."""
+"""Expired rows are deleted in bounded steps until none is left, even if commits in between are rolled back."""
 
 from __future__ import annotations
 
@@ -98,10 +98,8 @@ def test_a_purge_that_is_undone_happens_again(bench: Bench) -> None:
     assert rows(bench, b"w") == 1
 
 
-def test_a_walk_through_rows_of_one_time_goes_on_where_it_stopped(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All windows of a task begin at the same times: a walk that began anew would look at all it has deleted."""
+def test_a_scan_of_rows_with_one_time_resumes_where_it_stopped(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All windows of a task begin at the same times; a scan from the start would visit all deleted rows again."""
     store = bench.open(WindowStore("w", Cell, size_ms=1, retention_ms=640))
     for number in range(COUNT):
         store.put(f"k{number:02}", Cell("v"), 5)

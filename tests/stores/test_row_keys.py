@@ -1,4 +1,4 @@
-"""Row keys sort as their parts do, and give their parts back."""
+"""Row keys sort as their parts do, and can be split into their parts."""
 
 from __future__ import annotations
 

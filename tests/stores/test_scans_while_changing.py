@@ -1,4 +1,4 @@
-"""A scan gives rows as they are when it reaches them, whatever part of them was committed before."""
+"""A scan returns each row as it is when the scan reaches it, committed or not."""
 
 from __future__ import annotations
 

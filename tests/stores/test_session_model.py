@@ -1,4 +1,4 @@
-"""The session store does what a naive list of sessions does, on both backends."""
+"""The session store equals a simple list of sessions, on both backends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPERATIONS = st.one_of(
 
 
 class Model:
-    """Sessions in a dict, nothing ever thrown away."""
+    """Sessions in a dict; nothing is ever deleted."""
 
     def __init__(self, retention: int) -> None:
         self.retention, self.latest = retention, -(10**9)

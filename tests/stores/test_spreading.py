@@ -1,4 +1,4 @@
-"""Rows given to another number of tasks: whatever each new task does then is what a task with those keys would do."""
+"""Rows spread over another number of tasks: each new task behaves as if it always had these keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEYS = [f"user-{n}" for n in range(40)]
 
 
 class Everything(Processor[Number, Total]):
-    """Puts each number into a store of every kind, sets a timer per key and one of the task."""
+    """Puts each number into a store of every type, sets a timer per key and one of the task."""
 
     totals = KeyValueStore("totals", Total)
     windows = WindowStore("windows", Total, size_ms=1_000, retention_ms=20_000)
@@ -52,7 +52,7 @@ class Everything(Processor[Number, Total]):
 
 @dataclass
 class Side:
-    """So many tasks, each a real engine over its table."""
+    """A number of tasks, each a real engine over its table."""
 
     tasks: int
     tables: list[MemoryTable]
@@ -116,7 +116,7 @@ RECORDS = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 15_000), st.i
 
 @settings(max_examples=40)
 @given(RECORDS, RECORDS, st.sampled_from([(4, 8), (4, 2), (4, 1), (1, 3), (3, 2), (2, 6)]))
-def test_outputs_and_stores_go_on_as_if_the_tasks_had_always_been_so_many(
+def test_outputs_and_stores_continue_as_if_the_number_of_tasks_had_never_changed(
     before: list[tuple[str, int, int]], after: list[tuple[str, int, int]], tasks: tuple[int, int]
 ) -> None:
     old, always = Side.fresh(tasks[0]), Side.fresh(tasks[1])

@@ -1,4 +1,4 @@
-"""A store declared otherwise reads, once converted, what it would have held had it been declared so from the start."""
+"""A store with a changed declaration is converted to what it would hold if it had been declared so from the start."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def timestamped_rows() -> Task:
 
 
 def versions(seed: int, count: int = 200) -> list[tuple[str, Cell | None, int]]:
-    """Return versions in order of time, tombstones among them, over ten hours."""
+    """Return versions by time, with tombstones, over ten hours."""
     draw = random.Random(seed)
     times = sorted(draw.sample(range(10 * HOUR), count))
     return [(f"k{draw.randrange(9)}", None if draw.random() < 0.3 else cell(n), ts) for n, ts in enumerate(times)]
@@ -86,7 +86,7 @@ def test_timestamped_values_become_versions_at_their_timestamps_however_old() ->
     assert store.stream_time == 9 * HOUR
 
 
-def test_a_converted_store_goes_on_as_one_that_was_versioned_from_the_start() -> None:
+def test_a_converted_store_equals_one_that_was_versioned_from_the_start() -> None:
     converted = timestamped_rows()
     converted.convert(versioned_store())
     assert converted.rows() == versioned_rows([("early", cell(2), HOUR), ("late", cell(1), 9 * HOUR)], HOUR).rows()

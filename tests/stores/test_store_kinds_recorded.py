@@ -1,4 +1,4 @@
-"""What wrote a store's rows is recorded beside them; another declaration is refused until it is converted."""
+"""Each store's format is recorded with its rows; a changed declaration is rejected until the rows are converted."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_row_that_comes_and_goes_records_nothing() -> None:
     assert task.commit() == 0
 
 
-def test_a_change_of_what_stands_beside_the_rows_records_the_kind_too() -> None:
+def test_a_change_of_rows_of_the_internal_prefix_records_the_format_too() -> None:
     task = Task()
     task.open(WindowStore(NAME, Cell, size_ms=1, retention_ms=1)).put("k", None, 5)
     task.commit()

@@ -1,4 +1,4 @@
-"""Every table keeps the same contract: order, scans, sizes, tags."""
+"""Every table implementation has the same contract: order, scans, sizes, tags."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_table_is_an_ordered_dict(
     assert all(table.get(k) == v for k, v in model.items())
 
 
-def test_a_table_stands_at_the_tag_applied_last(table: Table) -> None:
+def test_a_table_has_the_tag_applied_last(table: Table) -> None:
     assert table.tag == NO_TAG
     table.apply([(b"a", b"1")], b"first")
     assert table.tag == b"first"

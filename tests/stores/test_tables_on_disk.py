@@ -1,4 +1,4 @@
-"""A table on disk leaves nothing behind, and a disk that was full once is no lasting damage."""
+"""A table on disk leaves no files behind, and recovers after the disk was full."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = [(b"%06d" % number, b"x" * 500) for number in range(4_000)]
 
 @contextmanager
 def full_disk(limit: int) -> Iterator[None]:
-    """Let no file grow beyond `limit` bytes, as a full disk would."""
+    """Limit the size of files to `limit` bytes, to simulate a full disk."""
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
@@ -74,7 +74,7 @@ def test_a_disk_that_was_full_once_is_no_damage(tmp_path: Path, kind: str) -> No
     table.close()
 
 
-def test_while_the_disk_is_full_the_table_stands_at_no_tag_and_begins_anew_after(tmp_path: Path) -> None:
+def test_while_the_disk_is_full_the_table_has_no_tag_and_starts_over_after(tmp_path: Path) -> None:
     table = DiskTable(str(tmp_path), "t", cache_mb=1)
     with full_disk(0):
         for _ in range(2):
@@ -88,7 +88,7 @@ def test_while_the_disk_is_full_the_table_stands_at_no_tag_and_begins_anew_after
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_copy_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_copy_is_rebuilt(tmp_path: Path) -> None:
     file = tmp_path / "app-0-0.sqlite"
     file.write_bytes(b"no database at all, " * 500)
     copy = CopyTable(file)
@@ -97,7 +97,7 @@ def test_a_damaged_copy_is_made_anew(tmp_path: Path) -> None:
     copy.close()
 
 
-def test_another_thread_goes_on_with_a_table(tmp_path: Path) -> None:
+def test_another_thread_continues_with_a_table(tmp_path: Path) -> None:
     table = DiskTable(str(tmp_path), "t")
     table.apply([(b"a", b"1")], b"one")
     with ThreadPoolExecutor(1) as loop:

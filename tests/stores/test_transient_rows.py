@@ -1,4 +1,4 @@
-"""A row that comes and goes within a batch leaves no trace: no change to write, none to scan over."""
+"""A row that is created and deleted within a commit leaves no trace, neither in changes nor in scans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store holds what a restart reads, for every format, even if logic changes its objects."""
+"""A store holds what a restart would read, for every format, even if logic mutates its objects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Way:
-    """How a kind of store is used: declare it, put a value, get it back."""
+    """How a store type is used: declare it, put a value, get it back."""
 
     declare: Callable[[Format[Any]], Any]
     put: Callable[[Any, Any], object]

@@ -1,4 +1,4 @@
-"""The window store does what a naive list of entries does, on both backends."""
+"""The window store equals a simple list of entries, on both backends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPERATIONS = st.one_of(
 
 
 class Model:
-    """Entries in a list, nothing ever thrown away."""
+    """Entries in a list; nothing is ever deleted."""
 
     def __init__(self, retention: int, duplicates: Duplicates) -> None:
         self.retention, self.duplicates, self.latest = retention, duplicates, -(10**9)

@@ -1,4 +1,4 @@
-"""A window's entry updated in one step, and the first start of those there are."""
+"""Updating a window's entry in one step, and finding the first start of the existing ones."""
 
 from __future__ import annotations
 

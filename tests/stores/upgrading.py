@@ -1,4 +1,4 @@
-"""A task's table whose store is declared anew at every start, as new releases of a service do."""
+"""A task's table whose store is declared again at every start, as new releases of a service do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cell(number: int) -> Cell:
 
 
 class Task:
-    """Opens a store on the table; `commit` writes what it changed, the kind of its rows with it."""
+    """Opens a store on the table; `commit` writes its changes together with the store's format."""
 
     def __init__(self, table: Table | None = None) -> None:
         self.table: Table = MemoryTable() if table is None else table
@@ -35,7 +35,7 @@ class Task:
         return bound
 
     def convert(self, declared: S, stream_time: int = 0) -> S:
-        """Open it as `forebay store upgrade` does, and commit."""
+        """Open the store as `forebay store upgrade` does, and commit."""
         bound = self.open(declared, OnChange.CONVERT, stream_time)
         self.converted = [(done.read, done.kept, done.dropped) for done in self.kinds.conversions]
         self.commit()

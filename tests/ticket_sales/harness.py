@@ -13,7 +13,7 @@ START = 1_735_689_600_000
 
 
 class BoxOffice:
-    """A driver for the service, both stages; times are ms after START."""
+    """A driver for the service with both sub-topologies; times are ms after START."""
 
     def __init__(self, tasks: int = 1, **engine: Any) -> None:
         self.driver = TestDriver("ticket-sales", tasks=tasks, **engine)
@@ -26,7 +26,7 @@ class BoxOffice:
         cinema: str = "odeon",
         event_id: str | None = None,
     ) -> list[Forwarded[TicketsSoldChange]]:
-        """Sell tickets; give the changes that leave."""
+        """Sell tickets; return the changes that this produces."""
         return self.driver.pipe(cinema, MovieTicketSale(event_id, title, value, cinema, START + at))
 
     def sold(self) -> dict[str, int]:
@@ -34,9 +34,9 @@ class BoxOffice:
         return {title: row.value.tickets_sold for title, row in self.driver.store("tickets-sold").items()}
 
     def results(self) -> list[Output]:
-        """Return all changes so far as the replay has them."""
+        """Return all changes so far in the replay's form."""
         return [(output.key, plain(output.value), output.timestamp) for output in self.driver.outputs]
 
     def table(self) -> dict[str, dict[str, Value]]:
-        """Return the store as the replay has it."""
+        """Return the store in the replay's form."""
         return {"tickets-sold": {key: plain(row.value) for key, row in self.driver.store("tickets-sold").items()}}

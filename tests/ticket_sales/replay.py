@@ -1,4 +1,4 @@
-"""The service's rules once more, written plainly and without its code, to compare outputs and stores with."""
+"""An independent implementation of the service's rules, without its code, to compare outputs and stores with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def replay(
 ) -> tuple[list[Output], dict[str, dict[str, Value]]]:
     """Return the changes in order, and the final store.
 
-    The store holds for any number of tasks, and so do the changes of one title but for their timestamps.
+    The store, and the changes of one title without their timestamps, are valid for any number of tasks.
 
     Args:
         records: in processing order of their tasks.

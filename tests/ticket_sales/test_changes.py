@@ -1,4 +1,4 @@
-"""Every change of a title's count leaves as a change event, keyed by title."""
+"""Every change of a title's count is sent as a change event, keyed by title."""
 
 from forebay.catalog import COMPACTED, find_service
 from tests.ticket_sales.harness import START, BoxOffice
@@ -47,7 +47,7 @@ def test_a_late_sale_counts_and_does_not_move_time_backwards() -> None:
     assert (change.value.timestamp, change.timestamp) == (START + 9, START + 9)
 
 
-def test_sales_of_a_title_meet_whatever_their_key() -> None:
+def test_sales_of_a_title_are_grouped_regardless_of_their_key() -> None:
     office = BoxOffice(tasks=4)
     for number in range(12):
         office.sell("Aliens", number, cinema=f"cinema {number}")

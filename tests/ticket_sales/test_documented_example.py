@@ -1,4 +1,4 @@
-"""The example on the service's page is what the service does."""
+"""The service gives the results of the example on its page."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Both stages and the independent replay give the same changes and counts for any input, at any number of tasks."""
+"""The service and the independent replay give the same changes and counts for any input and number of tasks."""
 
 from __future__ import annotations
 

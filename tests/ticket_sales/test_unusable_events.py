@@ -1,4 +1,4 @@
-"""Sales that can't be used go to .errors and change nothing."""
+"""Invalid sales go to .errors and change nothing."""
 
 import pytest
 

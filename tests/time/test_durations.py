@@ -1,4 +1,4 @@
-"""Durations of windows are ms, or a timedelta."""
+"""Durations of windows are given in ms or as a timedelta."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_another_type_is_refused_with_what_to_write(take: Callable[[Any], object
 
 
 def outputs_with(second: Any) -> list[Any]:
-    """Return what a topology sends whose durations are all one second."""
+    """Return the outputs of a topology whose durations are all one second."""
 
     def build(t: Topology) -> None:
         words = t.stream("words", str)

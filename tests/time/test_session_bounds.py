@@ -1,4 +1,4 @@
-"""Every bound of sessions: what merges, what is late, when they close."""
+"""Every bound of sessions: which records merge, which are late, and when sessions close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every bound of windows: which records belong, which are accepted, when they close."""
+"""Every bound of windows: which records belong, which are accepted, and when windows close."""
 
 from __future__ import annotations
 

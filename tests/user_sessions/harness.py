@@ -53,7 +53,7 @@ def activity(at: int, session: str = "s1", **fields: Any) -> UserActivity:
 
 
 def pipe(to: Driver, at: int, session: str = "s1", key: str = "ann", **fields: Any) -> UserSessionStats:
-    """Process one event of `key` and give the one output it caused."""
+    """Process one event of `key` and return its only output."""
     (output,) = to.pipe(key, activity(at, session, **fields))
     assert output.key == key
     assert output.timestamp == START + at

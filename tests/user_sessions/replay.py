@@ -1,4 +1,4 @@
-"""The service's rules once more, written plainly and without its code, to compare every output with."""
+"""An independent implementation of the service's rules that shares no code with it, to compare every output with."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Task:
         self.count(key, value)
 
     def known_until(self, event_id: str) -> int:
-        """An id is kept in a bucket of a tenth of the retention, and the bucket for the retention after its end."""
+        """An id is kept in a bucket of a tenth of the retention; the bucket expires one retention after its end."""
         if event_id not in self.seen:
             return -1
         bucket_ms = max(1, self.retention_ms // 10)
@@ -177,5 +177,5 @@ def new_user(ts: int) -> Value:
 
 
 def ranking(counts: dict[str, int]) -> list[str]:
-    """Names by count, largest first, equal counts in order of name."""
+    """Return names by count, largest first; equal counts are sorted by name."""
     return sorted(counts, key=lambda name: (-counts[name], name))

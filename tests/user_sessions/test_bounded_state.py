@@ -1,4 +1,4 @@
-"""Lists and maps of the state never exceed the limit; what leaves is determined."""
+"""Lists and maps of the state never exceed the limit, and the choice of evicted entries is deterministic."""
 
 import pytest
 

@@ -73,7 +73,7 @@ def test_the_users_own_next_event_finds_the_session_ended() -> None:
     assert opened.value.session_totals.total_sessions == 1
 
 
-def test_a_switch_starts_the_clock_anew() -> None:
+def test_a_switch_restarts_the_clock() -> None:
     task = driver()
     pipe(task, 0, "s1")
     pipe(task, 20 * MINUTE, "s2")

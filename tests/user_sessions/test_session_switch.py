@@ -14,7 +14,7 @@ def test_first_event_opens_a_session_and_ends_none() -> None:
     assert stats.session_totals.total_sessions == 0
 
 
-def test_same_session_id_goes_on() -> None:
+def test_the_same_session_id_continues_the_session() -> None:
     task = driver()
     pipe(task, 0, "s1")
     stats = pipe(task, 100, "s1")
@@ -46,7 +46,7 @@ def test_next_event_of_the_new_session_ends_nothing_again() -> None:
     assert stats.session_totals.total_sessions == 1
 
 
-def test_an_ended_session_that_comes_back_starts_anew() -> None:
+def test_an_ended_session_that_comes_back_starts_over() -> None:
     task = driver()
     pipe(task, 0, "s1", duration_ms=500)
     pipe(task, 1, "s2")

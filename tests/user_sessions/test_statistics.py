@@ -1,4 +1,4 @@
-"""What an output tells of the event, the user and the totals."""
+"""An output's statistics of the event, the user and the totals."""
 
 from tests.user_sessions.harness import START, driver, pipe, profile
 from user_sessions.model import Activity, CurrentContext, Location

@@ -1,4 +1,4 @@
-"""Events that can't be used go to .errors and change nothing."""
+"""Invalid events go to .errors and change nothing."""
 
 from typing import Any
 

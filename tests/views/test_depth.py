@@ -1,4 +1,4 @@
-"""SQL of any depth is a view or refused by its file's name; a long condition is no deep one."""
+"""SQL of any depth is parsed or rejected with its file's name; a long condition does not count as deep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/views.md: a service of views in a package of its own, its contracts written by the command."""
+"""docs/views.md: a service of views in a package of its own, with contracts that the command writes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_plan_of_each_view_is_shown(package: Path, capsys: pytest.CaptureFix
     ]
 
 
-def test_an_entry_that_says_otherwise_is_told(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_entry_that_differs_is_reported(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
     service = package / "service.py"
     service.write_text(service.read_text().replace("part-avg", "averages").replace("stages=2", "stages=1"))
     assert run(["views", "my-views", "--write"]) == 1

@@ -1,4 +1,4 @@
-"""Views are asked in SQL: their rows by group, with conditions, and what changes them."""
+"""Views are queried in SQL: their rows by group, with conditions, and their changes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_there_is_and_what_it_computes(pages: SqlPages) -> None:
     assert any("area" in row["plan"] for row in rows(pages, "EXPLAIN by_area"))
 
 
-def test_a_name_that_is_not_there_is_told(pages: SqlPages) -> None:
+def test_an_unknown_name_is_reported(pages: SqlPages) -> None:
     assert lines(pages, "SELECT nothing FROM by_area") == (
         400,
         [{"error": "line 1, column 8: there is no column nothing: write one of area, n, mean"}],

@@ -1,4 +1,4 @@
-"""A file that is no view is refused by its name, with what is wrong and what to write instead."""
+"""A file that is no valid view is rejected with its name, the error, and the correction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REFUSED = {
         rf"a part of it is not understood \(is there more behind GROUP BY\?\): {FORM}",
     ),
     "a schema": (select().replace("VIEW v", "VIEW a.v"), "a view is one SELECT under a plain name"),
-    "columns beside the name": (select().replace("VIEW v", "VIEW v (a, b)"), "a view is one SELECT under a plain name"),
+    "columns after the name": (select().replace("VIEW v", "VIEW v (a, b)"), "a view is one SELECT under a plain name"),
     "a union": (f"{select()} UNION {select()[30:]}", "a view is one SELECT under a plain name"),
     "a bad name": (select().replace("VIEW v", 'VIEW "My-View"'), "'My-View' can't be the name of a view.*use a-z, 0-9"),
     "a bad column name": (select('area, COUNT(*) AS "N!"'), "'N!' can't be the name of a column: use a-z"),

@@ -1,4 +1,4 @@
-"""Views run: grouped by key without a repartition, each other grouping behind one, all right at once."""
+"""Views run: grouping by the key needs no repartition, any other one does, and all give correct results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(folder: Path) -> TestDriver:
 
 
 def rows(run: TestDriver, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
-    """Pipe records; give each view's last row of each group."""
+    """Pipe records; return each view's last row of each group."""
     tables: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for record in records:
         for sent in run.pipe(record.sensor, record):
@@ -118,7 +118,7 @@ def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) ->
     assert reasons[2] == "reading is nan: the producer must send a finite number"
 
 
-def test_rows_go_on_after_a_restart(run: TestDriver) -> None:
+def test_rows_survive_a_restart(run: TestDriver) -> None:
     rows(run, new_record(reading=1.0, level=1))
     run.restart()
     tables = rows(run, new_record(reading=2.0, level=2))

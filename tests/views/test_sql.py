@@ -1,4 +1,4 @@
-"""A view's SQL says what the view is; names are lower case unless quoted."""
+"""A view's SQL determines the view; names are lower case unless quoted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_grouped_by_the_topic_s_key() -> None:
 
 
 def computation(found: View) -> tuple[object, ...]:
-    """Return what a view computes, however its SQL is written."""
+    """Return what a view computes, independent of the form of its SQL."""
     arguments = [code.source for codes in found.aggregate_step.arguments for code in codes]
     return found.name, found.select, found.groups, found.columns, arguments
 
@@ -51,7 +51,7 @@ def computation(found: View) -> tuple[object, ...]:
         PLAIN.replace("SUM(reading)", "SUM(readings.reading)"),
     ],
 )
-def test_the_same_view_written_otherwise(sql: str) -> None:
+def test_the_same_view_written_differently(sql: str) -> None:
     assert computation(view(sql)) == computation(view(PLAIN))
 
 

@@ -1,4 +1,4 @@
-"""A driver for the service, and measurements to pipe into it."""
+"""A driver for the service, and measurements for it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def driver(engine: dict[str, Any] | None = None, **settings: Any) -> TestDriver:
 
 
 def finals(**settings: Any) -> TestDriver:
-    """Return the service that sends finals only."""
+    """Return the service, configured to send only finals."""
     return driver(emit_results=EmitResults.FINAL, **settings)
 
 
 def metric(at: int, value: float = 50.0, name: str = "cpu_usage", **fields: Any) -> ServerMetric:
-    """Return a measurement `at` ms after START, where a window begins."""
+    """Return a measurement `at` ms after START, which is the start of a window."""
     values: dict[str, Any] = {
         "metric_id": None,
         "metric_name": name,
@@ -47,7 +47,7 @@ def metric(at: int, value: float = 50.0, name: str = "cpu_usage", **fields: Any)
 
 
 def pipe(to: TestDriver, at: int, value: float = 50.0, name: str = "cpu_usage", **fields: Any) -> WindowedMetric:
-    """Process one measurement of server s1 and give the one result it caused."""
+    """Process one measurement of server s1 and return its only result."""
     (output,) = to.pipe("s1", metric(at, value, name, **fields))
     assert (output.key, output.topic) == ("s1", "windowed_metrics")
     assert isinstance(output.value, WindowedMetric)
@@ -66,7 +66,7 @@ def states(of: TestDriver) -> dict[tuple[str, str, int], MetricWindow]:
 
 
 def stored_windows(of: TestDriver) -> dict[tuple[int, str, str], dict[str, Any]]:
-    """Return the windows in the store as the replay has them."""
+    """Return the windows in the store in the replay's form."""
     return {
         (entry.start, entry.value.server_id, entry.value.metric_name): plain(entry.value) for entry in of.store(STORE)
     }

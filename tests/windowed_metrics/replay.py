@@ -1,4 +1,4 @@
-"""The service's rules once more, written plainly and without its code, to compare every output with."""
+"""An independent implementation of the service's rules that shares no code with it, to compare every output with."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def replay(
 
 
 class Replay:
-    """One task: windows in a dict, looked through from end to end whenever time moves."""
+    """One task: windows in a dict, which is scanned completely whenever time advances."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Replay:
             self.close()
 
     def stored_windows(self) -> dict[Window, Value]:
-        """Return the windows that have not left the store."""
+        """Return the windows that are still in the store."""
         newest = max((start for start, _, _ in self.windows), default=0)
         return {window: state for window, state in self.windows.items() if window[0] > newest - self.retention_ms}
 

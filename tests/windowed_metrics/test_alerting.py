@@ -1,4 +1,4 @@
-"""The status follows from the window's average and the newest event's thresholds."""
+"""The status depends on the window's average and the newest event's thresholds."""
 
 import pytest
 

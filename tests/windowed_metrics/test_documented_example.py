@@ -1,4 +1,4 @@
-"""The example and the defaults on the service's page are what the service does."""
+"""The service gives the results of the example on its page, and has the defaults of its page."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the producer sends, with disorder and repetitions, gives what the independent replay gives."""
+"""Generated input with disorder and repetitions gives the same results as the independent replay."""
 
 from collections import Counter
 

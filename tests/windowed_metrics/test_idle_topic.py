@@ -1,4 +1,4 @@
-"""On an idle topic windows close as the clock moves; a timeout, where one is set, closes all that is open at once."""
+"""On an idle topic windows close as the clock moves; a configured timeout closes all open windows at once."""
 
 from tests.windowed_metrics.harness import MINUTE, SECOND, START, driver, ends, finals, metric, pipe
 from windowed_metrics.settings import EmitResults

@@ -1,4 +1,4 @@
-"""A window accepts events until stream time reaches its end plus grace; what comes later goes to .late."""
+"""A window accepts events until stream time reaches its end plus grace; later events go to .late."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_a_late_event_id_is_not_remembered_as_accepted() -> None:
 
 
 @pytest.mark.parametrize("emit_results", EmitResults)
-def test_late_is_late_whatever_results_are_sent(emit_results: EmitResults) -> None:
+def test_lateness_does_not_depend_on_the_emission(emit_results: EmitResults) -> None:
     task = driver(emit_results=emit_results)
     task.pipe("s1", metric(0))
     task.pipe("s1", metric(CLOSE))

@@ -1,4 +1,4 @@
-"""An older event counts, and moves neither last_timestamp backwards nor first_timestamp forwards."""
+"""An older event counts, but moves neither last_timestamp backwards nor first_timestamp forwards."""
 
 from tests.windowed_metrics.harness import START, driver, pipe, states
 

@@ -1,4 +1,4 @@
-"""Logic and the independent replay give the same outputs, late records and windows for any input."""
+"""The logic and the independent replay give the same outputs, late records and windows for any input."""
 
 import pytest
 from hypothesis import given, settings
@@ -47,7 +47,7 @@ rules = st.builds(
 def test_same_results(
     script: list[tuple[str, ServerMetric] | int | None], rule: WindowedMetricsSettings, dedupe_retention_ms: int
 ) -> None:
-    """A step is an event, a time without any (ms), or a restart (None)."""
+    """A step is an event, idle time (ms), or a restart (None)."""
     fields = {name: getattr(rule, name) for name in rule.__slots__}
     task = driver({"dedupe_retention_ms": dedupe_retention_ms}, **fields)
     model = Replay(**fields | {"emit_results": rule.emit_results.value}, dedupe_retention_ms=dedupe_retention_ms)

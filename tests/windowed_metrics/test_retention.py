@@ -1,4 +1,4 @@
-"""Windows past the retention leave the store, and their rows its changelog."""
+"""Windows past the retention are deleted from the store, and their rows from its changelog."""
 
 from tests.windowed_metrics.harness import MINUTE, STORE, driver, metric, pipe, states
 from windowed_metrics.settings import EmitResults
@@ -7,7 +7,7 @@ HOUR = 60 * MINUTE
 
 
 def rows(task: object) -> int:
-    """Count the rows of the store's changelog that are not tombstones."""
+    """Return the number of rows in the store's changelog that are not tombstones."""
     (table,) = task.stages[0].tables  # type: ignore[attr-defined]
     return sum(1 for _ in table.scan(f"{STORE}\0".encode(), f"{STORE}\1".encode()))
 
@@ -44,7 +44,7 @@ def test_a_window_that_leaves_the_store_in_the_same_moment_as_it_closes_is_final
 
 
 def test_nothing_else_is_left_behind() -> None:
-    """A task's table is as large after a day as after two: windows, index, ids, timers."""
+    """A task's table (windows, index, ids, timers) is as large after a day as after two."""
     task = driver(emit_results=EmitResults.BOTH)
     (table,) = task.stages[0].tables
     sizes = []

@@ -1,4 +1,4 @@
-"""Settings that make no sense are refused by name, with what to do."""
+"""Senseless settings are rejected by name, with the correction."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Count, sum, average, minimum, maximum and range of a window; rounded in results only."""
+"""Count, sum, average, minimum, maximum and range of a window; only results are rounded."""
 
 import pytest
 

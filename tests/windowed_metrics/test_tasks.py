@@ -33,7 +33,7 @@ def test_number_of_tasks_and_partitions_changes_nothing(tasks: int, partitions: 
 
 
 def test_a_task_without_events_of_its_own_closes_its_windows_when_it_is_idle() -> None:
-    """Stream time is per task: a server elsewhere does not move it."""
+    """Stream time is per task: a server of another task does not advance it."""
     task = TestDriver("windowed-metrics", tasks=4, settings=WindowedMetricsSettings(emit_results=EmitResults.FINAL))
     task.run_batch([(f"s{number}", metric(0)) for number in range(8)])
     assert task.outputs == []

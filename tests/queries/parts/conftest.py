@@ -1,4 +1,4 @@
-"""Three parts of a job with rows in every kind of store."""
+"""Three parts of a job with rows in stores of every type."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tasks() -> list[WrittenTask]:
 
 @pytest.fixture(scope="module")
 def filled_tasks(tasks: list[WrittenTask]) -> list[WrittenTask]:
-    """Fill every store; each key is with the task that it belongs to."""
+    """Fill every store; each key is in the task that it belongs to."""
     for at, key in enumerate(KEYS):
         task = tasks[owner(key)]
         task.at(at)
@@ -55,15 +55,15 @@ def shared_parts(filled_tasks: list[WrittenTask]) -> Iterator[Parted]:
 def patience() -> float:
     """Return the seconds that a part may take to answer.
 
-    A part that takes longer is not asked for a second, so on a busy machine one slow answer would fail many tests. Only
-    modules in which parts hang have less patience.
+    A part that takes longer gets no further request for one second, so on a busy machine one slow answer would fail
+    many tests. Only modules in which parts hang have less patience.
     """
     return PATIENT_SECONDS
 
 
 @pytest.fixture
 def parts(patience: float) -> Iterator[Parted]:
-    """Return parts of a job of its own, with one row in each task."""
+    """Return parts of a job that the test may break, with one row in each task."""
     own = written_tasks()
     for task in own:
         task.store("plain").put(keys_of(task.task, 1)[0], Cell(str(task.task)))

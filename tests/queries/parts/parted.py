@@ -1,4 +1,4 @@
-"""Three servers with a part of a job's tasks each, over HTTP, and a fourth one that has all."""
+"""Three servers that each hold some of a job's tasks, over HTTP, and a fourth one that holds all."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Handler = Callable[[Request], Answer]
 
 
 class PartServer:
-    """A part's query server, without what follows the changelogs.
+    """A part's query server, without the threads that follow the changelogs.
 
     Args:
-        log, codecs: of the job's only stage.
+        log, codecs: of the job's only sub-topology.
         replicas: of all tasks.
     """
 
@@ -78,7 +78,7 @@ class PartServer:
 
 
 class Parted:
-    """A job of a stage whose tasks are spread over three servers.
+    """A job of one sub-topology whose tasks are spread over three servers.
 
     Args:
         replicas: of all tasks.
@@ -105,19 +105,19 @@ class Parted:
             PartServer(Share(part, PARTS), self.urls, log, codecs, replicas, token, seconds=seconds)
             for part in range(PARTS)
         ]
-        self.mend()
+        self.unblock_all()
 
-    def mend(self) -> None:
+    def unblock_all(self) -> None:
         """Let all parts answer."""
         self.handlers[:] = [server.answer for server in self.servers]
 
     def lose(self, part: int) -> None:
-        """End a part's server: its connections, too."""
+        """Stop a part's server and close its connections."""
         self.servers[part].stores.close()
         self.http[part].close()
 
     def hang(self, part: int) -> threading.Event:
-        """Let a part answer nothing any more; return what lets it go on."""
+        """Block a part's answers; return the function that unblocks them."""
         go_on = threading.Event()
 
         def waiting(request: Request) -> Answer:
@@ -148,7 +148,7 @@ class Parted:
 
 
 def written_tasks(count: int = TASKS) -> list[WrittenTask]:
-    """Return tasks with one committed, empty batch each."""
+    """Return tasks with one committed, empty transaction each."""
     tasks = [WrittenTask(task) for task in range(count)]
     for task in tasks:
         task.publish()
@@ -161,7 +161,7 @@ def owner(key: str, tasks: int = TASKS) -> int:
 
 
 def keys_of(task: int, count: int, prefix: str = "k") -> list[str]:
-    """Return keys that a task has."""
+    """Return keys that belong to a task."""
     return [key for key in (f"{prefix}{number:04}" for number in range(count * 20)) if owner(key) == task][:count]
 
 

@@ -1,4 +1,4 @@
-"""Whatever is asked, any part answers as a server that holds everything."""
+"""Any part answers every request exactly as a server that holds everything."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_key_is_asked_of_its_part_alone(parts: Parted) -> None:
 
 
 def test_a_key_that_is_not_where_it_belongs_is_found(parts: Parted) -> None:
-    """As where the input was written with another partitioner."""
+    """This happens if the input was written with another partitioner."""
     stray = keys_of(1, 2, "stray")[1]
     task = parts.tasks[2]
     task.store("plain").put(stray, Cell("1"))
@@ -123,7 +123,7 @@ def test_a_key_that_two_tasks_have_comes_in_their_order(parts: Parted) -> None:
 
 @pytest.mark.parametrize("number", range(TASKS))
 def test_a_read_waits_for_the_part_that_reads_the_offset(parts: Parted, number: int) -> None:
-    """Batch n of a task stands for the offsets before 10 n of its partition."""
+    """Commit n of a task covers the offsets before 10 n of its partition."""
     key = keys_of((number + 1) % TASKS, 1)[0]
     for url in (*parts.urls, parts.whole):
         asked = f"{url}/stores/plain/{key}?at_least=events-{number}:19&wait_ms=50"

@@ -1,4 +1,4 @@
-"""A global table's rows are in every part: one of them answers."""
+"""Every part has a global table's rows; a single part answers for all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.queries.written import LOG
 
 @pytest.fixture
 def everywhere(parts: Parted, monkeypatch: pytest.MonkeyPatch) -> Parted:
-    """Return parts whose store `stamped` is a global table's."""
+    """Return parts whose store `stamped` belongs to a global table."""
     (store,) = [store for store in LOG.stores if store.name == "stamped"]
     monkeypatch.setattr(store, "is_global", True)
     for task in parts.tasks:

@@ -1,4 +1,4 @@
-"""A push of any part has the changes of all, each task's in order, and ends when a part is lost."""
+"""A push query to any part has the changes of all parts, each task's in order, and ends if a part is lost."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ def test_a_part_that_hangs_ends_a_push_within_seconds(parts: Parted) -> None:
     go_on.set()
 
 
-def test_a_job_that_began_anew_in_a_part_ends_a_push(parts: Parted) -> None:
+def test_a_restart_of_the_job_in_a_part_ends_a_push(parts: Parted) -> None:
     with following(f"{parts.urls[0]}/changes/plain") as pushed:
         until_followed(parts)
         parts.servers[2].stores.close()
         assert list(pushed) == [("end", {"reason": "restart", "part": 2})]
 
 
-def test_a_push_that_takes_partial_ones_goes_on_and_says_so(parts: Parted) -> None:
+def test_a_push_that_accepts_partial_answers_continues_and_says_so(parts: Parted) -> None:
     with following(f"{parts.urls[0]}/changes/plain?partial=true") as pushed:
         until_followed(parts)
         parts.http[1].close()

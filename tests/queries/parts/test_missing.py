@@ -1,4 +1,4 @@
-"""Parts that don't answer: who asks is refused, unless a partial answer will do; and it never takes long."""
+"""If a part doesn't answer, requests are refused unless they accept partial answers, and never take long."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_partial_answer_names_what_is_missing(parts: Parted) -> None:
 
 
 def test_that_there_is_nothing_takes_all_parts(parts: Parted) -> None:
-    """A key may be with another task than Kafka's partitioner says."""
+    """A key may be in another task than Kafka's partitioner says."""
     parts.lose(1)
     nothing = keys_of(0, 2)[1]
     assert get(f"{parts.urls[0]}/stores/plain/{nothing}")[0] == 503
@@ -65,7 +65,7 @@ def test_a_part_that_comes_back_is_asked_again(parts: Parted) -> None:
     assert get(target)[0] == 200
     parts.handlers[1] = lambda _: Answer(503, "application/json", b'{"error": "resting"}')
     assert get(target)[1]["error"].startswith("part 1: HTTP 503: resting.")
-    parts.mend()
+    parts.unblock_all()
     assert get(target)[0] == 200
 
 
@@ -83,7 +83,7 @@ def test_a_part_that_hangs_costs_a_bounded_time(parts: Parted) -> None:
     go_on.set()
 
 
-def test_many_who_ask_a_part_that_hangs_keep_nobody_else_waiting(parts: Parted) -> None:
+def test_many_requests_to_a_part_that_hangs_delay_no_other_request(parts: Parted) -> None:
     go_on = parts.hang(1)
     target = f"{parts.urls[0]}/stores/plain/{keys_of(1, 1)[0]}"
     with ThreadPoolExecutor(40) as threads:
@@ -100,7 +100,7 @@ def test_many_who_ask_a_part_that_hangs_keep_nobody_else_waiting(parts: Parted) 
 
 
 def test_parts_that_all_ask_each_other_don_t_wait_for_each_other() -> None:
-    """More at once than a server has threads: what is forwarded has others."""
+    """There are more requests than a server has threads; forwarded requests use other threads."""
     tasks = written_tasks()
     for task in tasks:
         task.store("plain").put(keys_of(task.task, 1)[0], Cell("1"))
@@ -155,7 +155,7 @@ def test_what_is_not_forwarded_to_this_part_is_refused(parts: Parted, path: str)
     assert status == 400
 
 
-def test_a_server_says_who_it_is_and_how_many_parts_answer(parts: Parted) -> None:
+def test_a_server_reports_its_identity_and_how_many_parts_answer(parts: Parted) -> None:
     status, body, _ = get(f"{parts.urls[2]}/part")
     assert (status, body) == (200, {"service": "svc", "application": "app", "part": 2, "parts": 3, "tasks": 5})
     server = parts.servers[2]

@@ -1,4 +1,4 @@
-"""A query server of a part: what it tells everybody, and what only who has the token."""
+"""A part's query server: which requests need the token, and which do not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ask(server: QueryServer, target: str, authorization: str = "", forwarded: st
     return answer.status, json.loads(answer.body) if answer.content_type == "application/json" else answer.body.decode()
 
 
-def test_everybody_may_ask_who_it_is(server: QueryServer) -> None:
+def test_any_client_may_request_the_part_s_identity(server: QueryServer) -> None:
     info = {"service": "user-sessions", "application": "app", "part": 1, "parts": 2, "tasks": 0}
     assert ask(server, "/part") == (200, info)
     status, ready = ask(server, "/readyz")
@@ -43,7 +43,7 @@ def test_everybody_may_ask_who_it_is(server: QueryServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/stores/user-profiles", "/part/read", "/part/changes", "/changes/user-profiles"])
-def test_rows_are_for_who_has_the_token(server: QueryServer, path: str) -> None:
+def test_rows_require_the_token(server: QueryServer, path: str) -> None:
     assert ask(server, path, forwarded="app 1/2" if "part" in path else "")[0] == 401
 
 

@@ -1,4 +1,4 @@
-"""`POST /sql` over parts: the rows, their order and their ages are those of a server that has everything."""
+"""`POST /sql` over parts: rows, their order and their ages are those of a server that holds everything."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_pull_gives_the_same_rows_in_the_same_order(parts: Parted, sql: str) -
 
 
 def test_the_age_is_that_of_the_oldest_part(parts: Parted) -> None:
-    """Tasks 0 and 3, 1, 2 are a part each; their newest commits are of 4, 2 and 3 s since 1970."""
+    """The parts have the tasks 0 and 3, 1, and 2; their newest commits are of 4, 2 and 3 s since 1970."""
     _, whole = ask(parts.whole, {"sql": "SELECT * FROM totals;"})
     _, body = ask(parts.urls[0], {"sql": "SELECT * FROM totals;"})
     older = body[-1]["end"]["commit_age_ms"] - whole[-1]["end"]["commit_age_ms"]

@@ -1,4 +1,4 @@
-"""A forwarded request is asked for with what its caller sent, and goes no further."""
+"""A request is forwarded with its caller's token, and only once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.queries.parts.parted import Parted, get, keys_of, written_tasks
 TOKEN = "a-token-of-enough-bytes"
 
 
-def test_the_caller_s_token_goes_along_and_nobody_forwards_again() -> None:
+def test_the_caller_s_token_is_forwarded_only_once() -> None:
     parts = Parted([task.replica for task in written_tasks()], token=TOKEN.encode())
     try:
         key = keys_of(1, 1)[0]

@@ -69,7 +69,7 @@ def test_a_full_replica_in_a_peer_s_place_is_refused(parts: Parted) -> None:
         parts.servers[0].part.check()
 
 
-def test_peers_that_don_t_answer_yet_are_waited_for(parts: Parted) -> None:
+def test_the_start_waits_for_peers_that_don_t_answer_yet(parts: Parted) -> None:
     parts.lose(1)
     parts.servers[0].part.check()
 

@@ -1,4 +1,4 @@
-"""One expression, evaluated as a query would: its value, or why it is refused."""
+"""One expression, evaluated as a query would: its value, or the reason why it is rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forebay.sql.types import SqlType
 
 
 class Columns:
-    """Columns by name: their types, and the places of their values in a row."""
+    """Columns by name: their types, and the positions of their values in a row."""
 
     def __init__(self, types: dict[str, SqlType]) -> None:
         self._types = list(types.items())

@@ -1,4 +1,4 @@
-"""Declarations of functions that can't be called from SQL are refused in one line: where, and what to write."""
+"""Functions that can't be called from SQL are rejected in one line with the place and the correction."""
 
 from __future__ import annotations
 

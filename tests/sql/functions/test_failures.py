@@ -1,4 +1,4 @@
-"""A function that fails makes its column null, for every error and at every place."""
+"""A function that fails makes its column null, for every error and in every clause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression may cost: the limit's name instead of time and memory."""
+"""An expression that is too expensive fails with the limit's name, instead of using up time and memory."""
 
 from __future__ import annotations
 

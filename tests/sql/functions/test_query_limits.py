@@ -1,4 +1,4 @@
-"""Queries whose expressions cost too much are answered 400 with the limit's name, and do not block the server."""
+"""Queries with too expensive expressions are answered by 400 with the limit's name, and do not block the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular expressions are Java's, or are refused when the statement is read."""
+"""Regular expressions have Java's semantics, or are rejected when the statement is parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that begin with a point, names that begin with a digit, and what goes together in lists."""
+"""Numbers that begin with a point, names that begin with a digit, and which types may be mixed in lists."""
 
 from __future__ import annotations
 

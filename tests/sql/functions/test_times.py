@@ -1,4 +1,4 @@
-"""Patterns of times follow Java's DateTimeFormatter; what a pattern does not allow is null."""
+"""Time patterns follow Java's DateTimeFormatter; text that does not match its pattern gives null."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _NAMES = re.compile(r"[A-Z_0-9]{2,}|'[^']*'|\d+")
 
 
 def main() -> None:
-    """Run the cases of a folder, and print how many pass by file, and the reasons of the others by number."""
+    """Run the cases of a folder; print how many pass by file, and the reasons of failures by frequency."""
     parser = argparse.ArgumentParser(prog="python -m tests.sql.translation")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--failures", action="store_true", help="print each case that fails")

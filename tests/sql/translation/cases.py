@@ -1,4 +1,4 @@
-"""Cases of a file: statements, records to send, and what is expected of them."""
+"""Cases of a file: statements, records to send, and the expected results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Case:
     Args:
         topics: What is known of topics, by name: formats and schemas of their keys and values.
         is_refused: Whether the statements must be refused.
-        sources: The streams and tables that there are in the end, with their columns.
+        sources: The streams and tables that exist at the end, with their columns.
     """
 
     file: str
@@ -45,14 +45,14 @@ def cases_of(folder: Path) -> Iterator[Case]:
 
 
 def read(text: str) -> Any:
-    """Return what a text of JSON holds, which may have comments and commas at the end of lists."""
+    """Return the content of a JSON text that may have comments and trailing commas."""
     plain = _COMMENT.sub(lambda match: match[1] or "", text)
     plain = _TRAILING.sub(lambda match: match[1] or match[2], plain)
     return json.loads(plain, strict=False, parse_float=Decimal)
 
 
 def _cases_by_format(file: str, test: Json) -> Iterator[Case]:
-    """Yield a case for each of the formats that it is written for."""
+    """Yield a case for each of its formats."""
     formats = test.get("format") or [""]
     for form in formats:
         whole = _insert_format(test, form)

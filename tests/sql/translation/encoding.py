@@ -36,7 +36,7 @@ class Encoding:
 
     Args:
         source: A stream or table over the topic.
-        about: What the case says of the topic.
+        about: The case's information on the topic.
     """
 
     def __init__(self, source: Source, about: Json, registry: Subjects) -> None:
@@ -95,10 +95,10 @@ def schema_text(about: Json, part: str) -> tuple[str, str]:
 
 
 def row_of(columns: Sequence[Named], value: Any, *, only_known: bool = False) -> Any:
-    """Return the row that a value of JSON is. Raises DecodeError, TypeError: it is another one.
+    """Return a JSON value as a row. Raises DecodeError or TypeError if it does not fit the columns.
 
     Args:
-        only_known: Whether fields that no column has are left out.
+        only_known: Whether fields without a column are ignored.
     """
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""A case on the test driver: why it fails, if it does."""
+"""Runs a case on the test driver, and returns the reason if it fails."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tests.sql.translation.encoding import Encoding, row_of, schema_text
 
 
 class Failed(Exception):
-    """A case does not give what it should."""
+    """Raised if a case gives an unexpected result."""
 
 
 def failure_of(case: Case) -> str:
-    """Return why a case fails; "" if it passes."""
+    """Return the reason why a case fails; "" if it passes."""
     registry = LocalSubjects()
     connect(registry)
     try:
@@ -79,7 +79,7 @@ def _run(case: Case, registry: LocalSubjects) -> None:
 
 
 def register_schemas(case: Case, registry: LocalSubjects) -> None:
-    """Register the schemas of a case's topics, which statements may infer columns from."""
+    """Register the schemas of a case's topics, from which statements may infer columns."""
     for name, about in case.topics.items():
         for part in ("key", "value"):
             text, kind = schema_text(about, part)
@@ -97,7 +97,7 @@ def _id_of(case: Case, about: Json, part: str) -> dict[str, int]:
 
 
 def _source_of(program: Program, topic: str) -> Source:
-    """Return the stream or table over a topic; one that a query writes comes first."""
+    """Return the stream or table over a topic; one that a query writes takes precedence."""
     derived = [query.target for query in program.queries if query.target.topic == topic]
     sources = [*derived, *(source for source in program.catalog if source.topic == topic)]
     if not sources:
