@@ -117,8 +117,8 @@ class Alone(GroupSurroundings):
 
     def __init__(self, job: Job, names: Mapping[str, str]) -> None:
         spec: Any = SimpleNamespace(application=APPLICATION)
-        nobody: Any = None
-        super().__init__(spec, job, nobody, nobody, names)
+        unused: Any = None
+        super().__init__(spec, job, unused, unused, names)
 
     def markers(self, places: Any) -> dict[tuple[str, int], str]:
         return {}

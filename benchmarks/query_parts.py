@@ -68,7 +68,7 @@ def main() -> None:
         assert event.wait(120)
     keys = [f"user-{number:06}" for number in range(0, ROWS, 7)]
     own, other = ([f"/stores/plain/{key}" for key in keys if owner(key) % PARTS == part] for part in (0, 1))
-    missing = [f"/stores/plain/nobody-{number}" for number in range(PULLS)]
+    missing = [f"/stores/plain/missing-{number}" for number in range(PULLS)]
     first, whole = ports[0], ports[PARTS]
     measure("a key, everything there", whole, own[:PULLS])
     measure("a key of this part", first, own[:PULLS])

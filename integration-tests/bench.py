@@ -1,4 +1,4 @@
-"""user-sessions on the session's platform with topics of its own, and what must come out of it."""
+"""user-sessions on the session's platform with topics of its own, and its expected results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INPUT, OUTPUT = "user_activity", "user_session_stats"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The settings a job runs with and its replay must know."""
+    """The settings of a job that its replay needs, too."""
 
     idle_timeout_ms: int = 1_800_000
     dedupe_retention_ms: int = 600_000
@@ -34,7 +34,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a job must have made of its input: outputs and states by partition, and the unusable records."""
+    """The expected results of a job: outputs and states by partition, and the invalid records."""
 
     outputs: dict[int, list[Output]]
     states: dict[int, dict[str, Value]]
@@ -59,14 +59,14 @@ class Bench(ServiceBench):
         return replayed
 
     def states(self) -> dict[int, dict[str, Value]]:
-        """Return the states as the changelog topic tells them."""
+        """Return the states in the changelog topic."""
         return {
             partition: {key.decode(): value for key, value in rows.items()}
             for partition, rows in self.changelog("user-profiles").items()
         }
 
     def check(self) -> Expected:
-        """Compare everything the job has written with the replay of everything it was sent."""
+        """Compare everything that the job has written with the replay of everything that was sent."""
         replayed, outputs = self.replay_input(), self.outputs()
         compare("user-sessions", outputs, replayed.outputs)
         assert self.states() == replayed.states

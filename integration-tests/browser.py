@@ -1,4 +1,4 @@
-"""A real browser, where the machine has one: Chromium, driven by Selenium."""
+"""A real browser, if the machine has one: Chromium, driven by Selenium."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def missing() -> str:
-    """Return why no browser can be started; "" if one can."""
+    """Return the reason why no browser can be started; "" if one can."""
     if _browser() is None:
         return f"none of {', '.join(_NAMES)} is installed: apt-get install chromium chromium-driver"
     return "" if shutil.which("chromedriver") else "chromedriver is not installed: apt-get install chromium-driver"
@@ -53,12 +53,12 @@ class Browser:
         self.size(*WIDE)
 
     def size(self, width: int, height: int) -> None:
-        """Make the window so large, as a phone's below 500 pixels."""
+        """Set the window's size; below 500 pixels the pages use their layout for phones."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def open(self, fragment: str) -> None:
-        """Load a page of the console anew."""
+        """Load a page of the console with a new request."""
         self.driver.get("about:blank")
         self.driver.get(f"{self.url}/{fragment}")
 
@@ -67,12 +67,12 @@ class Browser:
         return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
 
     def texts(self, selector: str) -> list[str]:
-        """Return what is read in the elements of a selector."""
+        """Return the texts of the elements of a selector."""
         script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)"
         return cast(list[str], self.driver.execute_script(script, selector))
 
     def until(self, check: Callable[[], T], description: str, seconds: float = 30.0) -> T:
-        """Wait for a condition, and return what it gave; elements that go meanwhile are looked for again."""
+        """Wait for a condition, and return its value; elements that disappear meanwhile are searched again."""
         wait = WebDriverWait(self.driver, seconds, 0.1, [StaleElementReferenceException, IndexError])
         try:
             return wait.until(lambda _: check())
@@ -80,16 +80,16 @@ class Browser:
             raise AssertionError(f"not within {seconds:.0f} s: {description}\n{self.main_text()}") from error
 
     def until_text(self, selector: str, part: str, seconds: float = 30.0) -> None:
-        """Wait until an element of a selector reads so."""
+        """Wait until an element of a selector has this text."""
         shown = partial(self.texts, selector)
         self.until(lambda: any(part in text for text in shown()), f"{part!r} in {selector}", seconds)
 
     def click(self, selector: str, text: str = "") -> None:
-        """Click the first element of a selector that reads so."""
+        """Click the first element of a selector that has this text."""
         self.until(lambda: self._click(selector, text), f"{text!r} in {selector}")
 
     def _click(self, selector: str, text: str) -> bool:
-        """Click such an element if there is one; one that is replaced meanwhile has not been clicked."""
+        """Click such an element if there is one; if it is replaced meanwhile, nothing was clicked."""
         for element in self.all(selector):
             if text in element.text:
                 element.click()
@@ -97,15 +97,15 @@ class Browser:
         return False
 
     def press(self, key: str) -> None:
-        """Press a key where the focus is, whichever element has it by then."""
+        """Press a key where the focus is, regardless of the element."""
         ActionChains(self.driver).send_keys(key).perform()
 
     def main_text(self) -> str:
-        """Return what the page shows."""
+        """Return the text of the page."""
         return "\n".join(self.texts("main"))[:3_000]
 
     def complaints(self) -> list[str]:
-        """Return errors of the page's own code since the last look; refusals of a request are none."""
+        """Return errors of the page's own code since the last call; rejected requests are not among them."""
         logged = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
         return [
             entry["message"]
@@ -114,11 +114,11 @@ class Browser:
         ]
 
     def picture(self, height: int) -> bytes:
-        """Return a picture (WebP) of so much of the page from its top."""
+        """Return an image (WebP) of the top part of the page."""
         self.size(self.driver.execute_script("return innerWidth"), height)
         shot = {"format": "webp", "quality": 88, "optimizeForSpeed": False}
         return base64.b64decode(self.driver.execute_cdp_cmd("Page.captureScreenshot", shot)["data"])
 
     def close(self) -> None:
-        """End it."""
+        """Close the browser."""
         self.driver.quit()

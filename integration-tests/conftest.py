@@ -1,4 +1,4 @@
-"""One real broker and registry for the whole session, on free ports and a temporary directory."""
+"""One real broker and registry for the whole session, on free ports and in a temporary directory."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 @pytest.fixture
 def endpoints(platform: Platform) -> Endpoints:
-    """Return the endpoints of a platform that runs, whatever the test before did to it."""
+    """Return the endpoints of a running platform, which is restarted if the previous test stopped it."""
     return platform.up()
 
 
 @pytest.fixture(scope="session")
 def wait_until() -> WaitUntil:
-    """Return the function that waits for a condition: wait_until(check, "description", seconds=30)."""
+    """Return a function that waits for a condition: wait_until(check, "description", seconds=30)."""
 
     def wait(check: Callable[[], bool], description: str, seconds: float = 30.0) -> None:
         deadline = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Pictures of the console's pages, for docs/console.md: of a console that runs.
+"""Pictures of a running console's pages, for docs/console.md.
 
 forebay demo order-stores, then python integration-tests/console_pictures.py http://127.0.0.1:7080 order-stores
 """
@@ -16,7 +16,7 @@ MOST_BYTES = 100_000
 
 
 def pages(job: str, sql: str) -> list[tuple[str, str, str, int]]:
-    """Return each picture's name, page, what is there once it is complete, and its height in pixels."""
+    """Return each picture's name, page, the sign that it is complete, and its height in pixels."""
     return [
         ("jobs", "#/", ".plot path.line", 860),
         ("job", f"#/job/{job}", ".topology .rate:not(.still)", 1000),
@@ -28,7 +28,7 @@ def pages(job: str, sql: str) -> list[tuple[str, str, str, int]]:
 
 
 def main(url: str, job: str, sql: str = "", statement: str = "") -> None:
-    """Write the pictures; say what each weighs."""
+    """Write the pictures; print the size of each."""
     FOLDER.mkdir(exist_ok=True)
     for size, dark, ending in ((WIDE, False, ""), (NARROW, True, "-phone")):
         browser = Browser(url.rstrip("/"), dark)

@@ -47,39 +47,39 @@ class JobProcess:
             )
 
     def text(self) -> str:
-        """Return what it has written."""
+        """Return the log's text."""
         with self._log.open("rb") as log:
             log.seek(self._offset)
             return log.read().decode(errors="replace")
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return its log's records."""
+        """Return the log's records."""
         lines = self.text().split("\n")[:-1]
         return [json.loads(line) for line in lines if line.startswith('{"time"')]
 
     def messages(self) -> list[str]:
-        """Return its log's messages."""
+        """Return the log's messages."""
         return [line["message"] for line in self.lines()]
 
     def progress_reports(self) -> list[dict[str, Any]]:
-        """Return the sums since its start that it has told of, every 2 s or so."""
+        """Return the periodic log records that hold the sums since the start, about one per 2 s."""
         return [line for line in self.lines() if "records_in" in line]
 
     def total(self, name: str) -> int:
-        """Return the newest of these sums by name."""
+        """Return the newest value of one of these sums."""
         progress_reports = self.progress_reports()
         return int(progress_reports[-1][name]) if progress_reports else 0
 
     def records_in(self) -> int:
-        """Return the number of records it has told of."""
+        """Return the number of records read, as last reported."""
         return self.total("records_in")
 
     def is_running(self) -> bool:
-        """Return whether the driver runs."""
+        """Return whether the driver is running."""
         return self.process.poll() is None
 
     def until(self, check: Callable[[], bool], description: str, seconds: float = START_SECONDS) -> None:
-        """Wait for a condition; fail when the job ends before it holds."""
+        """Wait for a condition; fail if the job ends before it holds."""
         deadline = time.monotonic() + seconds
         while not check():
             assert self.is_running(), f"the job ended ({self.process.returncode}) before: {description}\n{self.text()}"
@@ -87,19 +87,19 @@ class JobProcess:
             time.sleep(0.01)
 
     def until_commits(self, count: int = 1, seconds: float = START_SECONDS) -> None:
-        """Wait until it has told of so many more commits."""
+        """Wait until the job has reported so many more commits."""
         wanted = self.total("commits") + count
         self.until(lambda: self.total("commits") >= wanted, f"{count} commits are through", seconds)
 
     def finish(self, seconds: float = START_SECONDS) -> int:
-        """Wait for its end and give its exit code."""
+        """Wait for the end and return the exit code."""
         try:
             return int(self.process.wait(seconds))
         except psutil.TimeoutExpired:
             raise AssertionError(f"the job did not end within {seconds:.0f} s\n{self.text()}") from None
 
     def terminate(self, seconds: float = 60.0) -> int:
-        """Ask it to end by SIGTERM and give its exit code; it may have ended by itself."""
+        """End the job by SIGTERM and return its exit code; it may have ended by itself."""
         with contextlib.suppress(psutil.NoSuchProcess):
             self.process.send_signal(signal.SIGTERM)
         return self.finish(seconds)
@@ -115,7 +115,7 @@ class JobProcess:
         return [worker for daemon in daemons for worker in _children(daemon)]
 
     def sources(self) -> list[psutil.Process]:
-        """Return the Python process that plans the leases, once there is one."""
+        """Return the Python process that plans the leases, once it exists."""
         return [p for p in _children(self.process, recursive=True) if "python_streaming_source_runner" in _command(p)]
 
     def kill(self) -> None:
@@ -125,12 +125,12 @@ class JobProcess:
             _kill(tree)
 
     def kill_driver_and_jvm(self) -> None:
-        """Kill driver and JVM, and leave the Python workers to find out."""
+        """Kill driver and JVM, and let the Python workers find out."""
         _kill([self.process, self.jvm()])
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """Stop all its processes, as by a paused machine, and let them go on at the end."""
+        """Stop all processes of the job, as a paused machine would, and continue them at the end."""
         stopped: list[psutil.Process] = []
         running: list[psutil.Process] = [self.process]
         while running:
@@ -147,7 +147,7 @@ class JobProcess:
                     process.resume()
 
     def http(self, path: str, body: bytes | None = None) -> tuple[int, str]:
-        """Ask its HTTP door, with a body by POST; give status and answer."""
+        """Send an HTTP request (POST if there is a body); return status and answer."""
         match = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
         assert match is not None, "the job has not logged its HTTP port"
         try:
@@ -164,7 +164,7 @@ def _name(process: psutil.Process) -> str:
 
 
 def _command(process: psutil.Process) -> str:
-    """Return its command line; none of what only waits for a fork that has the same."""
+    """Return the process's command line; a forked child that has not executed yet shows its parent's."""
     with contextlib.suppress(psutil.NoSuchProcess):
         command = " ".join(process.cmdline())
         return "" if "fork_client" in command else command

@@ -1,4 +1,4 @@
-"""What the services with several inputs or tables must have made of their input: the independent replays."""
+"""The expected results of services with several inputs or tables, by independent replays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Record = tuple[str, str | None, dict[str, Any] | None, int]
 
 
 def usable_records(bench: ServiceBench) -> dict[int, list[Record]]:
-    """Return the usable records of all input topics by partition, one topic after the other; count the others."""
+    """Return the valid records of all input topics by partition, one topic after the other; check the invalid ones."""
     records: dict[int, list[Record]] = {partition: [] for partition in range(PARTITIONS)}
     unusable = 0
     for topic in bench.service.inputs:
@@ -34,7 +34,7 @@ def usable_records(bench: ServiceBench) -> dict[int, list[Record]]:
 
 @dataclass(frozen=True, slots=True)
 class Bills:
-    """The bills of one partition, found and wanted, in the order of the orders' ids; and its task's stream time."""
+    """The actual and expected bills of one partition, by the orders' ids, and its task's stream time."""
 
     actual: list[Output]
     wanted: list[Output]
@@ -45,7 +45,7 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
     """Return the bills of price-join, those whose grace is over, at the prices of the orders' times, by partition.
 
     Args:
-        idle_ms: how long a task may have had nothing to do at the end. Its clock goes on meanwhile (semantics.md), so
+        idle_ms: how long a task may have been idle at the end. Its clock advances meanwhile (semantics.md), so
             bills that come due in this time are counted neither way.
     """
     outputs = bench.outputs()
@@ -72,9 +72,9 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
 
 
 def _given_twice(records: list[Record]) -> set[tuple[str | None, int]]:
-    """Return the items and times for which several prices came: which holds when an order is due, is chance.
+    """Return the items and times with several prices; which of them is valid when an order is due depends on chance.
 
-    One of them may come again, late; prices and orders are two topics, whose records are read in any order.
+    One of them may be repeated late; prices and orders are two topics, whose records are read in any order.
     """
     prices: dict[tuple[str | None, int], set[float]] = {}
     for topic, item, value, timestamp in records:
@@ -84,7 +84,7 @@ def _given_twice(records: list[Record]) -> set[tuple[str | None, int]]:
 
 
 def _one_of(bill: Output, twice: set[tuple[str | None, int]]) -> Output:
-    """Return a bill without its price where several were right."""
+    """Return a bill without its price if several prices are correct."""
     item, value, timestamp = bill
     if (item, value["price_valid_from"]) not in twice:
         return bill
@@ -92,7 +92,7 @@ def _one_of(bill: Output, twice: set[tuple[str | None, int]]) -> Output:
 
 
 def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = PARTITIONS, idle_ms: int = 0) -> None:
-    """Compare the bills of price-join, those whose grace is over, with the prices of the orders' times."""
+    """Compare the bills of price-join whose grace is over with the prices of the orders' times."""
     compared = bills(bench, grace_ms, tasks, idle_ms)
     for partition, of_one in compared.items():
         result, wanted = of_one.actual, of_one.wanted
@@ -106,7 +106,7 @@ def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = 
 
 
 def check_prices(bench: ServiceBench) -> None:
-    """Compare price-join's prices with all that came; its history must reach back to the first."""
+    """Compare price-join's prices with all that were sent; its history must reach back to the first."""
     prices = bench.changelog("menu-prices")
     for partition, records in usable_records(bench).items():
         results = {(price["item"], price["timestamp"]): price["price"] for price in prices[partition].values()}
@@ -119,7 +119,7 @@ def check_prices(bench: ServiceBench) -> None:
 
 
 def check_votes(bench: ServiceBench, voters: int) -> None:
-    """Compare the counts of menu-votes with everybody's latest vote and region."""
+    """Compare the counts of menu-votes with each customer's latest vote and region."""
     stores = menu_votes.final_stores([record for records in usable_records(bench).values() for record in records])
     dishes = _last_votes(bench, "vote_counts")
     assert _non_zero(dishes) == _non_zero(stores["dish-counts"])
@@ -130,7 +130,7 @@ def check_votes(bench: ServiceBench, voters: int) -> None:
 
 
 def check_payments(bench: ServiceBench, at_least: int) -> None:
-    """Compare what order-payments tells with every pair of an order and a payment for it: none is too far apart."""
+    """Compare the outputs of order-payments with every pair of an order and its payment; none is too far apart."""
     orders: dict[str, dict[str, Any]] = {}
     payments: dict[str, dict[str, Any]] = {}
     for records in usable_records(bench).values():
@@ -170,7 +170,7 @@ def check_averages(bench: ServiceBench, at_least: int) -> None:
     """Compare the last rows of sensor-views, and the totals stored behind them, with the replay's.
 
     Of a sensor, the rows that compaction has left are also compared in their order: its readings are in one partition.
-    An area's last row is the same whatever the order its sensors' readings came in, since sums are exact.
+    An area's last row does not depend on the order of its sensors' readings, since sums are exact.
     """
     records = [record[1:] for of_partition in usable_records(bench).values() for record in of_partition]
     wanted, totals = sensor_views.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
@@ -211,7 +211,7 @@ def _non_zero(counts: dict[Any, int]) -> dict[Any, int]:
 
 
 def _without_times(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, list[tuple[Any, Any, Any]]]:
-    """Return operation, before and after of each title's changes in order; times depend on which sale came first."""
+    """Return operation, before and after of each title's changes in order; times depend on the order of sales."""
     titles: dict[str, list[tuple[Any, Any, Any]]] = {}
     for title, change, _ in outputs:
         titles.setdefault(title, []).append((change["operation"], change["before"], change["after"]))

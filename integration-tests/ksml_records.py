@@ -1,4 +1,4 @@
-"""What the topics of KSML definitions hold: JSON by text keys."""
+"""The records in the topics of KSML definitions: JSON with text keys."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class LoopWorker:
         return self
 
     def cycle(self) -> bool:
-        """Poll, process, commit once."""
+        """Poll, process and commit once."""
         return self.group.cycle(self.lease, _CYCLE_SECONDS)
 
     def until(self, check: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -87,7 +87,7 @@ class LoopWorker:
             self.cycle()
 
     def read_everything(self) -> None:
-        """Run cycles until all that was sent is committed."""
+        """Run cycles until everything that was sent is committed."""
         self.until(lambda: not self.cycle() and all(task.input.is_caught_up for task in self.group.tasks))
         self.group.mark()
 
@@ -96,7 +96,7 @@ class LoopWorker:
         self.keeper.write(self)
 
     def between_commits(self, call: Callable[[], T], seconds: float = 0.0) -> T:
-        """Run `call`: no loop runs meanwhile."""
+        """Run `call` while no loop is running."""
         return call()
 
     def read_back(self) -> int:

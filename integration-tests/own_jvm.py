@@ -1,4 +1,4 @@
-"""A JVM of a test's own: Spark's workers inherit the environment that the JVM was started in."""
+"""A JVM for one test: Spark's workers inherit the environment in which the JVM was started."""
 
 from __future__ import annotations
 

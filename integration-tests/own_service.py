@@ -1,4 +1,4 @@
-"""A service of a test's own: a job of a test module under a name in the table of services, with its topics."""
+"""A service for one test: a job of a test module under a name in the table of services, with its topics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class OwnService:
 def own_service(
     name: str, module: str, tasks: int, endpoints: Endpoints, folder: Path, single: tuple[str, ...] = ()
 ) -> Iterator[OwnService]:
-    """Register a job and create its topics; delete them in the end.
+    """Register a job and create its topics; delete them at the end.
 
     Args:
         module: of the job, which is its `JOB`.

@@ -1,4 +1,4 @@
-"""Topics of a test's own, and transactions to fill them."""
+"""Topics for one test, and transactions to fill them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def settings_of(endpoints: Endpoints) -> KafkaSettings:
 
 
 def new_name(kind: str) -> str:
-    """Return a name nobody has used."""
+    """Return an unused name."""
     return f"{kind}-{uuid.uuid4().hex[:8]}"
 
 
 def new_topic(settings: KafkaSettings, kind: str, partitions: int = 1) -> str:
-    """Create a topic and give its name."""
+    """Create a topic and return its name."""
     name = new_name(kind)
     TopicAdmin(settings).create([TopicSpec(name, partitions, {"retention.ms": "-1"})])
     return name
@@ -48,7 +48,7 @@ def send(producer: Producer, topic: str, values: Iterable[Value]) -> None:
 
 
 def write(settings: KafkaSettings, topic: str, values: Iterable[Value]) -> None:
-    """Commit records in one transaction: each partition gets a control record after them."""
+    """Commit records in one transaction; each partition gets a control record after them."""
     producer = transactional(settings, topic)
     producer.begin_transaction()
     send(producer, topic, values)

@@ -1,4 +1,4 @@
-"""What the service of docs/new-service.md must have written: a count after each view."""
+"""The expected results of the service of docs/new-service.md: a count after each view."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.kafka.settings import KafkaSettings
 
 
 def check_counts(settings: KafkaSettings) -> int:
-    """Compare the outputs with the views that are there, and return their number."""
+    """Compare the outputs with the views in the input, and return the number of views."""
     views = _values(settings, "page_views")
     expected: dict[str, Counter[str]] = defaultdict(Counter)
     for site, view in views:

@@ -1,4 +1,4 @@
-"""A certificate authority of the test's own: the broker's certificate and clients' ones, all PEM."""
+"""A certificate authority for tests, with certificates of the broker and of clients, all PEM."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Certificate:
 
 
 class Authority:
-    """Signs certificates; everything lies in one folder."""
+    """Signs certificates; all files are in one folder."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -37,7 +37,7 @@ class Authority:
         self._ca.cert_pem.write_to_path(self.certificate)
 
     def server(self, host: str) -> Path:
-        """Return a file with key and chain of a server, also on the loopback address, as Kafka's PEM stores want it."""
+        """Return a file with key and chain of a server, also for the loopback address, for Kafka's PEM stores."""
         result = self._ca.issue_cert(host, "127.0.0.1", common_name=host)
         store = self._folder / f"{host}-store.pem"
         store.write_bytes(_key(result) + _chain(result) + self._ca.cert_pem.bytes())
@@ -57,7 +57,7 @@ def _chain(made: trustme.LeafCert) -> bytes:
 
 
 def _key(made: trustme.LeafCert, passphrase: str = "") -> bytes:
-    """Return a private key as PKCS #8, the one form that Kafka's PEM stores read."""
+    """Return a private key as PKCS #8, the only form that Kafka's PEM stores read."""
     encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
     key = load_pem_private_key(made.private_key_pem.bytes(), None)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)

@@ -1,4 +1,4 @@
-"""In a pod, before a registry that knows neither: TLS and a password (HTTP basic authentication).
+"""A proxy in a pod that adds TLS and a password (HTTP basic authentication) to a registry without them.
 
     python registry_door.py PORT STORE BEHIND    and DOOR_LOGIN=user:password
 

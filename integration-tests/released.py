@@ -1,4 +1,4 @@
-"""What an earlier release left behind: broker, registry and checkpoints of jobs killed in mid-stream, as archives."""
+"""Data of an earlier release: broker, registry and checkpoints of jobs killed in mid-stream, as archives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA = Path(__file__).parent / "data"
 HOME = "home"
 FOLDER = "@FOLDER@"
 PLATFORM = (STATE_FILE, f"{Broker.name}/data", "registry")
-"""What of a platform's directory outlives it; settings and logs are made anew."""
+"""The parts of a platform's directory that are kept; settings and logs are recreated."""
 
 COMMIT_RECORDS = 10
 SMALL_COMMITS = ("--max-records-per-commit", str(COMMIT_RECORDS), "--checkpoint-interval-ms", "1000")
@@ -53,7 +53,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
 
 
 class ReleasedBench(ServiceBench):
-    """A service of the archives with the topics it has there."""
+    """A service of the archives with its topics there."""
 
     def _prepare_topics(self) -> None:
         for topic in self.service.inputs:
@@ -72,7 +72,7 @@ class ReleasedBench(ServiceBench):
         return [*read_topic(self.settings, f"{self.service.name}.late")[0], *super().late()]
 
     def _is_delete(self, message: Message) -> bool:
-        """Release 0.1 knew no deletes: those it read are among its errors."""
+        """Release 0.1 did not support deletes; those that it read are among its errors."""
         place = message.topic(), message.partition(), message.offset()
         return super()._is_delete(message) and place not in self._refused
 
@@ -83,15 +83,15 @@ def application(service: str) -> str:
 
 
 def checkpoint(service: str) -> str:
-    """Return the name of its checkpoint's directory."""
+    """Return the name of the checkpoint's directory."""
     return f"{application(service)}-checkpoint"
 
 
 def pack(archive: Path, folder: Path, name: str, parts: Iterable[str] = (".",)) -> None:
     """Write `parts` of the directory `name` in `folder`.
 
-    Nothing in it tells of the machine: owners, times and checksums of Hadoop's file system are left out, and
-    where Spark keeps the checkpoint's own path, a word stands for `folder`.
+    Nothing in it depends on the machine: owners, times and checksums of Hadoop's file system are omitted, and in the
+    checkpoint's own path a word replaces `folder`.
     """
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -110,7 +110,7 @@ def pack(archive: Path, folder: Path, name: str, parts: Iterable[str] = (".",)) 
 
 
 def unpack(release: str, folder: Path) -> None:
-    """Unpack what a release left behind."""
+    """Unpack the data of a release."""
     for archive in sorted((DATA / release).glob("*.tar.xz")):
         shutil.unpack_archive(archive, folder)  # extractall's filter came with 3.11.4
     for file in _with_paths(folder):

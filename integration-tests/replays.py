@@ -1,4 +1,4 @@
-"""What each service must have made of its input: the independent replays, asked per task."""
+"""The expected results of each service, computed by its independent replay, task by task."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Replayed:
     Args:
         outputs: in order, by partition; of a service whose results interleave freely, by anything `by_key` maps to.
         stores: values of each store.
-        refused: records that can be decoded but go to .errors; None where the replay doesn't tell.
-        late: records that go to .late; None where the replay doesn't tell.
-        leftovers: values that a store may have beside: past the retention, by less than its steps of deleting.
+        refused: records that can be decoded but go to .errors; None if the replay doesn't compute them.
+        late: records that go to .late; None if the replay doesn't compute them.
+        leftovers: additional values that a store may have: past the retention, but not yet deleted.
     """
 
     outputs: dict[Any, list[Any]] = field(default_factory=dict)
@@ -119,12 +119,12 @@ VIEWS: Mapping[str, Callable[[dict[int, list[Output]]], dict[Any, list[Any]]]] =
 
 
 def view(service: str, outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]:
-    """Return a service's outputs as its replay has them."""
+    """Return a service's outputs in its replay's form."""
     return VIEWS.get(service, _in_order)(outputs)
 
 
 def compare(name: str, found: Mapping[Any, list[Any]], expected: Mapping[Any, list[Any]]) -> None:
-    """Fail at the first output that differs from what was expected, and where one is missing or too much."""
+    """Fail at the first output that differs from the expected one, is missing or is surplus."""
     for key, wanted in expected.items():
         ours = found.get(key, [])
         for index, (one, other) in enumerate(zip(ours, wanted, strict=False)):
@@ -137,14 +137,14 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     """Compare everything a service wrote with the replay of everything it was sent.
 
     Args:
-        fewest_unusable: records that can't be used, below which the input tells too little.
+        fewest_unusable: the input must have more invalid records than this.
     """
     received = bench.read_input()
     replayed = REPLAYS[name](received.records)
     result = view(name, bench.outputs())
     assert result.keys() == {key for key, outputs in replayed.outputs.items() if outputs} | result.keys()
     compare(name, result, replayed.outputs)
-    assert sum(map(len, replayed.outputs.values())) > 100, f"{name}: the input gives too few outputs to tell"
+    assert sum(map(len, replayed.outputs.values())) > 100, f"{name}: the input gives too few outputs to compare"
     for store, values in replayed.stores.items():
         rows = Counter(frozen(value) for part in bench.changelog(store).values() for value in part.values())
         wanted, leftovers = Counter(map(frozen, values)), Counter(map(frozen, replayed.leftovers.get(store, ())))
@@ -159,7 +159,7 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
 
 
 def frozen(value: Any) -> Any:
-    """Return a value that can be counted: equal where the value is, whatever the order of its fields."""
+    """Return a hashable form of a value, which is equal for equal values in any order of fields."""
     if isinstance(value, dict):
         return frozenset((name, frozen(part)) for name, part in value.items())
     return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""A TCP proxy that knows Kafka's requests: it can hold, drop, delay, repeat and reorder some of them."""
+"""A TCP proxy that understands Kafka's requests: it can hold, drop, delay, repeat and reorder some of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANSWER_SECONDS = 10.0
 
 
 class Api(IntEnum):
-    """The requests of a transactional producer, by their keys in Kafka's protocol."""
+    """The requests of a transactional producer, by their API keys."""
 
     PRODUCE = 0
     INIT_PRODUCER_ID = 22
@@ -33,7 +33,7 @@ class Api(IntEnum):
 
 
 class Fate(Enum):
-    """What happens to a request."""
+    """The fate of a request."""
 
     PASS = "passes"
     HOLD = "is kept by the proxy, its connection is cut"
@@ -84,7 +84,7 @@ class RequestProxy:
         self._server: asyncio.Server = self._run(asyncio.start_server(self._serve, HOST, listen))
 
     def deliver(self, request: Request) -> int:
-        """Send a kept request to the broker, on a connection of its own; return when it is answered."""
+        """Send a held request to the broker on a connection of its own; return when it is answered."""
         return int(self._run(self.sent(request)))
 
     async def sent(self, request: Request) -> int:
@@ -97,7 +97,7 @@ class RequestProxy:
             writer.transport.abort()
 
     def close(self) -> None:
-        """End all connections and stop listening."""
+        """Close all connections and stop listening."""
         self._run(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
@@ -135,7 +135,7 @@ class RequestProxy:
         back: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Forward requests and answers; a broker answers the requests of a connection in their order."""
+        """Forward requests and answers; a broker answers the requests of a connection in order."""
         unanswered: asyncio.Queue[tuple[Request, bool]] = asyncio.Queue()
         answering = asyncio.ensure_future(self._answer(back, writer, unanswered))
         # Without answers nothing more is read.

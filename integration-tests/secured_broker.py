@@ -1,4 +1,4 @@
-"""A broker that lets nobody in unproven: SASL_SSL by SCRAM, SSL by client certificates; and its administrator."""
+"""A broker that requires authentication (SASL_SSL with SCRAM, SSL with client certificates), and its administrator."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def broker_properties(store: object, authority: object) -> dict[str, str]:
 
 
 def scram_options(user: str) -> dict[str, str]:
-    """Return a user's client options, but for the password and where the authority's certificate is."""
+    """Return a user's client options, without the password and the authority's certificate."""
     return {"security.protocol": PROTOCOLS["USERS"], "sasl.mechanism": _SCRAM, "sasl.username": user}
 
 
 def mutual_options(certificate: object, key: object) -> dict[str, str]:
-    """Return the client options of a certificate's owner, but for where the authority's is."""
+    """Return the client options of a certificate's owner, without the authority's certificate."""
     return {
         "security.protocol": PROTOCOLS["OWNERS"],
         "ssl.certificate.location": str(certificate),
@@ -67,12 +67,12 @@ def mutual_options(certificate: object, key: object) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Administrator:
-    """Who may do everything there: adds users, grants rights and takes them away."""
+    """The administrator of the broker: adds users, grants and revokes rights."""
 
     settings: KafkaSettings
 
     def add_user(self, name: str, password: str) -> None:
-        """Give a user a password, or another one."""
+        """Set a user's password."""
         admin = AdminClient(self.settings.admin())
         change = UserScramCredentialUpsertion(
             name, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _ITERATIONS), password.encode()
@@ -81,13 +81,13 @@ class Administrator:
             done.result(20)
 
     def grant(self, principal: str, *rights: Right) -> None:
-        """Grant rights, and see that the broker knows of them: it learns of them a moment after they were taken."""
+        """Grant rights, and wait until the broker knows them, which is a moment after it accepted them."""
         AclAdmin(self.settings).grant(rights, principal)
         for right in rights:
             self._await(_filter(right, principal), present=True)
 
     def revoke(self, principal: str, right: Right) -> None:
-        """Take a right away, and see that the broker knows of it; it must be there."""
+        """Revoke an existing right, and wait until the broker knows it."""
         admin, filtered = AdminClient(self.settings.admin()), _filter(right, principal)
         (done,) = admin.delete_acls([filtered]).values()
         assert len(done.result(20)) == 1, f"{principal} had no right to {right}"

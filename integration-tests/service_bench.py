@@ -1,4 +1,4 @@
-"""A service on the session's platform with topics of its own: what it is sent, and what it made of that."""
+"""A service on the session's platform with topics of its own: its input and its results."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What a topic holds: usable records by partition, and the others by (partition, offset)."""
+    """Records of a topic: valid ones by partition, and invalid ones by (partition, offset)."""
 
     records: dict[int, list[Record]] = field(default_factory=dict)
     unusable: dict[tuple[int, int], Message] = field(default_factory=dict)
 
 
 class ServiceBench:
-    """A service under an application id of its own; its topics are made anew.
+    """A service under an application id of its own, with new topics.
 
     Args:
         arguments: of every `forebay run`.
@@ -77,7 +77,7 @@ class ServiceBench:
     def produce(
         self, options: Options, should_stop: Callable[[], bool] = lambda: False, topic: str | None = None
     ) -> Sent:
-        """Send synthetic events; they are with the broker after it."""
+        """Send synthetic events, and wait until they are with the broker."""
         source = source_of(topic or self.input)
         registry = SchemaRegistry(self.settings.registry())
         contract = register_contract(registry, source.service, source.contract, source.topic)
@@ -89,14 +89,14 @@ class ServiceBench:
         return produce(source.topic, options, self.settings.producer(), codec, register, should_stop=should_stop)
 
     def send(self, *records: tuple[bytes | None, bytes | None, dict[str, Any]]) -> None:
-        """Send records to the first input as they are: key, value, and further arguments of `produce`."""
+        """Send records to the first input unchanged: key, value, and further arguments of `produce`."""
         producer = Producer(self.settings.producer())
         for key, value, more in records:
             producer.produce(self.input, value, key, **more)
         assert producer.flush(60) == 0
 
     def job(self, *arguments: str, command: str = "run", log: str = "") -> JobProcess:
-        """Start the job, or another command that runs it; `log` tells its log from that of another driver."""
+        """Start the job, or another command that runs it; `log` distinguishes its log from that of another driver."""
         given = [
             self.service.name,
             *("--application", self.application, "--checkpoint", str(self.checkpoint), "--http-port", "0"),
@@ -110,7 +110,7 @@ class ServiceBench:
         return job
 
     def drain(self, *arguments: str) -> JobProcess:
-        """Run the job over everything that waits."""
+        """Run the job until it has processed all waiting records."""
         job = self.job("--trigger", "available-now", *arguments)
         assert job.finish() == 0, job.text()
         return job
@@ -120,7 +120,7 @@ class ServiceBench:
         shutil.rmtree(self.checkpoint)
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill all running processes."""
         for job in self._jobs:
             job.kill()
 
@@ -137,16 +137,16 @@ class ServiceBench:
         )
 
     def leases(self) -> int:
-        """Return the number of leases that are over, their snapshots written."""
+        """Return the number of leases that are over and whose snapshots are written."""
         batches = [int(file.name) for file in (self.checkpoint / "commits").glob("*") if file.name.isdecimal()]
         return max(batches, default=-1) + 1
 
     def marker_reader(self) -> Consumer:
-        """Return a consumer of the job's markers, to close after use."""
+        """Return a consumer of the job's markers; close it after use."""
         return Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
 
     def unread(self, consumer: Consumer, seconds: float = 20.0) -> int:
-        """Return how far the job's markers are from the ends of its inputs; an empty partition has none."""
+        """Return the lag of the job's markers behind the ends of its inputs; an empty partition has none."""
         places = [TopicPartition(topic.name, number) for topic in self.service.inputs for number in range(PARTITIONS)]
         return sum(
             consumer.get_watermark_offsets(place, seconds)[1] - max(place.offset, 0)
@@ -195,7 +195,7 @@ class ServiceBench:
         }
 
     def changelog(self, store: str) -> dict[int, dict[bytes, Value]]:
-        """Return a store by partition, as its changelog topic tells it; versions that are null are left out."""
+        """Return a store by partition from its changelog topic; null versions are omitted."""
         changelog = read_topic(self.settings, f"{self.application}-{store}-changelog")
         return {
             partition: {key: self.decoder.decode(value) for key, value in fold(messages).items() if value}
@@ -203,7 +203,7 @@ class ServiceBench:
         }
 
     def changelog_partitions(self) -> set[int]:
-        """Return the numbers of partitions that the changelogs have: one number, that of the state tasks."""
+        """Return the changelogs' numbers of partitions; there must be one, the number of state tasks."""
         names = [topic.name for topic in self.service.changelogs(self.application, 1)]
         return {topic.partitions for topic in TopicAdmin(self.settings).describe(names).values()}
 
@@ -216,7 +216,7 @@ class ServiceBench:
         return read_topic(self.settings, self.service.late.name)[0]
 
     def check_errors(self, unusable: dict[tuple[int, int], Message], topic: str | None = None) -> list[Message]:
-        """Check that each record that can't be decoded was reported once, unchanged; give the reports of others."""
+        """Check that each record that can't be decoded was reported once, unchanged; return the other reports."""
         results: dict[tuple[int, int], Message] = {}
         others = []
         for message in self.errors():

@@ -1,4 +1,4 @@
-"""Queries of the sink for tests: a driver as a process, files as its source, and the topic that it writes."""
+"""Queries of the sink for tests: a driver process, files as its source, and the topic that it writes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write_files(folder: Path, files: int, rows: int, first: int = 0) -> None:
 
 
 def read_files(spark: SparkSession, folder: Path, partitions: int = 3) -> DataFrame:
-    """Return the files as a stream, one file a batch, cut into partitions by key."""
+    """Return the files as a stream, one file per batch, divided into partitions by key."""
     stream = spark.readStream.schema("k string, id long").option("maxFilesPerTrigger", 1)
     return stream.option("pathGlobFilter", "*.json").json(str(folder)).repartition(partitions, "k")
 
@@ -79,7 +79,7 @@ def run(frame: DataFrame, options: dict[str, str], checkpoint: Path) -> Streamin
 
 
 def forget_last_commit(checkpoint: Path) -> int:
-    """Delete the latest batch from Spark's log of completed batches, as a kill before it was written leaves it."""
+    """Delete the latest batch from Spark's log of completed batches, as if a kill had prevented it."""
     commits = checkpoint / "commits"
     last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
     (commits / str(last)).unlink()

@@ -1,11 +1,11 @@
-"""Kills of a driver of the sink at random points: after all of them the topic has each row once.
+"""Kills a driver of the sink at random points; in the end the topic has each row once.
 
     python integration-tests/spark_sink_kills.py --kills 100 --first 1
     python integration-tests/spark_sink_kills.py --kills 1000 --tasks   (the sink's tasks without Spark)
 
 Each seed is one life of the driver: it starts, writes micro-batches, and is killed (SIGKILL, with its JVM) after a
-random time. The next life resumes from the checkpoint. Workers of a killed driver may live a little longer: they are
-the zombies that the sink has to fence.
+random time. The next life resumes from the checkpoint. Workers of a killed driver may live a little longer; the sink
+has to fence these zombies.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Kills:
     """A query, killed again and again.
 
     Args:
-        script: what is run as the driver.
-        points: what the kills hit: how many partitions of an unfinished micro-batch were committed.
+        script: the driver's script.
+        points: how often so many partitions of an unfinished micro-batch were committed at a kill.
     """
 
     settings: KafkaSettings

@@ -1,4 +1,4 @@
-"""All five services on one broker, each killed and ended in mid-work: what they wrote equals independent replays."""
+"""All five services on one broker, each killed and ended in mid-work: the results equal independent replays."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def benches(platform: Platform, tmp_path: Path) -> Iterator[dict[str, ServiceBen
 
 @contextmanager
 def some_commits(bench: ServiceBench, watch: PositionWatch, sent: Sent) -> Iterator[JobProcess]:
-    """Yield the job after some commits, to end it before it has used what was sent."""
+    """Yield the job after some commits, to end it before it has read all input."""
     enough, used = watch.commits() + 8, watch.used_offsets([bench.input])
     job = bench.job(*SMALL_COMMITS)
     job.until(lambda: watch.commits() >= enough, "some commits are through")

@@ -1,4 +1,4 @@
-"""Logic that uses chance and the clock, killed and changed while its lease runs: each event counts once, all agrees."""
+"""Logic that uses chance and the clock, killed and changed during its lease: each event counts exactly once."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ SERVICE = Service(
 
 
 class Lottery:
-    """The service in a folder of its own, its job, and a load that goes on until it is closed."""
+    """The service in a folder of its own, its job, and a load that continues until it is closed."""
 
     def __init__(self, folder: Path, endpoints: Endpoints) -> None:
         self.folder, self.settings = folder, settings_of(endpoints)
@@ -135,7 +135,7 @@ class Lottery:
         self._jobs: list[JobProcess] = []
 
     def release(self, number: int) -> None:
-        """Write the logic as another release has it."""
+        """Write the logic of another release."""
         (self.folder / SERVICE / "logic.py").write_text(LOGIC.replace("{release}", str(number)))
 
     def forebay(self, *arguments: str) -> None:
@@ -160,7 +160,7 @@ class Lottery:
             job.kill()
 
     def draws(self) -> dict[str, list[dict[str, Any]]]:
-        """Return what was sent, by key, in order."""
+        """Return what was sent by key, in order."""
         draws = defaultdict(list)
         for messages in read_topic(self.settings, DRAWS).values():
             for message in messages:
@@ -168,7 +168,7 @@ class Lottery:
         return draws
 
     def stored_rows(self) -> dict[str, dict[str, Any]]:
-        """Return the store as its changelog tells it."""
+        """Return the store's content from its changelog."""
         changelog = read_topic(self.settings, "lottery-draws-changelog")
         return {
             key.decode(): self.decoder.decode(value)

@@ -1,4 +1,4 @@
-"""A job with an application id and a number of tasks of its own: its changelogs are made, described and emptied."""
+"""A job with its own application id and number of tasks: its changelogs are created, described and emptied."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STORES = ("orders", "inventory", "customers")
 
 
 class Application:
-    """Commands about a job of order-stores under a new application id."""
+    """Commands for a job of order-stores under a new application id."""
 
     def __init__(self, endpoints: Endpoints, folder: Path) -> None:
         self.settings: KafkaSettings = settings_of(endpoints)
@@ -38,7 +38,7 @@ class Application:
         return run([*arguments, "--application", self.name, *self._connection])
 
     def partitions(self) -> dict[str, int]:
-        """Return the partitions of the topics that have its name, without it."""
+        """Return the partition counts of the job's topics, by name without the application id."""
         admin = TopicAdmin(self.settings)
         names = [name for name in admin._admin.list_topics(timeout=10).topics if name.startswith(f"{self.name}-")]
         return {name.removeprefix(f"{self.name}-"): t.partitions for name, t in admin.describe(names).items()}

@@ -1,4 +1,4 @@
-"""Records that can't be used end in the .errors topic as they came; everything around them is processed."""
+"""Invalid records go to the .errors topic unchanged; all records around them are processed."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ MEGABYTE = 1_000_000
 
 
 class Writer:
-    """Writes activities under any schema."""
+    """Writes activities with any schema."""
 
     def __init__(self, bench: Bench) -> None:
         self._registry = SchemaRegistry(bench.settings.registry())
 
     def encode(self, schema: dict[str, Any], subject: str = subject_of(INPUT), **fields: Any) -> bytes:
-        """Return the framed bytes of an activity of now, with these fields."""
+        """Return the framed bytes of a current activity with these fields."""
         schema_id = self._registry.register(subject, Schema(json.dumps(schema))).schema_id
         body = io.BytesIO()
         activity = {"action": "click", "session_id": "s", "duration_ms": 1, "timestamp": NOW, "page": "/home"}
@@ -57,7 +57,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A record nobody can use, and what is said of it."""
+    """An invalid record, and the expected error message."""
 
     value: Callable[[Writer], bytes | None]
     message: str
@@ -82,13 +82,13 @@ CASES = {
     "an empty action": Case(lambda w: w.encode(CONTRACT, action=""), "action is empty", "process"),
     "a negative duration": Case(lambda w: w.encode(CONTRACT, duration_ms=-5), "duration_ms is -5", "process"),
     "a megabyte of nonsense": Case(lambda _: b"\xff" * MEGABYTE, "magic"),
-    "a megabyte that can't go on": Case(lambda w: w.encode(CONTRACT, page="p" * MEGABYTE), "bytes", "encode"),
+    "a megabyte that can't be sent further": Case(lambda w: w.encode(CONTRACT, page="p" * MEGABYTE), "bytes", "encode"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the job made of all cases; values sent by case."""
+    """The job's results for all cases, and the sent values, by case."""
 
     sent: dict[str, bytes | None]
     outputs: dict[str, list[dict[str, Any]]]
@@ -186,10 +186,10 @@ def test_an_incompatible_contract_stops_the_start_with_the_registrys_reason(benc
 
 
 def test_a_topic_that_is_missing_stops_the_start_and_says_what_to_do(bench: Bench) -> None:
-    job = bench.job("--application", "nobody-made-its-topics")
+    job = bench.job("--application", "without-topics")
     assert job.finish() == 1
     assert "error: " in job.text()
-    assert "nobody-made-its-topics-user-profiles-changelog" in job.text()
+    assert "without-topics-user-profiles-changelog" in job.text()
     assert "forebay topics create" in job.text()
 
 

@@ -1,4 +1,4 @@
-"""The look at a real broker before a job starts: topics as created are fine, others are told or refused."""
+"""The broker check before a job starts: topics as created pass, differences are reported or refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERVICES = all_services()
 
 @pytest.fixture
 def service(endpoints: Endpoints) -> Iterator[Service]:
-    """Yield a service with topics of its own, as `forebay topics create` makes them."""
+    """Yield a service with topics of its own, as `forebay topics create` creates them."""
     name = new_name("checked")
     entry = dataclasses.replace(
         SERVICES["user-sessions"], name=name, inputs=(Topic(f"{name}-in"),), outputs=(Topic(f"{name}-out"),)
@@ -51,7 +51,7 @@ def test_the_embedded_broker_keeps_kafkas_limits_on_timestamps(endpoints: Endpoi
 
 
 def until_told(admin: TopicAdmin, topic: str, setting: str, value: str) -> None:
-    """Wait until the broker tells of a configuration that was set."""
+    """Wait until the broker returns a configuration that was set."""
     deadline = time.monotonic() + 30
     while admin.describe([topic])[topic].config[setting] != value:
         assert time.monotonic() < deadline, f"{topic} did not get {setting}={value} within 30 s"

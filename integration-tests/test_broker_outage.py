@@ -1,4 +1,4 @@
-"""A client notices that the broker goes and comes back, and says so once each."""
+"""A client detects when the broker goes away and comes back, and logs each once."""
 
 from __future__ import annotations
 
@@ -50,10 +50,12 @@ def test_an_outage_is_logged_once_and_its_end_too(
     broker = f"broker {settings.bootstrap_servers} is "
     consumer.consume(1, 5.0)
     platform.broker.kill()
-    wait_until(is_logged(f"{broker}not reachable: retrying"), "the outage is told", seconds=60)
+    wait_until(is_logged(f"{broker}not reachable: retrying"), "the outage is logged", seconds=60)
     platform.broker.start()
     wait_until(
-        is_logged(f"{broker}not reachable: retrying", f"{broker}reachable again after "), "its end is told", seconds=60
+        is_logged(f"{broker}not reachable: retrying", f"{broker}reachable again after "),
+        "the end of the outage is logged",
+        seconds=60,
     )
 
     producer = Producer(settings.producer())

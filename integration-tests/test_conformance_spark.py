@@ -1,4 +1,4 @@
-"""`forebay conformance --backend spark`: cases pass through a real query's state, and one that is wrong fails."""
+"""`forebay conformance --backend spark`: cases pass through a real query's state, and a wrong one fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNKNOWN = {"id": "unknown", "store": {"kind": "graph"}, "steps": []}
 
 
 def shortest(file: Path) -> list[Any]:
-    """Return a file's three cases with the fewest steps."""
+    """Return the three cases of a file with the fewest steps."""
     cases = json.loads(file.read_text())["cases"]
     return sorted(cases, key=lambda case: len(case.get("steps", case.get("input", ()))))[:3]
 

@@ -1,4 +1,4 @@
-"""The console in a real browser: a job at work, and everything that could go wrong with a page."""
+"""The console in a real browser: a job at work, and everything that can go wrong with a page."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def browser() -> Iterator[Browser]:
 
 
 class WorkingJob:
-    """A job's loop on a thread of this process, its pages, a query server, and a console of it."""
+    """A job's loop on a thread of this process, its pages, a query server, and a console over it."""
 
     def __init__(self, bench: Bench, ends: ExitStack) -> None:
         self.bench = bench
@@ -94,7 +94,7 @@ class WorkingJob:
             health.working()
 
     def _feed(self) -> None:
-        """Send events of five users, for as long as the job works: rates are of the last ten seconds."""
+        """Send events of five users as long as the job works, since rates cover the last ten seconds."""
         seed = 0
         while not self._stop.wait(1.0):
             seed += 1
@@ -103,7 +103,7 @@ class WorkingJob:
 
 
 def looked_again(browser: Browser) -> bool:
-    """Press the button that reads a topic again; tell whether a record is shown."""
+    """Press the button that reloads a topic; return whether a record is shown."""
     if browser.all("button:enabled.again"):
         browser.click("button.again")
     return bool(browser.texts("td.value b"))
@@ -153,7 +153,7 @@ def test_a_job_at_work(working: WorkingJob, browser: Browser, platform: Platform
     }
 
     browser.open("#/")
-    browser.until(lambda: browser.all(".plot path.line"), "what was seen is there after the page was loaded anew")
+    browser.until(lambda: browser.all(".plot path.line"), "the history is shown again after the page was reloaded")
     assert not browser.complaints()
 
 
@@ -302,7 +302,7 @@ def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browse
     browser.driver.close()
     browser.driver.switch_to.window(first)
     browser.until_text(".jobs .badge.down", "down")
-    # A laptop that sleeps loses its connections, and goes on where it was.
+    # A laptop that sleeps loses its connections, and resumes afterwards.
     browser.driver.execute_cdp_cmd("Network.enable", {})
     conditions = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
     browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)

@@ -1,4 +1,4 @@
-"""The demo as a user starts it: runs, shows figures and results, ends in good order, goes on where it stopped."""
+"""The demo as a user starts it: it runs, shows statistics and results, shuts down in order, and can resume."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunningDemo:
         return [match for line in self.lines() if (match := pattern.match(line))]
 
     def figures(self, service: str = "user-sessions") -> list[re.Match[str]]:
-        """Return the lines with a service's figures."""
+        """Return the lines with a service's statistics."""
         return [match for match in self.matches(FIGURES) if match["service"] == service]
 
     def has_shown_all(self) -> bool:

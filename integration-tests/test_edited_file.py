@@ -1,4 +1,4 @@
-"""A file of SQL is edited while its job is down: what moved is carried over, what was put back continues."""
+"""An SQL file is edited while its job is down: moved statements keep their state, restored ones continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole way of a record: every output, state and error equals an independent replay of the input."""
+"""End to end: every output, state and error equals an independent replay of the input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job whose records fail too often ends with the reason; what made too many is not sent until somebody decides."""
+"""A job with too many failing records ends with the reason, before it sends their error reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failed records are sent back to their inputs once each, one transaction per producer epoch."""
+"""Failed records are sent back to their inputs once each, with one transaction per producer epoch."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
 
 
 def fail(settings: KafkaSettings, source: str, errors: str, numbers: range) -> None:
-    """Write records as a job writes those that failed."""
+    """Write error reports as a job does."""
     producer = Producer(settings.producer())
     for number in numbers:
         headers: list[tuple[str, str | bytes | None]] = [

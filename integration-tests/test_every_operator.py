@@ -1,4 +1,4 @@
-"""Every operator of the DSL on Spark in three tasks, its workers killed: it gives what the test driver gives."""
+"""Every operator of the DSL on Spark, with three tasks and killed workers, gives the test driver's results."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def committed_records(settings: KafkaSettings) -> Sent:
 
 
 def differences(found: Sent, wanted: Sent) -> list[str]:
-    """Return a line for each topic and key whose records differ; of keys that several tasks make, in any order."""
+    """Return a line for each topic and key whose records differ; keys that several tasks write may be in any order."""
     lines = []
     for place in sorted(found.keys() | wanted.keys(), key=str):
         got, due = found.get(place, []), wanted.get(place, [])

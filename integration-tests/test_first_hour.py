@@ -1,4 +1,4 @@
-"""docs/first-hour.md on a real broker: its commands make the topics, feed, run, read and query the new service."""
+"""docs/first-hour.md on a real broker: its commands create topics, send, run, read and query the new service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One transaction per group and commit, with a real broker: fencing, what others see and what they don't."""
+"""One transaction per group and commit on a real broker: fencing, and what other consumers see."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHECKPOINT = "checkpoint-1"
 
 @dataclass
 class Place:
-    """A group's topics, and producers that write them: each is a worker of its own."""
+    """A group's topics, and producers that write them; each producer belongs to a worker of its own."""
 
     settings: KafkaSettings
     source: str
@@ -106,7 +106,7 @@ def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
     (record,) = [m for messages in forwarded.values() for m in messages if m.key() is not None]
     assert (record.value(), record.timestamp()[1], record.headers()) == (b"forwarded", 6, [(SENDER, b"0-1")])
     headers = [messages[-1].headers() for messages in forwarded.values()]
-    assert headers == [[(SENDER, b"0-1"), (TIME, time.to_json())]] * 2, "each partition is told the time, records first"
+    assert headers == [[(SENDER, b"0-1"), (TIME, time.to_json())]] * 2, "each partition gets the time after the records"
     group = Consumer(place.settings.consumer(**{"group.id": f"{place.source}-marker"}))
     (marker,) = group.committed([TopicPartition(place.source, 1)], 20)
     group.close()
@@ -203,7 +203,7 @@ def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction
 
 
 def test_a_zombie_whose_log_lines_come_with_the_fatal_error_learns_that_it_is_fenced(place: Place) -> None:
-    """What looks up and catches in a logger must not lose the error that the client set before it called it."""
+    """Code in a logger that catches errors must not lose the error that the client set before it called the logger."""
     topic = new_topic(place.settings, "wide", 12)
     zombie, successor = (Producer(place.settings.producer(**{"transactional.id": topic})) for _ in range(2))
     zombie.init_transactions(20)

@@ -1,4 +1,4 @@
-"""What a group's reader hands over from a real broker: control records, several partitions, pauses, deleted records."""
+"""A group's reader on a real broker: control records, several partitions, pauses, deleted records."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def task(topic: str, *starts: int, until: int = -1) -> TaskInput:
 
 
 def until_ended(reader: GroupReader) -> None:
-    """Wait for the marks of transactions that were committed: the broker writes them after it has answered."""
+    """Wait for the markers of committed transactions, which the broker writes after it has answered."""
     deadline = time.monotonic() + SECONDS
     while reader.open_transactions():
         assert time.monotonic() < deadline, "a transaction's end does not show"
 
 
 def read(reader: GroupReader, item: TaskInput, hidden: bool = False) -> None:
-    """Read until everything that is there now has come; what is `hidden` is not waited for."""
+    """Read until all current records have arrived, except the `hidden` ones."""
     if not hidden:
         until_ended(reader)
     deadline = time.monotonic() + SECONDS
@@ -119,7 +119,7 @@ def test_an_open_transaction_hides_later_records_and_is_reported(
     write(settings, topic, texts(1, start=3))
     item = task(topic, 0)
     reader.assign([item])
-    wait_until(lambda: reader.open_transactions() == {(topic, 0): 3}, "the open transaction is told")
+    wait_until(lambda: reader.open_transactions() == {(topic, 0): 3}, "the open transaction is reported")
     read(reader, item, hidden=True)
     assert take(item) == [names(2)]
     producer.commit_transaction(30)

@@ -1,4 +1,4 @@
-"""Results that close when nothing comes any more: they leave while the topic is idle, once, and stay exact."""
+"""Results that close while the topic is idle: each is sent once, and remains exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job inside Spark: leases follow each other while it commits, lag is told, idle time passes, it ends at once."""
+"""A job inside Spark: leases follow each other, lag is committed, idle time passes, and it ends at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENTS = Options(count=400, keys=20, seed=2)
 
 
 class Running:
-    """A job on a thread of this process, so that its query can be asked."""
+    """A job on a thread of this process, so that its query can be inspected."""
 
     def __init__(self, bench: Bench) -> None:
         options = JobOptions(
@@ -42,7 +42,7 @@ class Running:
         self._thread.start()
 
     def progress(self) -> dict[str, Any] | None:
-        """Return the newest progress of its query, if there is one."""
+        """Return the newest progress of the query, or None before the first."""
         runner = self.application._runner
         query = runner.query if runner is not None else None
         newest = query.lastProgress if query is not None else None
@@ -78,7 +78,9 @@ def test_leases_progress_lag_and_the_end(bench: Bench, wait_until: Callable[...,
         wait_until(lambda: ended_idle(bench) == 20, "the idle clock ends every user's session", 30)
         group = Consumer(bench.settings.consumer(**{"group.id": "job-marker"}))
         places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
-        wait_until(lambda: sum(p.offset for p in group.committed(places, 10)) == 400, "lag is told to the group", 5)
+        wait_until(
+            lambda: sum(p.offset for p in group.committed(places, 10)) == 400, "the lag group has the offsets", 5
+        )
         group.close()
         first = batch_of(job)
         wait_until(lambda: batch_of(job) >= first + 3, "one lease follows the other although nothing comes", 60)

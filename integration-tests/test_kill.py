@@ -1,4 +1,4 @@
-"""Processes of a running job are killed: read_committed output, state and errors still equal the replay exactly."""
+"""Processes of a running job are killed: read_committed output, state and errors still equal the replay."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_killed_at_any_moment_the_job_is_exact(bench: Bench, load: Steady, posit
 
 @pytest.mark.timeout(400)
 def test_a_frozen_worker_is_killed_and_the_other_groups_continue(platform: Platform, tmp_path: Path) -> None:
-    """One that is stopped, or stuck in native code, would hold up the leases of all groups."""
+    """A worker that is stopped, or stuck in native code, would block the leases of all groups."""
     bench = Bench(platform, "frozen", tmp_path)
     positions, load = bench.positions(), Steady(bench, rate=200)
     job = bench.job("--slots", "2", "--checkpoint-interval-ms", "10000")
@@ -121,6 +121,6 @@ def until_committed(job: JobProcess, positions: PositionWatch, count: int) -> No
 
 
 def kill_after(job: JobProcess, positions: PositionWatch, seconds: float) -> None:
-    """Let the job run for a time chosen by chance, watching its positions."""
+    """Let the job run for a random time, and watch its positions."""
     end = time.monotonic() + seconds
     job.until(lambda: positions.commits() > 0 and time.monotonic() > end, "a moment chosen by chance")

@@ -1,4 +1,4 @@
-"""Lag of a job whose input is written in transactions: 0 once it has read all records, whether it runs or is dead."""
+"""Lag of a job with transactional input: it is 0 once the job has read all records, running or not."""
 
 from __future__ import annotations
 

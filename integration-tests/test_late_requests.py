@@ -1,6 +1,6 @@
-"""A transactional request arrives late, behind its own repetition: nothing is torn, lost or doubled.
+"""A transactional request arrives late, after its own retry: nothing is torn, lost or duplicated.
 
-The first test shows the hole that the others find closed: a late EndTxn ends the producer's next transaction.
+The first test shows the problem that the others find solved: a late EndTxn ends the producer's next transaction.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_a_late_end_of_a_transaction_commits_half_of_the_next_one(platform: Requ
 
 
 class Careless(RetryWatch):
-    """Takes no commit for repeated."""
+    """Treats no commit as repeated."""
 
     def has_repeated(self, producer: Producer, call: object) -> bool:
         super().has_repeated(producer, call)  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ def committing(platform: RequestPlatform, place: Place, retries: RetryWatch) -> 
 
 
 def commit_twice(platform: RequestPlatform, place: Place, producer: GroupProducer) -> int:
-    """Commit with a late end of the first transaction, opening the group again where needed; return how often."""
+    """Commit with a late end of the first transaction, and reopen the group if needed; return how often."""
     opened = 0
     late = LateEnd(platform)
     for n, value in enumerate((b"first", b"second"), start=1):
@@ -164,9 +164,9 @@ def test_a_commit_that_is_slow_and_not_repeated_keeps_its_epoch(platform: Reques
 
 
 class Unruly:
-    """Holds, repeats, delays and reorders requests of the kinds given, by a seed.
+    """Holds, repeats, delays and reorders requests of the given types, determined by a seed.
 
-    What is kept arrives late: before one of the next transactional requests, or behind its answer.
+    Held requests arrive late: before one of the next transactional requests, or after its answer.
     """
 
     def __init__(self, platform: RequestPlatform, seed: int, kinds: tuple[Api, ...] = tuple(Api)) -> None:

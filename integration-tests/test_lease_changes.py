@@ -38,7 +38,7 @@ def test_results_stay_exact_while_leases_change_and_a_signal_ends_a_long_one(ben
 
         commits = positions.commits()
         job = bench.job(*LONG)
-        job.until(lambda: positions.commits() >= commits + 20, "it goes on under a lease of ten minutes")
+        job.until(lambda: positions.commits() >= commits + 20, "it continues under a lease of ten minutes")
         over = bench.leases()
         load.close()
         job.until(bench.has_read_everything, "lag tools see that all is read, within the lease", 10)
@@ -81,7 +81,7 @@ def test_groups_stay_in_their_workers_whichever_worker_spark_gives_their_leases(
 
 
 def moves(job: JobProcess) -> list[str]:
-    """Return what its workers said of groups that another one has opened."""
+    """Return the workers' messages about groups that another worker has opened."""
     return [
         message for message in job.messages() if "another worker has it" in message or "no lease has come" in message
     ]

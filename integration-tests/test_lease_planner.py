@@ -1,4 +1,4 @@
-"""What the planner of leases asks a real broker, and what it makes of the answers."""
+"""What the lease planner asks a real broker, and how it uses the answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def spec_of_job(bench: Bench, **more: Any) -> JobSpec:
 
 @pytest.fixture
 def planner(bench: Bench) -> Open:
-    """Return the function that opens a job's planner: planner(start=..., tasks=...)."""
+    """Return a function that opens a job's planner: planner(start=..., tasks=...)."""
     return lambda **more: LeasePlanner(spec_of_job(bench, **more))
 
 

@@ -1,4 +1,4 @@
-"""A commit that does not fit into a worker's memory is made anew in smaller ones: all goes through, once."""
+"""A commit that exceeds a worker's memory is repeated in smaller ones: all records are processed once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def send(bench: Bench, count: int, size: int, *keys: str) -> None:
 
 
 def limit_memory(job: JobProcess) -> None:
-    """Let workers, those to come included, take no more than ROOM beyond what they have."""
+    """Let all workers, present and future, use at most ROOM more than they have."""
     workers = job.workers()
     most = max(worker.memory_info().vms for worker in workers) + ROOM
     for process in [*workers, *{worker.parent() for worker in workers}]:
@@ -83,7 +83,7 @@ def test_large_records_go_through_in_smaller_commits_under_a_memory_limit(bench:
         send(bench, len(NEIGHBOURS), 10, *NEIGHBOURS)
     job.until(bench.has_read_everything, "all records are through", 400)
     assert job.terminate() == 0
-    assert "commits have at most" in job.text(), "the memory sufficed: the test tells nothing"
+    assert "commits have at most" in job.text(), "the memory sufficed: the test shows nothing"
     outputs = [(key, value) for part in bench.outputs().values() for key, value, _ in part]
     totals = [value["session_totals"]["total_time_ms"] for key, value in outputs if key == USER]
     assert totals == list(range(1, COUNT + 2))

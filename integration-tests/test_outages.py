@@ -1,4 +1,4 @@
-"""Broker and registry go and come back under a running job: it says so, waits, and nothing is lost or sent twice."""
+"""Broker and registry go away and return: the running job logs it, waits, and loses and duplicates nothing."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def until_logged(job: JobProcess, words: str, since: int) -> None:
 
 
 def newer_record(bench: Bench) -> bytes:
-    """Register a newer schema that no worker has met, and give a record written under it."""
+    """Register a newer schema that no worker has met, and return a record written with it."""
     contract = json.loads(load_contract("user-sessions", "UserActivity").text)
     contract["fields"].append({"name": "outage", "type": ["null", "string"], "default": None})
     registered = SchemaRegistry(bench.settings.registry()).register(f"{INPUT}-value", Schema(json.dumps(contract)))

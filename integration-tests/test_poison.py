@@ -1,4 +1,4 @@
-"""One of each kind of poisonous record for every service, on the real broker: what comes next is processed."""
+"""Every service on the real broker with one poisonous record of each kind: it processes the records after it."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ Records = list[tuple[str, Event[Any]]]
 
 
 class Poisoned(ServiceBench):
-    """A service and what it is sent by hand."""
+    """A service and its hand-made input."""
 
     def begin(self) -> None:
-        """Connect a producer, and make the poisons of each input topic: all that reaches a decoder."""
+        """Connect a producer, and create the poisons of each input topic: all that reaches a decoder."""
         self.settings = replace(self.settings, schema_registry_ids=SchemaIds.ANY)
         # Larger than what .errors takes.
         self._producer = Producer({**self.settings.producer(), "message.max.bytes": 2 * SIDE_MAX_BYTES})
@@ -69,7 +69,7 @@ class Poisoned(ServiceBench):
         assert self._producer.flush(30) == 0
 
     def send_poison(self, topic: str, names: list[str], timestamp: int) -> dict[int, str]:
-        """Send poisons; records that carry no time of their own have `timestamp`. Give their names by offset."""
+        """Send poisons; records without a time of their own have `timestamp`. Return their names by offset."""
         places: dict[int, str] = {}
         for name in names:
             sent = POISONS[name].make(self.makers[topic])
@@ -107,7 +107,7 @@ class Poisoned(ServiceBench):
         return results
 
     def results(self) -> list[Result]:
-        """Return what all output topics hold."""
+        """Return the records of all output topics."""
         return [
             (topic.name, *output)
             for topic in self.service.outputs
@@ -117,9 +117,9 @@ class Poisoned(ServiceBench):
 
 
 def comparable(service: str, results: list[Result]) -> list[str]:
-    """Return results in an order of their own; of several sub-topologies the last of each key alone.
+    """Return sorted results; of several sub-topologies only the last result of each key.
 
-    What a table there says in between depends on which of its rows a commit has together.
+    Intermediate rows of a table depend on which of its rows share a commit.
     """
     if SERVICES[service].stages == 1:
         return sorted(json.dumps(result, sort_keys=True, default=str) for result in results)
@@ -130,14 +130,14 @@ def comparable(service: str, results: list[Result]) -> list[str]:
 
 
 def goods(service: str, seed: int, start_ms: int = FIXED_START_MS) -> Records:
-    """Return ordinary records of all a service's inputs, in order of time, with their topics."""
+    """Return ordinary records of all inputs of a service by time, with their topics."""
     options = Options(count=GOOD, keys=3, seed=seed, start_ms=start_ms)
     rows = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
     return sorted(rows, key=lambda record: record[1].timestamp)
 
 
 def expected_results(service: str, records: Records) -> list[Result]:
-    """Return what the engine alone makes of the records."""
+    """Return the engine's results for the records."""
     driver = TestDriver(service, clock=NOW)
     for topic, event in records:
         driver.pipe(event.key, event.value, topic)
@@ -155,7 +155,7 @@ def bench(request: pytest.FixtureRequest, platform: Platform, tmp_path: Path) ->
 
 
 def read_until(worker: LoopWorker, check: Callable[[], bool]) -> None:
-    """Run the loop over all that was sent, and on until what its sub-topologies hand to one another is through."""
+    """Run the loop over all that was sent, until the records between its sub-topologies are processed."""
     while True:
         worker.read_everything()
         if check():

@@ -1,4 +1,4 @@
-"""Poisonous records of each kind for jobs of SQL, KSML and the DSL on a real broker: none ends or stalls the job."""
+"""Poisonous records of each kind for jobs in SQL, KSML and the DSL on a real broker: none ends or blocks the job."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command_of(kind: str, folder: Path) -> tuple[str, list[str], str]:
 
 
 def send(settings: KafkaSettings, topic: str) -> dict[tuple[int, int], str]:
-    """Send a good record before and after each poison, on both partitions; give the poisons' places."""
+    """Send a good record before and after each poison, on both partitions; return the poisons' places."""
     producer = Producer(settings.producer(**{"message.max.bytes": 2_000_000}))
     places: dict[tuple[int, int], str] = {}
 

@@ -1,4 +1,4 @@
-"""Queries of a running job: what they give is what its changelogs say, through kills and a restore."""
+"""Queries of a running job return what its changelogs hold, through kills and a restore."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WINDOW_MS, RETENTION_MS = 300_000, 3_600_000
 
 
 class QueryBench(ServiceBench):
-    """A service with a query server beside its job."""
+    """A service with a query server next to its job."""
 
     def __init__(self, platform: Platform, service: str, folder: Path, arguments: tuple[str, ...] = ()) -> None:
         super().__init__(platform, service, f"queried-{service}", folder, arguments)
@@ -51,7 +51,7 @@ class QueryBench(ServiceBench):
         )
 
     def ends(self) -> list[str]:
-        """Return the last record of each partition of the first input as a query names it."""
+        """Return the last record of each partition of the first input, in the form of a query parameter."""
         consumer = Consumer(self.settings.consumer(**{"group.id": "tests-ends"}))
         try:
             places = [TopicPartition(self.input, number) for number in range(PARTITIONS)]
@@ -61,7 +61,7 @@ class QueryBench(ServiceBench):
         return [f"{self.input}-{number}:{end - 1}" for number, end in enumerate(ends) if end]
 
     def server(self, number: int = 0, port: int = 0, *more: str, waits: bool = True) -> JobProcess:
-        """Start a query server; unless that is not waited for, it is ready then."""
+        """Start a query server, and wait until it is ready, unless `waits` is false."""
         arguments = [
             *(self.service.name, "--application", self.application, "--http-port", str(port), "--every-ms", "20"),
             *more,
@@ -100,7 +100,7 @@ def everything(server: JobProcess, store: str, page: int = 1_000) -> list[dict[s
 
 
 class Followed(threading.Thread):
-    """Follows a store's changes; keeps the events until the push ends."""
+    """Follows a store's changes, and keeps the events until the push ends."""
 
     def __init__(self, server: JobProcess, store: str) -> None:
         super().__init__(daemon=True)
@@ -119,7 +119,7 @@ class Followed(threading.Thread):
             self.events.append(("broken", str(error)))
 
     def rows(self) -> dict[str, Any]:
-        """Return the store as the events leave it."""
+        """Return the store's content after the events."""
         rows: dict[str, Any] = {}
         for name, event in list(self.events):
             if name in ("row", "change"):
@@ -128,7 +128,7 @@ class Followed(threading.Thread):
 
 
 def logged_rows(bench: ServiceBench, store: str) -> dict[str, Any]:
-    """Return a key-value store as its changelog tells it."""
+    """Return a key-value store's content from its changelog."""
     return {key.decode(): value for of_task in bench.changelog(store).values() for key, value in of_task.items()}
 
 
@@ -167,7 +167,7 @@ def test_a_store_is_queried_while_its_job_is_killed_and_restored(platform: Platf
         bench.lose_checkpoint()
         bench.feed(3)
         bench.drain("--restore")
-        again.until(lambda: ("end", {"reason": "restart"}) in ended.events, "the push tells of the restore", 60)
+        again.until(lambda: ("end", {"reason": "restart"}) in ended.events, "the push reports the restore", 60)
         reached = "&".join(f"at_least={end}" for end in bench.ends())
         again.until(lambda: again.http(f"/stores/user-profiles?{reached}&wait_ms=0")[0] == 200, "all is read", 60)
         assert {e["key"]: e["value"] for e in everything(again, "user-profiles")} == logged_rows(bench, "user-profiles")
@@ -240,11 +240,11 @@ def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> Non
             begun = time.monotonic()
             assert pull(parts[0], "/stores/user-profiles", status=503)["missing"] == [1]
             assert time.monotonic() - begun < 6
-        parts[0].until(lambda: parts[0].http("/stores/user-profiles")[0] == 200, "it is asked again", 30)
+        parts[0].until(lambda: parts[0].http("/stores/user-profiles")[0] == 200, "requests reach it again", 30)
 
         parts[1].kill()
         first, other = followed
-        parts[0].until(lambda: first.events[-1][0] == "end", "the push tells that a part is lost", 60)
+        parts[0].until(lambda: first.events[-1][0] == "end", "the push reports a lost part", 60)
         assert first.events[-1] == ("end", {"reason": "part lost", "missing": [1]})
         assert other.events[-1][0] != "end"
         assert pull(parts[0], "/stores/user-profiles", status=503)["missing"] == [1]
@@ -293,7 +293,7 @@ def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, stor
 
 
 def ask(server: JobProcess, sql: str, **more: Any) -> list[dict[str, Any]]:
-    """Ask in SQL; give the rows."""
+    """Send an SQL query; return the rows."""
     status, text = server.http("/sql", json.dumps({"sql": sql, **more}).encode())
     assert status == 200, text
     return [line["row"] for line in map(json.loads, text.splitlines()) if "row" in line]

@@ -1,4 +1,4 @@
-"""The real registry: registration, refusals, schemas by id, and what happens while it is away."""
+"""The real registry: registration, rejections, schemas by id, and the effect of an outage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job that gets other numbers of tasks while its topic is written: totals stay right, and it can be interrupted."""
+"""A job is rescaled while its topic is written: totals stay correct, and the rescale can be interrupted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Sales(ServiceBench):
         return job.text()
 
     def check(self) -> None:
-        """Compare the store's rows, each where it belongs, with a replay of everything sent."""
+        """Compare the store's rows, each in its task, with a replay of everything that was sent."""
         records = [record for records in self.read_input().records.values() for record in records]
         _, stores = replay.replay(records, task_of=lambda key: partition_of(key.encode(), 1))
         rows = self.changelog("tickets-sold")

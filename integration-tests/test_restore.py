@@ -1,4 +1,4 @@
-"""Checkpoints lost in mid-work and made anew from the changelogs: results are those of jobs that never failed."""
+"""Checkpoints lost in mid-work are rebuilt from the changelogs: results equal those of jobs that never failed."""
 
 from __future__ import annotations
 

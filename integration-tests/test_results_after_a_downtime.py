@@ -1,4 +1,4 @@
-"""An hour of data that waited while the job, or a worker, was down gives the results that it would have given live."""
+"""An hour of data that waited while the job or a worker was down gives the results of live processing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def results(settings: KafkaSettings) -> list[str]:
 
 
 def differences(settings: KafkaSettings, sent: list[Record]) -> list[tuple[str, str]]:
-    """Return which results differ from those that the records must have."""
+    """Return which results differ from the expected results of the records."""
     return [pair for pair in zip(results(settings), expected_join(sent), strict=True) if pair[0] != pair[1]]
 
 

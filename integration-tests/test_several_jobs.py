@@ -1,4 +1,4 @@
-"""`forebay run ONE TWO`: one Spark, a checkpoint, health and end for each job; inputs and outputs under other names."""
+"""`forebay run ONE TWO`: one Spark with separate checkpoints, health and ends; topics may be renamed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_two_jobs_share_a_spark_and_nothing_else(
         )
         assert pair.inputs[1] in json.loads(job.http(f"/{two}/readyz")[1])["reason"]
         pair.produce(0, 200, seed=2)
-        job.until(lambda: pair.results(0) == 500, "the other job goes on")
+        job.until(lambda: pair.results(0) == 500, "the other job continues")
         assert job.http(f"/{one}/readyz")[0] == 200
         assert job.terminate() == 1
         assert f"error: {two}: " in job.text()

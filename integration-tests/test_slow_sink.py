@@ -1,4 +1,4 @@
-"""A broker that takes records slowly slows the job down: it reads no further than it writes, and loses nothing."""
+"""A slow broker slows the job down: it reads no further than it can write, and loses nothing."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_the_job_waits_for_the_broker_reports_its_lag_and_loses_nothing(bench: B
     before = memory(job)
     job.until_commits(5)
     waiting = metric(job, "forebay_lag_records")
-    assert 0 < waiting < COUNT, "the lag that is told is not that of a job on its way"
+    assert 0 < waiting < COUNT, "the reported lag is not that of a job in progress"
     assert memory(job) - before < QUEUE
     assert "the query failed" not in job.text()
 
     limit_producer(bench.settings.bootstrap_servers, CLIENT, FAST)
     job.until(bench.has_read_everything, "all is read once the broker is fast again")
-    job.until(lambda: metric(job, "forebay_lag_records") == 0, "the lag is told to be gone")
+    job.until(lambda: metric(job, "forebay_lag_records") == 0, "the reported lag is 0")
     assert job.terminate() == 0
     assert sum(map(len, bench.check().outputs.values())) > 5_000

@@ -80,7 +80,7 @@ def test_a_batch_that_spark_repeats_is_not_written_twice(
 def test_a_repeated_batch_that_was_committed_in_part_is_completed(
     spark: SparkSession, settings: KafkaSettings, tmp_path: Path
 ) -> None:
-    """One partition fails in the first run: a row of it has no room in the schema."""
+    """One partition fails in the first run: one of its rows does not fit the schema."""
     topic = new_topic(settings, "sink", 2)
     write_files(tmp_path / "in", 1, 100)
     options, checkpoint = options_of(settings, topic), tmp_path / "checkpoint"

@@ -1,4 +1,4 @@
-"""A driver of the sink is killed at random points: no row is lost, none is doubled."""
+"""A driver of the sink is killed at random points: no row is lost or duplicated."""
 
 from __future__ import annotations
 

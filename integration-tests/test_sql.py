@@ -86,7 +86,7 @@ def rows(url: str, sql: str, **more: Any) -> list[dict[str, Any]]:
 
 
 def wait_for_rows(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) -> None:
-    """Ask until the answer is what is wanted."""
+    """Repeat the query until it returns the expected rows."""
     deadline = time.monotonic() + seconds
     while (result := rows(url, sql)) != wanted:
         assert time.monotonic() < deadline, f"{sql} gives {result}, not {wanted}"
@@ -94,7 +94,7 @@ def wait_for_rows(url: str, sql: str, wanted: list[dict[str, Any]], seconds: flo
 
 
 def write(folder: Path) -> list[str]:
-    """Write the statements and their functions; give the options that name them."""
+    """Write the statements and their functions; return the options that name them."""
     file, functions = folder / "first-bar.sql", folder / "functions.py"
     file.write_text(STATEMENTS)
     functions.write_text(FUNCTIONS)
@@ -102,7 +102,7 @@ def write(folder: Path) -> list[str]:
 
 
 def send(settings: KafkaSettings, key: int, click: int) -> None:
-    """Send what the statements read; `key` and `click` are ids of schemas."""
+    """Send the statements' input; `key` and `click` are ids of schemas."""
     producer = Producer(settings.producer())
     for number, (sensor, area, reading) in enumerate(READINGS):
         value = json.dumps({"AREA": area, "READING": reading})
@@ -124,7 +124,7 @@ def send(settings: KafkaSettings, key: int, click: int) -> None:
 def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path) -> None:
     endpoints = platform.up()
     settings = settings_of(endpoints)
-    # Somebody else's, with a broker's defaults: none of what we would have made it with.
+    # An external topic with a broker's defaults, unlike those that Forebay creates.
     TopicAdmin(settings).create([TopicSpec("sql_readings", 2)])
     registry = SchemaRegistry(settings.registry())
     key, click = (

@@ -1,4 +1,4 @@
-"""A warm copy that follows a job: one that begins with it goes on exactly as with its checkpoint alone."""
+"""A warm copy that follows a job: a job that starts from it resumes exactly as from its checkpoint alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes Spark start faster: the archive of its classes, and workers that import the installed pyspark."""
+"""Spark starts faster with an archive of its classes, and with workers that import the installed pyspark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store of a live topic declared otherwise: refused, foretold, converted; what came meanwhile is not lost."""
+"""A store of a live topic with a changed declaration: refused, forecast, converted; no record is lost meanwhile."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class Dishes:
         self.succeed("run", "dish-prices", "--trigger", "available-now")
 
     def send(self, *events: tuple[str, int, int]) -> None:
-        """Write (dish, cents, timestamp); without cents it is a question."""
+        """Write (dish, cents, timestamp); a record without cents is a query."""
         producer = Producer(self.settings.producer())
         schema, number = parse(CONTRACTS["DishEvent"]), self._register()
         for dish, cents, timestamp in events:

@@ -1,4 +1,4 @@
-"""`forebay tail` on real topics: committed records only, decoded, from anywhere, to the end or on and on."""
+"""`forebay tail` on real topics: committed records only, decoded, from any offset, to the end or continuously."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from user_sessions.model import UserActivity
 
 
 class Feed:
-    """A topic with Avro records in one partition, and a way to look at it with the command."""
+    """A topic with Avro records in one partition, and a function that reads it with the command."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self.settings = KafkaSettings(
@@ -41,7 +41,7 @@ class Feed:
         self.producer.init_transactions(30)
 
     def write(self, *pages: str, commit: bool = True) -> None:
-        """Write one record for each page, key u<page>, in one transaction; its time is 1000 ms x the page's length."""
+        """Write one record (key u<page>) for each page in one transaction; its time is 1000 ms x the page's length."""
         self.producer.begin_transaction()
         for page in pages:
             activity = UserActivity("e", "u", "click", "s", 5, 1000 * len(page), page)
@@ -56,7 +56,7 @@ class Feed:
         self._await_markers()
 
     def _await_markers(self) -> None:
-        """Wait until the transaction's markers are written: the coordinator answers a commit before that."""
+        """Wait for the transaction's markers, which the coordinator writes after it has answered the commit."""
         place = TopicPartition(self.topic, 0)
         ends: set[int] = set()
         deadline = time.monotonic() + 30
@@ -127,7 +127,7 @@ def test_a_misspelt_topic_is_answered_with_near_ones(feed: Feed, capsys: pytest.
 
 @pytest.fixture
 def heed_interrupts() -> Iterator[None]:
-    """Let processes heed SIGINT, which they ignore where the tests were started in the background of a shell."""
+    """Let processes handle SIGINT, which they ignore if the tests were started in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

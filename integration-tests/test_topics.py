@@ -1,4 +1,4 @@
-"""Topics at the real broker: created once, compared with their declarations, described, deleted."""
+"""Topics on the real broker: created once, compared with their declarations, described, deleted."""
 
 from __future__ import annotations
 

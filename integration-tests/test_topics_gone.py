@@ -1,4 +1,4 @@
-"""A topic that is deleted or made again under a running job stops it, and the message names the topic."""
+"""If a topic is deleted or recreated under a running job, the job stops, and its message names the topic."""
 
 from __future__ import annotations
 

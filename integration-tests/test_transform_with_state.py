@@ -1,4 +1,4 @@
-"""A class for PySpark's transformWithState on a broker: killed and restarted, each visit and each timer counts once."""
+"""A class for PySpark's transformWithState on a broker: killed and restarted, each visit and timer counts once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def produce(settings: KafkaSettings, topic: str, rows: list[dict[str, Any]]) -> 
 
 
 def seen(settings: KafkaSettings) -> dict[str, list[dict[str, Any]]]:
-    """Return what was committed, by user, in the order of the visits."""
+    """Return the committed outputs by user, in the order of the visits."""
     by_user = defaultdict(list)
     for messages in read_topic(settings, "example_seen").values():
         for message in messages:

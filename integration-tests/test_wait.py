@@ -1,4 +1,4 @@
-"""forebay wait, against a real broker and registry."""
+"""`forebay wait` with a real broker and registry."""
 
 from __future__ import annotations
 

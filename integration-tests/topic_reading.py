@@ -27,15 +27,15 @@ Markers = dict[int, dict[str, Any]]
 
 
 def headers_of(message: Message) -> list[tuple[str, bytes | None]]:
-    """Return a consumed record's headers; the client gives values as bytes, its type is the union of all it takes."""
+    """Return a consumed record's headers, typed: the client's annotation is the union of all accepted types."""
     return cast("list[tuple[str, bytes | None]]", message.headers() or [])
 
 
 def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[int, list[Message]]:
-    """Return the committed records up to the topic's present end, or some beyond it, by partition, in order of offset.
+    """Return the committed records up to the topic's current end, or some beyond it, by partition, in order of offset.
 
-    A partition that is written all the time may never be reported as read to its end: what comes behind the end that
-    stood at first is as good a sign.
+    A partition that is written all the time may never be reported as read to its end; a record behind the initial end
+    is as good a sign.
     """
     consumer = Consumer(settings.consumer(**{"group.id": "tests-reading", **overrides}))
     partitions = consumer.list_topics(topic, 10).topics[topic].partitions
@@ -58,7 +58,7 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
 
 
 def _end(consumer: Consumer, place: TopicPartition) -> int:
-    """Return where a partition ends; one that was just made again may have no leader for a moment."""
+    """Return where a partition ends; a topic that was just recreated may have no leader for a moment."""
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -70,7 +70,7 @@ def _end(consumer: Consumer, place: TopicPartition) -> int:
 
 
 def fold(messages: list[Message]) -> dict[bytes, bytes]:
-    """Return what a compacted topic's partition says in the end."""
+    """Return the final rows of a compacted topic's partition."""
     rows: dict[bytes, bytes] = {}
     for message in messages:
         key, value = message.key() or b"", message.value()
@@ -82,7 +82,7 @@ def fold(messages: list[Message]) -> dict[bytes, bytes]:
 
 
 class MarkerWatch:
-    """Reads a job's markers, and fails when one goes back."""
+    """Reads a job's markers, and fails if one goes back."""
 
     def __init__(self, settings: KafkaSettings, application: str, topic: str, partitions: int) -> None:
         self._consumer = Consumer(settings.consumer(**{"group.id": f"{application}-marker"}))
@@ -90,7 +90,7 @@ class MarkerWatch:
         self.batches: dict[int, int] = {}
 
     def read(self) -> Markers:
-        """Return the markers there are."""
+        """Return the existing markers."""
         results = {
             p.partition: json.loads(p.metadata) for p in self._consumer.committed(self._places, 20) if p.metadata
         }
@@ -100,16 +100,16 @@ class MarkerWatch:
         return results
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connection to the broker."""
         self._consumer.close()
 
 
 class UndecodableError(Exception):
-    """No record of our schema can be made of these bytes."""
+    """These bytes can't be decoded as a record of our schema."""
 
 
 class PositionWatch:
-    """Follows the positions that a job's commits leave in its internal changelogs; fails when one goes back.
+    """Follows the positions in a job's internal changelogs, and fails if one goes back.
 
     Args:
         places: topic and partition of each task's internal changelog.
@@ -125,7 +125,7 @@ class PositionWatch:
     def read(self) -> Positions:
         """Return the newest committed position of each task that has one, by its changelog's topic and partition.
 
-        Newest is what stood when it was asked: a job that commits all the time would be read until it has ended.
+        The newest position is that at the time of the call; a job that commits all the time has no last one.
         """
         ends = {place: self._end(*place) for place in self._existing()}
         while any(self._read.get(place, -1) + 1 < end for place, end in ends.items()):
@@ -141,19 +141,19 @@ class PositionWatch:
         return sum(position["n"] for position in self.read().values())
 
     def used_offsets(self, topics: Iterable[str]) -> int:
-        """Return the number of offsets of these topics that are used."""
+        """Return the number of used offsets of these topics."""
         wanted = set(topics)
         ends = (end for position in self.read().values() for end in position["ends"])
         return sum(int(end) for topic, _, end in ends if topic in wanted)
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connection to the broker."""
         self._consumer.close()
 
     def _existing(self) -> list[tuple[str, int]]:
-        """Return the places whose topics exist; none without a broker.
+        """Return the places whose topics exist, or none without a broker.
 
-        Asked of one that does not, the client waits a second for it to come: a job would run away meanwhile.
+        For a topic that does not exist, the client would wait a second; the job would be far ahead by then.
         """
         if len(self._read) == len(self._places):
             return self._places
@@ -164,7 +164,7 @@ class PositionWatch:
         return [(topic, partition) for topic, partition in self._places if topic in topics]
 
     def _end(self, topic: str, partition: int) -> int:
-        """Return where a changelog ends; 0 while it has no leader, or there is no broker."""
+        """Return where a changelog ends; 0 if it has no leader or the broker is unreachable."""
         try:
             return int(self._consumer.get_watermark_offsets(TopicPartition(topic, partition), 1)[1])
         except KafkaException:
@@ -188,7 +188,7 @@ class PositionWatch:
 
 
 class Decoder:
-    """Decodes framed Avro by the schemas the registry has."""
+    """Decodes framed Avro with the registry's schemas."""
 
     def __init__(self, registry_url: str) -> None:
         self._url = registry_url

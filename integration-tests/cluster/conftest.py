@@ -1,13 +1,13 @@
 """Tests in a real cluster: `make e2e`, or FOREBAY_E2E=1 KUBECONFIG=... pytest integration-tests/cluster.
 
 Environment:
-    FOREBAY_E2E: collects these tests at all.
-    E2E_TAG: tag of images the cluster has already; without it they are built and loaded.
+    FOREBAY_E2E: if set, these tests are collected.
+    E2E_TAG: tag of images that are in the cluster already; without it they are built and loaded.
     E2E_LOAD: command that loads images into the cluster (default: kind load docker-image).
-    BASE: image that those are built on, in place of the Dockerfile's.
-    E2E_OBJECT_STORE: collects test_object_store.py too, whose image holds an object store's jars (690 MB more).
-    E2E_OBJECT_STORE_TAG: tag of its images the cluster has already (forebay with jars, forebay-s3).
-    E2E_FAILURES: where logs, events and descriptions go when a test fails (default: e2e-failures).
+    BASE: base image of the built images, in place of the Dockerfile's.
+    E2E_OBJECT_STORE: if set, test_object_store.py is collected, too; its image has an object store's jars (690 MB
+    more). E2E_OBJECT_STORE_TAG: tag of its images that are in the cluster already (forebay with jars, forebay-s3).
+    E2E_FAILURES: folder for logs, events and descriptions if a test fails (default: e2e-failures).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def image_tag() -> str:
 
 @pytest.fixture(scope="module")
 def release(image_tag: str, request: pytest.FixtureRequest) -> Iterator[Release]:
-    """Yield a namespace that holds pods to the Restricted standard, and the release to install there."""
+    """Yield a namespace that enforces the Restricted standard for pods, and the release to install there."""
     namespace = Namespace.create_restricted()
     service, producer = getattr(request.module, "SERVICE", ("user-sessions", "user-activity"))
     release = Release(namespace, service, producer, image_tag)
@@ -51,6 +51,6 @@ def release(image_tag: str, request: pytest.FixtureRequest) -> Iterator[Release]
 
 @pytest.fixture(scope="module")
 def bench(release: Release) -> ClusterBench:
-    """Install the release without a producer, and reach its broker."""
+    """Install the release without a producer, and connect to its broker."""
     release.apply()
     return release.open()

@@ -1,4 +1,4 @@
-"""A Kafka cluster that is not the release's: TLS, passwords, certificates and ACLs, and a registry with a login."""
+"""A Kafka cluster outside the release: TLS, passwords, certificates and ACLs, and a registry with a login."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FILES = "/etc/kafka"
 
 
 class ExternalKafka:
-    """A pod with broker and registry; what is plain there is on its loopback address, for the administrator.
+    """A pod with broker and registry; unencrypted listeners are on its loopback address, for the administrator.
 
     Args:
-        folder: where certificates are made.
+        folder: for the certificates.
         login: the registry's, user:password.
     """
 

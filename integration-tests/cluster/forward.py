@@ -1,4 +1,4 @@
-"""The release's broker and registry on this machine's loopback address."""
+"""Access to the release's broker and registry from this machine's loopback address."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BROKER_PORT = 19092
 
 
 def free_port() -> int:
-    """Return a port nobody listens on."""
+    """Return an unused port."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class Forward:
-    """kubectl port-forward to a pod, started again when the pod goes."""
+    """kubectl port-forward to a pod; it is started again when the pod is replaced."""
 
     def __init__(self, namespace: Namespace, pod: str, local: int, remote: int) -> None:
         self.port = local
@@ -36,7 +36,7 @@ class Forward:
         poll_until(self._answers, f"{' '.join(self._command)} answers", 120)
 
     def close(self) -> None:
-        """End it."""
+        """Stop forwarding."""
         self._closed.set()
         if self._process is not None:
             self._process.terminate()

@@ -14,7 +14,7 @@ _S3_JARS = "JARS=org.apache.hadoop:hadoop-aws:3.5.0"
 
 
 def tag_in_cluster() -> str:
-    """Build the images and load them into the cluster, unless E2E_TAG names those it has; give their tag."""
+    """Build the images and load them into the cluster, or use those that E2E_TAG names; return their tag."""
     given = os.environ.get("E2E_TAG")
     if given:
         return given
@@ -33,7 +33,7 @@ def tagged_anew(name: str, tag: str) -> str:
 
 
 def with_other_code(tag: str) -> str:
-    """Have an image in the cluster whose workers can't read what a driver of `tag` sends, nor the other way round."""
+    """Return an image in the cluster whose workers and those of `tag` can't read each other's messages."""
     other = f"{tag}-{uuid.uuid4().hex[:4]}"
     given = Path(__file__).with_name("other_code.dockerfile").read_text()
     _build(f"forebay:{other}", "--build-arg", f"IMAGE=forebay:{tag}", "-", given=given)
@@ -41,7 +41,7 @@ def with_other_code(tag: str) -> str:
 
 
 def object_store_tag_in_cluster() -> str:
-    """Likewise the image with an object store's jars, and forebay-s3; E2E_OBJECT_STORE_TAG names those it has."""
+    """Return images with an object store's jars and forebay-s3; E2E_OBJECT_STORE_TAG names existing ones."""
     given = os.environ.get("E2E_OBJECT_STORE_TAG")
     if given:
         return given

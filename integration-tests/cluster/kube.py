@@ -1,4 +1,4 @@
-"""kubectl, helm and docker as functions; the cluster is KUBECONFIG's."""
+"""kubectl, helm and docker as functions; KUBECONFIG selects the cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CommandFailed(AssertionError):
 
 
 def run(*command: str, seconds: float = 120.0, check: bool = True, given: str | None = None) -> str:
-    """Run a command, with `given` as its input, and give its output. Raises CommandFailed."""
+    """Run a command with `given` as its input, and return its output. Raises CommandFailed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT, input=given)
     if check and done.returncode:
         raise CommandFailed(f"{shlex.join(command)} failed with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -32,14 +32,14 @@ def run(*command: str, seconds: float = 120.0, check: bool = True, given: str | 
 
 @cache
 def chart(name: str) -> str:
-    """Return a chart's folder, with the charts it is made of packed into it."""
+    """Return a chart's folder, with the charts that it depends on packed into it."""
     folder = str(CHARTS / name)
     run("helm", "dependency", "update", "--skip-refresh", folder)
     return folder
 
 
 class Background:
-    """A command that goes on while the test does."""
+    """A command that runs in the background of a test."""
 
     def __init__(self, *command: str) -> None:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - as long-lived as the command
@@ -56,7 +56,7 @@ class Background:
         return self._process.wait(seconds)
 
     def close(self) -> None:
-        """End it."""
+        """Stop the command."""
         self._process.kill()
         self._process.wait()
 
@@ -69,14 +69,14 @@ class Namespace:
 
     @classmethod
     def create_restricted(cls) -> Namespace:
-        """Create one that holds its pods to the Restricted standard."""
+        """Create a namespace that enforces the Restricted standard for pods."""
         namespace = cls(f"forebay-{uuid.uuid4().hex[:6]}")
         run("kubectl", "create", "namespace", namespace.name)
         run("kubectl", "label", "namespace", namespace.name, "pod-security.kubernetes.io/enforce=restricted")
         return namespace
 
     def kubectl(self, *arguments: str, seconds: float = 120.0, check: bool = True) -> str:
-        """Run kubectl in it."""
+        """Run kubectl in the namespace."""
         return run("kubectl", "-n", self.name, *arguments, seconds=seconds, check=check)
 
     def get(self, *arguments: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Namespace:
         return [item["metadata"]["name"] for item in self.get(kind, *chosen)["items"]]
 
     def uid(self, pod: str) -> str:
-        """Return a pod's identity, or "" while there is none of that name."""
+        """Return a pod's UID, or "" if there is no pod of that name."""
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
 
     def is_ready(self, pod: str) -> bool:
@@ -103,7 +103,7 @@ class Namespace:
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={path}") == "True"
 
     def python(self, pod: str, container: str, code: str) -> str:
-        """Run Python in a pod and give what it prints, "" where that fails."""
+        """Run Python in a pod and return its output, or "" if it fails."""
         return self.kubectl("exec", pod, "-c", container, "--", "python", "-c", code, check=False).strip()
 
     def can(self, account: str, verb: str, what: str) -> bool:
@@ -112,17 +112,17 @@ class Namespace:
         return self.kubectl("auth", "can-i", verb, what, user, check=False).strip() == "yes"
 
     def secret(self, name: str, key: str) -> str:
-        """Return what a Secret has under a key."""
+        """Return the value of a key of a Secret."""
         return b64decode(self.get("secret", name)["data"][key]).decode()
 
     def last_words(self, pod: str) -> str:
-        """Return what `kubectl describe` shows of a pod's container that has ended: the end of its log."""
+        """Return what `kubectl describe` shows of a terminated container of a pod: the end of its log."""
         paths = ("lastState", "state")
         template = "".join(f"{{.status.containerStatuses[0].{path}.terminated.message}}" for path in paths)
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={template}", check=False)
 
     def readiness(self, pod: str, container: str = "driver") -> str:
-        """Return what a job's /readyz says, or "" while nothing answers."""
+        """Return the answer of a job's /readyz, or "" without an answer."""
         ask = (
             "import urllib.request as u, urllib.error as e\n"
             "try: print(u.urlopen('http://127.0.0.1:8080/readyz').read().decode())\n"
@@ -131,7 +131,7 @@ class Namespace:
         return self.python(pod, container, ask)
 
     def helm(self, *arguments: str, seconds: float = 600.0, check: bool = True) -> str:
-        """Run helm in it."""
+        """Run helm in the namespace."""
         return run("helm", "-n", self.name, *arguments, seconds=seconds, check=check)
 
     def keep(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Objects that tests put beside a release; their pods pass the Restricted standard."""
+"""Objects that tests create next to a release; their pods pass the Restricted standard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def secret(name: str, data: dict[str, str]) -> dict[str, Any]:
 
 
 def headless_service(name: str, ports: dict[str, int]) -> dict[str, Any]:
-    """Return a Service of its own name's pod, ready or not."""
+    """Return a Service for the pod of the same name, ready or not."""
     spec = {
         "clusterIP": "None",
         "publishNotReadyAddresses": True,

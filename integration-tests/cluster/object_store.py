@@ -1,4 +1,4 @@
-"""An S3 server made for tests, as a pod, and what a service needs to keep its checkpoint there."""
+"""An S3 server made for tests, as a pod, and the values of a service whose checkpoint is there."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _CLIENT = f"import boto3; s3 = boto3.client('s3', endpoint_url='http://127.0.0.1
 
 @dataclass(frozen=True, slots=True)
 class ObjectStore:
-    """The server in a namespace; its objects go with its pod."""
+    """The server in a namespace; its objects are lost with its pod."""
 
     namespace: Namespace
 
     def start_for(self, service: str, tag: str) -> list[str]:
-        """Run the server, make bucket and Secret; give helm's values for a service with its checkpoint there.
+        """Run the server, create bucket and Secret; return helm's values for a service with its checkpoint there.
 
         Args:
             tag: of the server's image, and of the service's, which holds the jars.
@@ -52,5 +52,5 @@ class ObjectStore:
 
 
 def _escape(name: str) -> str:
-    """Return a name as helm's --set takes it: a dot would begin another level."""
+    """Return a name escaped for helm's --set, in which a dot begins another level."""
     return name.replace(".", r"\.")

@@ -1,4 +1,4 @@
-"""A registry of OCI artefacts on the loopback address, in memory: as much of one as helm's push and pull ask for."""
+"""An in-memory registry of OCI artefacts on the loopback address, with the requests that helm's push and pull use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class OciRegistry:
-    """Holds what is pushed; `address` is its host and port."""
+    """Holds pushed artefacts; `address` is its host and port."""
 
     def __init__(self) -> None:
         blobs: dict[str, bytes] = {}

@@ -19,9 +19,9 @@ _NOT_NOW = (CommandFailed, KafkaException, subprocess.TimeoutExpired)
 def poll_until(
     check: Callable[[], T], description: str | Callable[[], str], seconds: float = 120.0, every: float = 0.5
 ) -> T:
-    """Return what `check` gives once that is true; fail the test with the description after `seconds`.
+    """Return the result of `check` once it is true; fail the test with the description after `seconds`.
 
-    An API server or a broker that can't be asked has not answered yes. A description that is a function is asked then.
+    An unreachable API server or broker counts as false. A description that is a function is called on failure.
     """
     deadline = time.monotonic() + seconds
     while True:

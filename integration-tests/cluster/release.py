@@ -1,4 +1,4 @@
-"""A release of the umbrella chart with one service and its producer, and what they wrote."""
+"""A release of the umbrella chart with one service and its producer, and the records that they wrote."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ALL = tuple(part.name for part in parts())
 class Load:
     """A bounded, seeded run of the chart's producer; its events happen in hour `seed` of a day.
 
-    Within one release seeds must grow: what an older hour's load leaves open, the wall clock closes, and no replay
-    knows it.
+    Within one release seeds must grow: sessions of an older hour would be closed by the wall clock, which the replay
+    does not know.
     """
 
     seed: int
@@ -50,7 +50,7 @@ class Load:
 
 
 class ClusterBench(ServiceBench):
-    """A service in the cluster, seen through a forwarded broker and registry."""
+    """A service in the cluster, accessed through a forwarded broker and registry."""
 
     def __init__(self, service: str, settings: KafkaSettings) -> None:
         self.service = find_service(service)
@@ -80,16 +80,16 @@ class Release:
 
     @property
     def driver(self) -> str:
-        """The driver's pod."""
+        """The name of the driver's pod."""
         return f"{self.name}-{self.service}-0"
 
     @property
     def executors(self) -> str:
-        """The executors' StatefulSet."""
+        """The name of the executors' StatefulSet."""
         return f"{self.name}-{self.service}-executor"
 
     def apply(self, *values: str, wait: bool = True) -> float:
-        """Install or upgrade; give the seconds it took."""
+        """Install or upgrade; return the seconds that it took."""
         small = [f"{self.service}.{part}.resources.requests.cpu=50m" for part in ("driver", "executor")]
         off = [f"{name}.enabled=false" for name in ALL if name != self.service]
         chosen = [f"global.image.tag={self.tag}", *off, *small]
@@ -101,25 +101,25 @@ class Release:
         return time.monotonic() - begun
 
     def load(self, load: Load) -> str:
-        """Start a run of the producer; give its Job's name."""
+        """Start a run of the producer; return its Job's name."""
         before = set(self.namespace.names("jobs"))
         self.apply(*load.values(self.producer), wait=False)
         (job,) = set(self.namespace.names("jobs")) - before
         return job
 
     def be_busy(self, bench: ClusterBench, seed: int) -> str:
-        """Start a run of the producer that lasts, wait until records wait, and give its Job's name."""
+        """Start a long run of the producer, wait until records are waiting, and return its Job's name."""
         job = self.load(Load(seed, rate=60))
         poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
         return job
 
     def kill(self, *pods: str) -> None:
-        """Kill pods' processes, as a machine's failure would."""
+        """Kill the processes of pods, as a machine's failure would."""
         for pod in pods:
             self.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
 
     def finish(self, job: str, seconds: float = 300.0) -> None:
-        """Wait until a producer's Job is through."""
+        """Wait until a producer's Job is complete."""
         selector = f"job-name={job}"
         poll_until(
             lambda: self.namespace.get("job", job)["status"].get("succeeded"),
@@ -128,7 +128,7 @@ class Release:
         )
 
     def open(self, broker: str = "demo-broker-0", registry: str = "demo-registry-0") -> ClusterBench:
-        """Forward the pods of broker and registry to this machine."""
+        """Forward the broker's and registry's pods to this machine."""
         door = Forward(self.namespace, registry, free_port(), 8080)
         self.forwards += [Forward(self.namespace, broker, BROKER_PORT, BROKER_PORT), door]
         for forward in self.forwards:
@@ -165,19 +165,19 @@ class Release:
         )
 
     def settle(self, bench: ClusterBench, *jobs: str, seconds: float = 300.0) -> None:
-        """Wait until everything that producers' Jobs send is processed, and compare with the replay."""
+        """Wait until everything that the producers' Jobs sent is processed, and compare with the replay."""
         for job in jobs:
             self.finish(job)
         self.until_read(bench, seconds)
         check(self.service, bench)
 
     def log(self, pod: str = "", container: str = "driver", *, previous: bool = False) -> str:
-        """Return a pod's log, or that of the container there was before."""
+        """Return a pod's log, or that of its previous container."""
         which = ("--previous",) if previous else ()
         return self.namespace.kubectl("logs", pod or self.driver, "-c", container, *which, check=False)
 
     def remove(self, failures: Path | None) -> None:
-        """Uninstall and delete the namespace; keep logs if something failed."""
+        """Uninstall and delete the namespace; keep logs if a test failed."""
         if failures is not None:
             self.namespace.keep(failures)
         for forward in self.forwards:

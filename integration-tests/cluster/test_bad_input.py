@@ -1,4 +1,4 @@
-"""What an operator gets wrong: the pod is not ready, its log and description say what to do, and nothing is harmed."""
+"""Operators' mistakes: the pod is not ready, its log and description name the remedy, and no data is harmed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.serde import Schema
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 
-NOBODY = "nobody.invalid:9092"
+UNKNOWN = "unknown.invalid:9092"
 CHANGELOG = "user-sessions-user-profiles-changelog"
 THEIRS = {
     "type": "record",
@@ -25,7 +25,7 @@ THEIRS = {
 
 
 def says(release: Release, *texts: str) -> None:
-    """Wait until the driver has ended with these texts in what `kubectl describe` shows."""
+    """Wait until the driver has ended and `kubectl describe` shows these texts."""
     words = release.namespace.last_words
     poll_until(lambda: all(text in words(release.driver) for text in texts), f"the driver ends with {texts}", 300)
     assert not release.namespace.is_ready(release.driver)
@@ -34,13 +34,13 @@ def says(release: Release, *texts: str) -> None:
 def test_a_wrong_address_is_logged_and_retried(release: Release) -> None:
     release.apply(
         "broker.enabled=false",
-        f"global.kafka.bootstrapServers={NOBODY}",
-        "global.kafka.schemaRegistryUrl=http://nobody.invalid:8080",
+        f"global.kafka.bootstrapServers={UNKNOWN}",
+        "global.kafka.schemaRegistryUrl=http://unknown.invalid:8080",
         wait=False,
     )
-    poll_until(lambda: NOBODY in release.log(container="wait"), "the address is in the log", 180)
+    poll_until(lambda: UNKNOWN in release.log(container="wait"), "the address is in the log", 180)
     (said,) = release.log(container="wait").splitlines()
-    assert f"waiting for the broker {NOBODY}: the name nobody.invalid is not known here" in said
+    assert f"waiting for the broker {UNKNOWN}: the name unknown.invalid is not known here" in said
     assert "--bootstrap-servers (FOREBAY_BOOTSTRAP_SERVERS)" in said
     waiting = release.namespace.get("pod", release.driver)["status"]["initContainerStatuses"][0]
     assert "running" in waiting["state"]

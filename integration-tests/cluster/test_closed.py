@@ -1,4 +1,4 @@
-"""What a release lets in and out, and what its driver may do: no more than its work needs."""
+"""A release's network policies and its driver's permissions allow no more than its work needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ except OSError as error: print(json.dumps([0, str(error)]))
 
 @pytest.fixture(scope="module")
 def bench(release: Release) -> ClusterBench:
-    """Install the release with query servers and a console, and reach its broker."""
+    """Install the release with query servers and a console, and connect to its broker."""
     release.settings = [
         f"{release.service}.queries.enabled=true",
         "console.enabled=true",
@@ -48,14 +48,14 @@ def outsider(release: Release, bench: ClusterBench) -> Iterator[Namespace]:
 
 @pytest.fixture(scope="module")
 def reader(release: Release, bench: ClusterBench) -> tuple[str, str]:
-    """Return a pod of the release's namespace that is no part of it."""
+    """Return a pod of the release's namespace that is not part of the release."""
     release.namespace.create(pod("reader", [container("reader", f"forebay:{release.tag}", command=["sleep", "3600"])]))
     poll_until(lambda: release.namespace.is_ready("reader"), "a reader of this namespace is ready", 120)
     return "reader", "reader"
 
 
 def ask(namespace: Namespace, of: tuple[str, str], url: str, token: str = "") -> tuple[int, str]:
-    """Ask a URL from a pod's container; 0 where nothing answers."""
+    """Request a URL from a pod's container; the status is 0 if there is no answer."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     status, body = json.loads(namespace.python(*of, ASK.format(url=url, headers=headers)))
     return int(status), str(body)

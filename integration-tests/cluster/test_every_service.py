@@ -1,4 +1,4 @@
-"""Each service in turn in one release: what its producer wrote comes out as its independent replay says."""
+"""Each service in turn in one release: the results for its producer's records equal the independent replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service on somebody else's Kafka: TLS, a login from a Secret, a registry with one, no more rights than needed."""
+"""A service on an external Kafka: TLS, a login from a Secret, a registry with a login, and minimal rights."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PASSWORDS = {name: f"{name}-{uuid.uuid4().hex}" for name in ("sessions", "shop",
 
 
 def connection(chart: str, options: dict[str, str], login: str, tls: str) -> list[str]:
-    """Return a chart's values of how it connects."""
+    """Return a chart's values for the connection."""
     values = {"existingSecret": login, "tlsSecret": tls}
     escaped = {f"options.{name.replace('.', chr(92) + '.')}": value for name, value in options.items()}
     return [f"{chart}.kafka.{name}={value}" for name, value in {**values, **escaped}.items()]
 
 
 def servers(listener: str) -> list[str]:
-    """Return the umbrella's values of where broker and registry are."""
+    """Return the umbrella's values for the addresses of broker and registry."""
     return [
         "broker.enabled=false",
         f"global.kafka.bootstrapServers={HOST}:{PORTS[listener]}",
@@ -40,7 +40,7 @@ def servers(listener: str) -> list[str]:
 
 
 def by_password(release: Release, login: str) -> list[str]:
-    """Return the values of a release whose service and producer have a user each."""
+    """Return the values of a release whose service and producer each have a user."""
     return [
         *servers("USERS"),
         f"{release.service}.topics.create=false",
@@ -75,7 +75,7 @@ def external(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Exte
 
 @pytest.fixture(scope="module")
 def bench(release: Release, external: ExternalKafka) -> ClusterBench:
-    """Make the topics and grant the rights, as an administrator would, and install the release."""
+    """Create the topics, grant the rights as an administrator would, and install the release."""
     result = release.open(broker=HOST, registry=HOST)
     service = find_service(release.service)
     administrator = Administrator(result.settings)
@@ -102,7 +102,7 @@ def test_a_second_executor_knows_the_login_too(release: Release, bench: ClusterB
 def test_a_wrong_password_is_reported_and_costs_no_record(release: Release, bench: ClusterBench) -> None:
     release.settings = by_password(release, "wrong-login")
     release.apply(wait=False)
-    poll_until(lambda: "does not let us in" in release.log(container="wait"), "the log says that it is not let in", 180)
+    poll_until(lambda: "does not let us in" in release.log(container="wait"), "the log reports the denied access", 180)
     assert not release.namespace.is_ready(release.driver)
     release.settings = by_password(release, "sessions-login")
     release.settle(bench, release.load(Load(seed=3)))

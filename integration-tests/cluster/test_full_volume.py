@@ -1,4 +1,4 @@
-"""A checkpoint volume that is full: the job waits and says so, and goes on exactly once when there is room."""
+"""A full checkpoint volume: the job waits and reports it, and resumes exactly once when there is space."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLAIM = "small"
 
 
 def is_here() -> bool:
-    """Return whether the cluster's only node is this machine, and this user may mount a small volume there."""
+    """Return whether this machine is the cluster's only node and allows this user to mount a small volume."""
     addresses = run(
         "kubectl", "get", "nodes", "-o", "jsonpath={.items[*].status.addresses[?(@.type=='InternalIP')].address}"
     )
@@ -31,7 +31,7 @@ def is_here() -> bool:
 
 @pytest.fixture(scope="module")
 def volume(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield a volume of 48 MB, and the claim `small` of it."""
+    """Yield a volume of 48 MB, and the claim `small` for it."""
     if not is_here():
         pytest.skip("a volume of a fixed size is made on the node: that must be this machine, as root")
     folder = tmp_path_factory.mktemp("volume")

@@ -1,4 +1,4 @@
-"""A KSML definition and its producer in a cluster: the file is a value of the charts, the rest is any service's."""
+"""A KSML definition and its producer in a cluster: the file is a chart value, all else is as for any service."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def install(release: Release, folder: Path, run: int) -> None:
 
 
 def has_results(bench: ClusterBench, count: int) -> bool:
-    """Return whether so many results are there."""
+    """Return whether there are so many results."""
     return len(records_of(bench.settings, TARGET)) >= count
 
 
 @pytest.fixture
 def bench(release: Release, tmp_path: Path) -> ClusterBench:
-    """Install the definition without its producer, and reach the broker."""
+    """Install the definition without its producer, and connect to the broker."""
     install(release, tmp_path, 0)
     return release.open()
 

@@ -1,4 +1,4 @@
-"""`forebay store upgrade`, `restore` and `rescale` in a cluster: a Job of the chart in the driver's place."""
+"""`forebay store upgrade`, `restore` and `rescale` in a cluster: a Job of the chart runs in place of the driver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def send(release: Release, producer: str, seed: int) -> None:
 
 
 def maintain(release: Release, command: str) -> str:
-    """Run a command in the driver's place; give what its attempts said."""
+    """Run a command in place of the driver; return the output of its attempts."""
     release.apply(f"price-join.maintenance.command={{{command}}}", wait=False)
     (job,) = release.namespace.names("jobs", MAINTENANCE)
     release.finish(job, 600)
@@ -31,7 +31,7 @@ def maintain(release: Release, command: str) -> str:
 
 @pytest.fixture(scope="module")
 def bench(release: Release) -> ClusterBench:
-    """Install the release as it was before its setting changed, and reach its broker."""
+    """Install the release as it was before its setting changed, and connect to its broker."""
     release.settings = [*OWN, "price-join.settings.history_retention_ms=43200000"]
     release.apply()
     return release.open()

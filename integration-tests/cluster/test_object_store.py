@@ -1,4 +1,4 @@
-"""A service whose checkpoint is in an object store: no volume, and whatever happens every output equals the replay."""
+"""A service with its checkpoint in an object store: it has no volume, and after each fault equals the replay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(1200, func_only=True)
 
 @pytest.fixture(scope="module")
 def store(release: Release) -> ObjectStore:
-    """Start the object store; the release's service keeps its checkpoint there."""
+    """Start the object store, where the release's service keeps its checkpoint."""
     store = ObjectStore(release.namespace)
     release.settings = store.start_for(release.service, object_store_tag_in_cluster())
     return store
@@ -21,7 +21,7 @@ def store(release: Release) -> ObjectStore:
 
 @pytest.fixture(scope="module")
 def bench(release: Release, store: ObjectStore) -> ClusterBench:
-    """Install the release, and reach its broker."""
+    """Install the release, and connect to its broker."""
     release.apply()
     return release.open()
 

@@ -1,4 +1,4 @@
-"""One service in a cluster, from install to uninstall: whatever happens, every output equals an independent replay."""
+"""One service in a cluster, from install to uninstall: after each fault, every output equals the replay."""
 
 from __future__ import annotations
 
@@ -113,12 +113,12 @@ def pull_rows(url: str, token: str) -> dict[str, Any]:
 
 
 def is_another(release: Release, pod: str, before: str) -> bool:
-    """Return whether there is a pod of this name that is not the one of before."""
+    """Return whether a pod of this name is another one than before."""
     return release.namespace.uid(pod) not in ("", before)
 
 
 def same_pods(release: Release, before: dict[str, str], *pods: str) -> list[str]:
-    """Return the pods that are still those of before."""
+    """Return the pods that were not replaced."""
     return [pod for pod in pods if release.namespace.uid(pod) == before[pod]]
 
 

@@ -1,4 +1,4 @@
-"""The charts as packages: rendered the same each time, without a word, and installed from an OCI registry."""
+"""The charts as packages: rendering is deterministic and has no warnings, and an OCI registry serves them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forebay.catalog import all_services
 
 SERVICES = all_services()
 
-TOLD = {SERVICE: "service=user-sessions", PRODUCER: "topic=user_activity", BROKER: "scratch.sizeLimit=1Gi"}
+VALUES = {SERVICE: "service=user-sessions", PRODUCER: "topic=user_activity", BROKER: "scratch.sizeLimit=1Gi"}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def registry() -> Iterator[OciRegistry]:
 
 
 def render(name: str, *values: str) -> str:
-    """Render a chart; nothing may be said beside it."""
+    """Render a chart, without any warnings."""
     chosen = [part for value in values for part in ("--set", value)]
     command = ["helm", "template", "demo", name, *chosen]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -56,5 +56,5 @@ def test_a_chart_is_pushed_pulled_and_rendered_like_the_checkout_s(
     place = f"oci://{registry.address}/charts"
     run("helm", "push", "--plain-http", str(tmp_path / f"{name}-{VERSION}.tgz"), place)
     run("helm", "pull", "--plain-http", "--version", VERSION, "--destination", str(tmp_path / "got"), f"{place}/{name}")
-    values = [TOLD[name]] if name in TOLD else []
+    values = [VALUES[name]] if name in VALUES else []
     assert render(str(tmp_path / "got" / f"{name}-{VERSION}.tgz"), *values) == render(chart(name), *values)

@@ -1,8 +1,8 @@
-"""Make the test data of a release: run its jobs on an embedded platform, kill them in mid-lease, keep what is left.
+"""Make the test data of a release: run its jobs on an embedded platform, kill them in mid-lease, keep their data.
 
     git checkout RELEASE && python integration-tests/data/make_release.py NAME
 
-writes integration-tests/data/NAME. Run it with the release's own code: what it writes is what that release leaves.
+writes integration-tests/data/NAME. Run it with the release's own code, so that the data is what that release wrote.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def leave(bench: ServiceBench, service: str) -> None:
     read, sent = positions.used_offsets(topic.name for topic in bench.service.inputs), len(bench.service.inputs) * COUNT
     positions.close()
     if sent - read < 2 * COMMIT_RECORDS:
-        raise SystemExit(f"{service}: the kill came too late, too little waits any more: try again")
+        raise SystemExit(f"{service}: the job was killed too late, too few records are waiting: run the command again")
     print(f"{service}: killed after {read} of {sent} records")
 
 

@@ -1,1 +1,1 @@
-"""Faults under load: a seeded plan, injections from outside, and checks that nothing was lost or doubled."""
+"""Faults under load: a seeded plan, injections from outside, and checks that nothing was lost or duplicated."""

@@ -1,4 +1,4 @@
-"""The embedded platform with a second listener that is reached through a proxy only."""
+"""The embedded platform with a second listener that is reachable only through a proxy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLEANUP_MS = 500
 
 
 class ProxiedBroker(Broker):
-    """A broker that also listens behind a proxy, and looks for transactions that timed out twice a second."""
+    """A broker that also listens behind a proxy, and checks for expired transactions twice a second."""
 
     behind: int
     proxied: int

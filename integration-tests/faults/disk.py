@@ -1,4 +1,4 @@
-"""A small disk of its own for a checkpoint, that can be filled and freed, made slow and fast again."""
+"""A small disk for a checkpoint, which can be filled and freed, slowed down and made fast again."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _CHUNK = 1 << 16
 
 
 class NotPermitted(Exception):
-    """No such disk can be had here; says why."""
+    """This machine can't provide such a disk; the message says why."""
 
 
 class SmallDisk:
     """An ext4 file system in a file, mounted so that each write waits for the device (`sync`).
 
     Args:
-        image: the file it is in; must not exist yet.
-        place: where it is mounted; must not exist yet.
-        throttled: whether it will be made slow.
+        image: the file of the file system; must not exist yet.
+        place: the mount point; must not exist yet.
+        throttled: whether `limit` will be used.
 
-    Raises NotPermitted where it can't be mounted or made slow (it takes root).
+    Raises NotPermitted if it can't be mounted or throttled (this takes root).
     """
 
     def __init__(self, image: Path, place: Path, *, throttled: bool) -> None:
@@ -37,7 +37,7 @@ class SmallDisk:
         _run("mount", "-o", "loop,sync", str(image), str(place))
 
     def fill(self) -> int:
-        """Fill it to the last byte; give the number of bytes it took."""
+        """Fill the disk to the last byte; return the number of bytes written."""
         written = 0
         with self._ballast.open("wb", buffering=0) as file:
             try:
@@ -49,11 +49,11 @@ class SmallDisk:
         return written
 
     def free(self) -> None:
-        """Make room again."""
+        """Free the space."""
         self._ballast.unlink(missing_ok=True)
 
     def slow(self, writes_per_second: int) -> None:
-        """Let the device take so many writes per second from this machine's processes; 0: as many as it can."""
+        """Limit the device's writes per second from this machine's processes; 0 removes the limit."""
         assert self._throttle is not None
         device = self.place.stat().st_dev
         number = f"{os.major(device)}:{os.minor(device)}"
@@ -63,7 +63,7 @@ class SmallDisk:
             self._throttle.write_text(f"{number} {writes_per_second}\n")
 
     def close(self) -> None:
-        """Unmount it, and whatever it holds is gone."""
+        """Unmount the disk and delete its content."""
         if self._throttle is not None:
             self.slow(0)
         subprocess.run(["umount", "-l", str(self.place)], check=False, capture_output=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Keeps a job under load: while it works, enough records wait for it."""
+"""Keeps a job under load: there are always enough waiting records."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 class Feeder:
     """Sends chunk after chunk from a thread of its own.
 
-    There is always a backlog, so no task is ever idle: results depend on the records alone, whatever the clock does and
-    however long an outage lasts, and the replay can tell them.
+    There is always a backlog, so no task is ever idle. Results therefore depend on the records alone, not on the clock
+    or the length of outages, and the replay can compute them.
 
     Args:
-        used: tells the offsets up to which the job has used each partition.
+        used: returns the offsets up to which the job has used each partition.
     """
 
     def __init__(self, bench: ServiceBench, seed: int, used: Callable[[], Ends]) -> None:
@@ -50,7 +50,7 @@ class Feeder:
         return Consumer(self._bench.settings.consumer(**{"group.id": "faults-feeder"}))
 
     def close(self) -> None:
-        """Send no more; what was sent is with the broker, or given up, after it."""
+        """Stop sending; after this, all records are with the broker or were given up."""
         if not self._closed.is_set():
             self._closed.set()
             self._thread.join()
@@ -75,9 +75,9 @@ class Feeder:
         return sum(end - used.get(place, 0) for place, end in ends.items())
 
     def _look_again(self) -> None:
-        """Ask as a new client: one that met a broker before it knew its topics may say for ever that there are none.
+        """Ask with a new client, as one that met a broker before it knew its topics may never see them.
 
-        The old one is kept, not closed: to close it may wait for the broker for ever, and the job with it for records.
+        The old client is kept open: closing it may block forever, and the job would get no records meanwhile.
         """
         self._left.append(self._consumer)
         self._consumer = self._new_consumer()
@@ -115,6 +115,6 @@ class Steady:
         self._thread.start()
 
     def close(self) -> None:
-        """Send no more."""
+        """Stop sending."""
         self._closed.set()
         self._thread.join()

@@ -1,4 +1,4 @@
-"""How each kind of fault is done to a living job."""
+"""How each kind of fault is injected into a running job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ZOMBIES = (Kind.TWO_WORKERS, Kind.ZOMBIE_SAME, Kind.ZOMBIE_COPY, Kind.ZOMBIE_FRO
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """When a fault began and when what it broke was repaired (monotonic, s): the same for a kill."""
+    """When a fault began and when its effect was repaired (monotonic, s); both are equal for a kill."""
 
     at: float
     repaired: float
@@ -30,7 +30,7 @@ class Injected:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How long a job was away, in seconds.
+    """How long a job had no outputs, in seconds.
 
     Args:
         from_fault: to the next committed output; of a second driver: the longest time without an output.
@@ -44,7 +44,7 @@ class Recovery:
 
 
 def suffer(life: Life, fault: Fault) -> Recovery:
-    """Do a fault to a job and wait until an output of a later transaction arrives. Raises NotRecovered."""
+    """Inject a fault and wait until an output of a later transaction arrives. Raises NotRecovered."""
     life.until_commits(1)
     life.rest(fault.pause)
     ends = None
@@ -110,7 +110,7 @@ def _at_once(life: Life, fault: Fault) -> Injected:
 
 
 def _kill(life: Life, kind: Kind) -> float:
-    """Kill processes of the job, once they are there; give when. Raises NotRecovered."""
+    """Kill processes of the job once they exist; return the time. Raises NotRecovered."""
     victims: list[psutil.Process] = []
 
     def has_victims() -> bool:

@@ -1,4 +1,4 @@
-"""One job's life under faults: it is started, fed, watched, and started again whenever it ends."""
+"""A job's life under faults: it is started, fed, watched, and restarted whenever it ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _POLL_SECONDS = 0.03
 
 
 class NotRecovered(AssertionError):
-    """The job did not come back by itself."""
+    """The job did not recover by itself."""
 
 
 class Life:
@@ -70,7 +70,7 @@ class Life:
             "PYTHONPATH": os.pathsep.join([str(HERE / "hook"), str(HERE.parent), PYTHON_PATH]),
         }
         if plan.seed % 2:
-            # As executors' workers in pods do: they go on while the next driver, or JVM, starts.
+            # Workers of executor pods continue in the same way while the next driver or JVM starts.
             allow_outliving(self.bench.environment)
         if self.disk is not None:
             self.bench.checkpoint = self.disk.place / "checkpoint"
@@ -85,7 +85,7 @@ class Life:
 
     @property
     def groups(self) -> int:
-        """Return the number of task groups: several have workers that hold each other's leases."""
+        """Return the number of task groups; several have workers that hold each other's leases."""
         return 1 if self.plan.seed % 3 else 3
 
     @property
@@ -108,7 +108,7 @@ class Life:
         return self.bench.job(log=log)
 
     def tend(self) -> None:
-        """Start the job again if it has ended, as Kubernetes would. Raises NotRecovered if that leads nowhere."""
+        """Restart the job if it has ended, as Kubernetes would. Raises NotRecovered if it ends again and again."""
         if self.positions.failure is not None:
             raise self.positions.failure
         if self.job.is_running():
@@ -146,31 +146,30 @@ class Life:
         self.until(lambda: self.positions.commits() >= wanted, f"{count} commits more")
 
     def purge(self) -> None:
-        """Delete from the repartition topics what is used."""
+        """Delete the used records of the repartition topics."""
         names = {topic.name for topic in self.bench.service.repartitions(self.bench.application, PARTITIONS)}
         used = [TopicPartition(*place, end) for place, end in self.positions.ends().items() if place[0] in names]
-        # A client that nobody holds is destroyed at once, and its answers never come.
+        # A client without references is destroyed at once, and its answers never arrive.
         admin = AdminClient(self.bench.settings.admin())
         for future in admin.delete_records(used).values():
             future.result(30)
 
     def finish(self) -> None:
-        """End the job, and drain what waits.
+        """End the job, and process the waiting records.
 
-        It is fed until it has ended: a job that has nothing to do closes by the idle clock, which the replay does not
-        know.
+        Feed it until it has ended: an idle job closes windows by the idle clock, which the replay does not know.
         """
         self.armory.disarm()
         self.armory.hurry()
         while self.job.terminate() != 0:
-            # Workers that outlived the one before have outputs while this one starts, and can't be asked to end yet.
+            # Workers that survived the previous driver have outputs while this one starts, and can't be ended yet.
             self.until(lambda: "starting Spark" in self.job.text(), "the job is up")
         self.feeder.close()
         self.bench.drain()
         assert self.bench.has_read_everything(), "the job drained its input and left some"
 
     def close(self) -> None:
-        """End everything of it."""
+        """Close everything."""
         self.feeder.close()
         self.bench.close()
         self.outputs.close()

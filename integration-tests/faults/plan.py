@@ -1,4 +1,4 @@
-"""What happens to a job in one run, decided by a seed alone."""
+"""The faults of one run, determined by a seed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faults.points import Action, Point
 
 
 class Kind(Enum):
-    """Faults the harness injects."""
+    """Faults that the harness injects."""
 
     POINT = "at a named point"
     DRIVER_KILL = "driver killed"
@@ -81,10 +81,10 @@ class Fault:
     """One fault.
 
     Args:
-        pause: seconds of undisturbed work before it.
+        pause: seconds of undisturbed work before the fault.
         seconds: how long an outage, a freeze or a stall lasts; how far a clock jumps.
-        point, action: of a fault at a named point.
-        calls: at which call from then on the point is hit.
+        point, action: for a fault at a named point.
+        calls: the number of the call of the point at which the fault fires.
         where: text the transactional id must contain; "" for any.
     """
 
@@ -110,14 +110,14 @@ ON_A_DISK = frozenset({Kind.DISK_FULL, Kind.DISK_SLOW})
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One run: a service's job from its first start, and what happens to it in turn."""
+    """One run: a service's job from its first start, and its faults in order."""
 
     seed: int
     service: str
     faults: tuple[Fault, ...]
 
     def has(self, *kinds: Kind) -> bool:
-        """Return whether a fault of one of these kinds is in it."""
+        """Return whether the run has a fault of one of these kinds."""
         return any(fault.kind in kinds for fault in self.faults)
 
 
@@ -133,7 +133,7 @@ SERVICES = (
 
 
 def plan_of(seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: Sequence[Kind] = tuple(Kind)) -> Plan:
-    """Return the run of a seed: the same seed gives the same plan."""
+    """Return the run of a seed; the same seed gives the same plan."""
     random = Random(seed)
     service = random.choice(services)
     kinds = [kind for kind in kinds if service in _ONLY.get(kind, (service,))]

@@ -1,4 +1,4 @@
-"""Named points in a job's processes, and what happens there: armed by the harness, fired once by whoever gets there.
+"""Named fault points in a job's processes: the harness arms a fault, and the first process at the point fires it once.
 
 Imported by every Python process of a job under test: standard library only.
 """
@@ -17,7 +17,7 @@ VARIABLE = "FOREBAY_FAULTS"
 
 
 class Point(Enum):
-    """Where a job can be hit."""
+    """The points of a job at which a fault can fire."""
 
     PLANNING = "planning"
     BEFORE_COMMIT = "before-kafka-commit"
@@ -29,7 +29,7 @@ class Point(Enum):
 
 
 class Action(Enum):
-    """What happens there; the process itself is driver, Python worker or source, as the point has it."""
+    """The action of a fault; it affects the driver, Python worker or source that runs the point."""
 
     KILL_SELF = "kill-self"
     KILL_JVM = "kill-jvm"
@@ -41,11 +41,11 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """One fault that waits.
+    """One armed fault.
 
     Args:
-        where: text the place's name must contain (a transactional id such as `app-group-0`); "" for any.
-        seconds: of a stall.
+        where: text that the place's name must contain (a transactional id such as `app-group-0`); "" for any.
+        seconds: the length of a stall.
     """
 
     point: Point
@@ -57,8 +57,8 @@ class Armed:
 class Armory:
     """A directory with at most one armed fault, shared by the harness and all processes of a job.
 
-    A fault armed for the k-th call holds k tokens. Each call takes one by renaming it, which one process can do only;
-    whoever takes the last one fires.
+    A fault armed for the k-th call holds k tokens. Each call takes one by renaming it, which only one process can do;
+    the call that takes the last one fires.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -82,20 +82,20 @@ class Armory:
         draft.replace(self._armed)
 
     def disarm(self) -> None:
-        """Take back what has not fired."""
+        """Disarm a fault that has not fired."""
         self._armed.unlink(missing_ok=True)
         for token in self._tokens.glob("*"):
             token.unlink(missing_ok=True)
 
     def fired_at(self) -> float | None:
-        """Return the wall clock (s) at which the fault fired; None while it waits."""
+        """Return the wall clock (s) at which the fault fired, or None before."""
         try:
             return float(json.loads(self._fired.read_text())["at"])
         except (OSError, ValueError):
             return None
 
     def take(self, point: Point, place: str) -> Armed | None:
-        """Return the fault that this call must suffer, if any. Called from the job's processes."""
+        """Return the fault that fires at this call, if any. Called from the job's processes."""
         try:
             fields = json.loads(self._armed.read_text())
         except (OSError, ValueError):
@@ -130,7 +130,7 @@ class Armory:
         self._hurry.touch()
 
     def linger(self, seconds: float) -> None:
-        """Take some time, unless there is a hurry. Called from the job's processes."""
+        """Take some time, unless commits are hurried. Called from the job's processes."""
         if not self._hurry.exists():
             time.sleep(seconds)
 

@@ -49,11 +49,11 @@ class Proxy:
         self._server: asyncio.Server = self._run(asyncio.start_server(self._serve, *listen))
 
     def become(self, mode: Network) -> None:
-        """Change the network's behaviour; what is in flight is hit as well."""
+        """Change the network's state; this also affects data in flight."""
         self._run(self._become(mode))
 
     def close(self) -> None:
-        """End all connections and stop listening."""
+        """Close all connections and stop listening."""
         self._run(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

@@ -1,4 +1,4 @@
-"""What many runs showed, as a table for people and as JSON."""
+"""The results of many runs, as a table for people and as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 
 class Status(Enum):
-    """What became of a planned fault."""
+    """The outcome of a planned fault."""
 
     RECOVERED = "recovered"
     NOT_RECOVERED = "not recovered"
@@ -24,7 +24,7 @@ class Suffered:
     Args:
         from_fault, from_repair: seconds to the next committed output, from the fault and from the outage's end.
         everywhere: seconds from the fault until every output partition had another output.
-        reason: why it was skipped, or what went wrong.
+        reason: why the fault was skipped, or what went wrong.
     """
 
     label: str
@@ -41,7 +41,7 @@ class Run:
 
     Args:
         outputs: committed outputs compared.
-        samples: how often the tasks' positions were looked at.
+        samples: how often the tasks' positions were read.
         failure: "" for an exact run.
         seconds: of the whole run.
     """
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def skipped(self) -> bool:
-        """Whether nothing was done at all: such a run shows nothing."""
+        """Whether no fault was injected at all; such a run shows nothing."""
         return bool(self.suffered) and all(fault.status is Status.SKIPPED for fault in self.suffered)
 
 
@@ -87,7 +87,7 @@ class Tally:
 
     @property
     def failed(self) -> list[Run]:
-        """Runs that lost or doubled something, or did not come back."""
+        """Runs that lost or duplicated something, or did not recover."""
         return [run for run in self.runs if run.failure or run.lost or run.doubled]
 
     def of_kinds(self) -> dict[str, list[Suffered]]:
@@ -99,7 +99,7 @@ class Tally:
         return dict(sorted(kinds.items()))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for machines."""
+        """Return the report as JSON."""
         return {
             **self._sums(),
             "faults_by_kind": {label: _figures(faults) for label, faults in self.of_kinds().items()},

@@ -1,6 +1,6 @@
 """Seeded runs under faults and a report: `make faults RUNS=100 SEED=1`.
 
-Exit code 1 if anything was lost or doubled, or a job did not come back; 2 if nothing was run at all.
+Exit code 1 if anything was lost or duplicated, or a job did not recover; 2 if nothing was run at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from faults.report import Tally, line_of
 from faults.running import run_plan
 
 _asked = Event()
-"""Whether somebody wants the runs to end."""
+"""Whether the runs were asked to end."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,7 +52,7 @@ def _earlier(report: Path) -> Tally:
 
 
 def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
-    """Run the seeds that the tally has not, and add them."""
+    """Run the seeds that are missing in the tally, and add them."""
     services = tuple(options.service) or SERVICES
     kinds = tuple(Kind[name] for name in options.kind) or tuple(Kind)
     seeds = [seed for seed in range(options.seed, options.seed + options.runs, options.step) if seed not in tally.seeds]
@@ -87,7 +87,7 @@ def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
 
 
 def _side_by_side(arguments: Sequence[str], options: argparse.Namespace, before: Tally) -> Tally:
-    """Share the seeds among processes, each with a broker of its own, and give all runs."""
+    """Divide the seeds among processes, each with a broker of its own, and return all runs."""
     with tempfile.TemporaryDirectory() as folder:
         reports, processes = [], []
         for job in range(options.jobs):

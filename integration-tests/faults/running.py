@@ -1,4 +1,4 @@
-"""One run: a job's life under its plan, and the verdict on what it wrote."""
+"""One run: a job's life under its plan, and the verdict on its results."""
 
 from __future__ import annotations
 

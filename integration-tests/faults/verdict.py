@@ -1,4 +1,4 @@
-"""What a run shows: exact, or how many outputs are missing and how many came too often."""
+"""The verdict of a run: exact, or the number of missing and of duplicate outputs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Verdict:
     """A run's result.
 
     Args:
-        lost: outputs the independent replay has and the topic has not.
-        doubled: outputs the topic has and the replay has not, repetitions among them.
-        failure: the first difference, in outputs, stores, errors or late records; "" where there is none.
+        lost: outputs of the independent replay that are missing in the topic.
+        doubled: outputs of the topic that the replay does not have, including repetitions.
+        failure: the first difference in outputs, stores, errors or late records; "" if all are equal.
     """
 
     lost: int = 0
@@ -33,7 +33,7 @@ class Verdict:
 
 
 def judge(service: str, bench: ServiceBench) -> Verdict:
-    """Compare everything a service wrote with the replay of everything it was sent."""
+    """Compare everything that a service wrote with the replay of everything that was sent."""
     try:
         _check(service, bench)
     except AssertionError as failure:
@@ -59,7 +59,7 @@ def _outputs(service: str, bench: ServiceBench) -> tuple[Mapping[Any, list[Any]]
 
 
 def differences(found: Mapping[Any, list[Any]], wanted: Mapping[Any, list[Any]]) -> tuple[int, int]:
-    """Return how many outputs are missing, and how many are there that should not be."""
+    """Return the number of missing outputs and the number of surplus outputs."""
     lost = doubled = 0
     for key in found.keys() | wanted.keys():
         ours, theirs = (Counter(map(frozen, outputs.get(key, []))) for outputs in (found, wanted))

@@ -1,4 +1,4 @@
-"""What consumers see of a job while it is being hit, read past the proxy."""
+"""What consumers see of a job under faults; they read directly from the broker, not through the proxy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ends = dict[int, int]
 
 
 class _Thread:
-    """Calls `look` again and again until it is closed; the first failure that counts is kept."""
+    """Calls `look` repeatedly until it is closed, and keeps the first failure that counts."""
 
     def __init__(self, name: str, look: Callable[[], None], pause: float) -> None:
         self.failure: AssertionError | None = None
@@ -40,7 +40,7 @@ class _Thread:
 
 
 class OutputWatch:
-    """Reads a service's committed outputs as they come, and notes when."""
+    """Reads a service's committed outputs as they arrive, and records when."""
 
     def __init__(self, bench: ServiceBench) -> None:
         topic = bench.service.output.name
@@ -53,7 +53,7 @@ class OutputWatch:
         self._thread = _Thread("outputs", self._look, 0.0)
 
     def ends(self) -> Ends:
-        """Return the offsets after the last committed output; what was received so far while the broker is away."""
+        """Return the offsets after the last committed output; if the broker is unreachable, those received so far."""
         ends = dict.fromkeys(range(PARTITIONS), 0)
         for _, partition, offset in list(self._arrivals):
             ends[partition] = max(ends[partition], offset + 1)
@@ -63,11 +63,11 @@ class OutputWatch:
         return ends
 
     def beyond(self, ends: Ends) -> float | None:
-        """Return the time (monotonic, s) of the first output committed after `ends`; None while there is none."""
+        """Return the time (monotonic, s) of the first output committed after `ends`, or None before it."""
         return next((at for at, partition, offset in list(self._arrivals) if offset >= ends[partition]), None)
 
     def everywhere_beyond(self, ends: Ends) -> float | None:
-        """Return the time at which each partition had an output after `ends`; None while one has not."""
+        """Return the time at which each partition had an output after `ends`, or None if one has none yet."""
         waiting = set(ends)
         for at, partition, offset in list(self._arrivals):
             if offset >= ends[partition]:
@@ -96,7 +96,7 @@ class OutputWatch:
 
 
 class PositionSampler:
-    """Follows the positions of all tasks and fails when one goes back or a commit comes twice."""
+    """Follows the positions of all tasks, and fails if one goes back or a commit occurs twice."""
 
     def __init__(self, bench: ServiceBench) -> None:
         self._watch = bench.positions()

@@ -1,4 +1,4 @@
-"""A second driver or worker of the same application: it is refused, or what it does is exact as well."""
+"""A second driver or worker of the same application: it is refused, or its results are exact as well."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def on_the_same_checkpoint(life: Life) -> float:
 
 
 def on_an_old_copy(life: Life) -> float:
-    """Start a second driver on a copy of the checkpoint that the first has left behind; end it after a while."""
+    """Start a second driver on an older copy of the first one's checkpoint; end it after a while."""
     with life.job.frozen():
         old = _copy(life)
     life.until_commits(30)
@@ -41,7 +41,7 @@ def on_an_old_copy(life: Life) -> float:
 
 
 def woken_after_its_successor(life: Life) -> float:
-    """Freeze all processes of the job, let another driver go on with a copy of its checkpoint, wake the first."""
+    """Freeze all processes of the job, resume with another driver on a copy of its checkpoint, and wake the first."""
     first = life.job
     with first.frozen():
         life.bench.checkpoint = _copy(life)
@@ -53,7 +53,7 @@ def woken_after_its_successor(life: Life) -> float:
 
 
 def second_worker(life: Life) -> float:
-    """Take the job's first group over, as an executor that comes back would, and commit until the job has it again."""
+    """Take over the job's first group, as an executor that comes back would, and commit until the job has it again."""
     position = next(iter(life.positions.newest.values()))
     at = time.monotonic()
     logic = parse_logic(life.bench.service, life.logic)
@@ -68,7 +68,7 @@ def second_worker(life: Life) -> float:
 
 
 def jvm_outlives_its_driver(life: Life) -> float:
-    """Freeze the JVM, kill its driver; the next driver must wait until the JVM, woken, has ended."""
+    """Freeze the JVM and kill its driver; the next driver must wait until the JVM has woken and ended."""
     first, jvm = life.job, life.job.jvm()
     jvm.suspend()
     at = time.monotonic()

@@ -1,4 +1,4 @@
-"""A secured broker (and a registry) for all of these tests; rights are granted and taken away by the administrator."""
+"""A secured broker (and a registry) for all of these tests, whose administrator grants and revokes rights."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from security.secured import Secured, secured_platform
 
 
 @pytest.fixture(scope="session")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    """Run a platform that lets in only who proves who they are, and do only what an ACL allows."""
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """Run a platform that requires authentication and allows only what an ACL allows."""
     result = secured_platform(tmp_path_factory.mktemp("secured"))
     with result.platform:
         yield result

@@ -1,4 +1,4 @@
-"""Looks for secrets where a job leaves bytes: files, also inside archives and compressed state, and its processes."""
+"""Searches for secrets in a job's output: files, also inside archives and compressed state, and processes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _GZIP = b"\x1f\x8b"
 
 
 def forms(secret: str) -> frozenset[bytes]:
-    """Return the bytes a secret may appear as: text, UTF-16, hexadecimal digits, the middle of its base64."""
+    """Return the forms in which a secret may appear: text, UTF-16, hexadecimal digits, the middle of its base64."""
     plain = secret.encode()
     encoded = {base64.b64encode(b"\0" * shift + plain)[4:-4] for shift in range(3)}
     return frozenset({plain, secret.encode("utf-16-le"), secret.encode("utf-16-be"), plain.hex().encode(), *encoded})
 
 
 def holds(data: bytes, secret: str) -> bool:
-    """Return whether a secret is in some bytes, or in what they hold compressed."""
+    """Return whether a secret is in some bytes or in their decompressed content."""
     wanted = forms(secret)
     return any(form in layer for layer in layers(data) for form in wanted)
 
@@ -63,12 +63,12 @@ def _lz4_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def files_with(secret: str, *folders: Path) -> list[str]:
-    """Return the files below some folders that hold a secret."""
+    """Return the files in some folders that contain a secret."""
     return [str(path) for folder in folders for path, data in _files(folder) if holds(data, secret)]
 
 
 def open_files_with(secret: str, processes: Iterable[psutil.Process]) -> list[str]:
-    """Return the files that processes hold open, deleted ones too, with a secret in them."""
+    """Return the open files of processes (also deleted ones) that contain a secret."""
     results = []
     for process in processes:
         for path in _open_regular(process.pid):
@@ -79,7 +79,7 @@ def open_files_with(secret: str, processes: Iterable[psutil.Process]) -> list[st
 
 
 def command_lines(processes: Iterable[psutil.Process]) -> str:
-    """Return the command lines as the process list shows them."""
+    """Return the command lines that the process list shows."""
     lines = []
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):

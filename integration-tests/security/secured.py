@@ -19,9 +19,9 @@ Environment = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """A platform whose own listener is the administrator's, and two for everybody else.
+    """A platform whose own listener is the administrator's, with two listeners for other users.
 
-    Nobody but the administrator may do anything there without an ACL.
+    Only the administrator may do anything there without an ACL.
     """
 
     platform: Platform
@@ -30,7 +30,7 @@ class Secured:
     mutual: str
 
     def add_user(self, name: str, password: str) -> None:
-        """Give a user a password, or another one."""
+        """Set a user's password."""
         Administrator(self.administrator).add_user(name, password)
 
     def grant(self, principal: str, *rights: Right) -> None:
@@ -38,12 +38,12 @@ class Secured:
         Administrator(self.administrator).grant(principal, *rights)
 
     def revoke(self, principal: str, right: Right) -> None:
-        """Take a right away; it must be there."""
+        """Revoke an existing right."""
         Administrator(self.administrator).revoke(principal, right)
 
     @property
     def administrator(self) -> KafkaSettings:
-        """Return the settings of whoever may do everything."""
+        """Return the settings of the administrator."""
         return self._settings(self.platform.endpoints.bootstrap_servers, {})
 
     def user(self, name: str, password: str) -> KafkaSettings:
@@ -60,7 +60,7 @@ class Secured:
         return {**self._trust(), **mutual_options(certificate.certificate, certificate.key), **encrypted}
 
     def environment(self, servers: str, options: dict[str, str]) -> Environment:
-        """Return what a process is told by its environment."""
+        """Return the environment variables of a process."""
         endpoints = self.platform.endpoints
         return {
             "FOREBAY_BOOTSTRAP_SERVERS": servers,

@@ -1,4 +1,4 @@
-"""A job with least rights on a secured broker: exact, clear about rights that are taken away, and discreet."""
+"""A job with least rights on a secured broker: it is exact, reports revoked rights, and leaks no secret."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def token(kind: str) -> str:
 class SecuredJob:
     """user-sessions with its topics, started with an environment that holds all secrets; its files stay in `folder`."""
 
-    secured: Secured
+    broker: Secured
     folder: Path
     application: str
     environment: Environment
@@ -66,7 +66,7 @@ class SecuredJob:
         return [place for secret in self.secrets for place in files_with(secret, self.folder)]
 
     def leaks_of(self, job: JobProcess) -> list[str]:
-        """Return where the running job's processes, or its HTTP door, show a secret."""
+        """Return which of the running job's processes and HTTP pages show a secret."""
         processes = [job.process, *job.process.children(recursive=True)]
         shown = {
             "the process list": command_lines(processes),
@@ -78,7 +78,7 @@ class SecuredJob:
 
 
 def forebay(arguments: list[str], environment: Environment) -> str:
-    """Run a command in a process of its own and give what it prints."""
+    """Run a command in a process of its own and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "forebay.cli.main", *arguments],
         env={**os.environ, "PYTHONPATH": PYTHON_PATH, **environment},
@@ -92,45 +92,45 @@ def forebay(arguments: list[str], environment: Environment) -> str:
 
 
 def produce(environment: Environment, seed: int, start_ms: int) -> None:
-    """Send events, as users do, out of order, with duplicates and useless ones."""
+    """Send events out of order, with duplicates and invalid ones."""
     shares = ("--out-of-order", "0.1", "--duplicates", "0.05", "--malformed", "0.05")
     some = ("--rate", "0", "--count", "3000", "--keys", "100", "--seed", str(seed), "--start", str(start_ms))
     forebay(["produce", "user_activity", *some, *shares], environment)
 
 
-def grant(secured: Secured, principal: str, role: Role, application: str = SERVICE) -> None:
+def grant(broker: Secured, principal: str, role: Role, application: str = SERVICE) -> None:
     """Grant a role's rights by the command that the documentation names."""
-    endpoints = secured.platform.endpoints
+    endpoints = broker.platform.endpoints
     where = ("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url)
     whose = ("--application", application, "--principal", principal, "--role", role.value, "--apply")
     assert run(["acl", SERVICE, *whose, *where]) == 0
 
 
 @pytest.fixture
-def producing(secured: Secured) -> Environment:
-    """Return the environment of a user who may write the input, and no more."""
-    secured.add_user("shop", "shop-password")
-    grant(secured, "User:shop", Role.PRODUCE)
-    return secured.environment(secured.scram, secured.scram_options("shop", "shop-password"))
+def producing(broker: Secured) -> Environment:
+    """Return the environment of a user who may only write the input."""
+    broker.add_user("shop", "shop-password")
+    grant(broker, "User:shop", Role.PRODUCE)
+    return broker.environment(broker.scram, broker.scram_options("shop", "shop-password"))
 
 
 @pytest.fixture
-def scram_job(secured: Secured, tmp_path: Path) -> SecuredJob:
+def scram_job(broker: Secured, tmp_path: Path) -> SecuredJob:
     """Return a job with a password, a key's passphrase and a registry password."""
     password, passphrase, registry = token("sasl"), token("key"), token("registry")
-    secured.add_user("sessions", password)
-    key = secured.mutual_options(secured.authority.client("unused", passphrase), passphrase)
-    options = {**key, **secured.scram_options("sessions", password)}
+    broker.add_user("sessions", password)
+    key = broker.mutual_options(broker.authority.client("unused", passphrase), passphrase)
+    options = {**key, **broker.scram_options("sessions", password)}
     environment = {
-        **secured.environment(secured.scram, options),
+        **broker.environment(broker.scram, options),
         "FOREBAY_SCHEMA_REGISTRY_USERNAME": "sessions",
         "FOREBAY_SCHEMA_REGISTRY_PASSWORD": registry,
     }
-    return SecuredJob(secured, tmp_path, "discreet", environment, [password, passphrase, registry])
+    return SecuredJob(broker, tmp_path, "discreet", environment, [password, passphrase, registry])
 
 
 def until_told(job: JobProcess, right: Right, since: int) -> None:
-    """Wait until readiness, and the log after its first `since` messages, name a right that lacks, and the remedy."""
+    """Wait until readiness and the log (after its first `since` messages) name a missing right and the remedy."""
     reason = re.compile(
         rf"User:sessions lacks .*{re.escape(str(right))}.*forebay acl user-sessions --application discreet"
     )
@@ -149,7 +149,7 @@ def until_told(job: JobProcess, right: Right, since: int) -> None:
 
 @pytest.mark.timeout(900)
 def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywhere(
-    secured: Secured, scram_job: SecuredJob, producing: Environment
+    broker: Secured, scram_job: SecuredJob, producing: Environment
 ) -> None:
     needed = rights(scram_job.bench.service, "discreet", Role.RUN)
     transactional = next(right for right in needed if right.resource is Resource.TRANSACTIONAL_ID)
@@ -160,18 +160,18 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
     try:
         until_told(job, needed[0], 0)
         since = len(job.messages())
-        secured.grant("User:sessions", *(right for right in needed if right != transactional))
+        broker.grant("User:sessions", *(right for right in needed if right != transactional))
         until_told(job, transactional, since)
-        grant(secured, "User:sessions", Role.RUN, "discreet")
+        grant(broker, "User:sessions", Role.RUN, "discreet")
         job.until(bench.has_read_everything, "everything is read")
         job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
         assert "whether an input is compacted too soon is not known" in job.text(), "DESCRIBE_CONFIGS is not granted"
 
         since = len(job.messages())
-        secured.revoke("User:sessions", written)
+        broker.revoke("User:sessions", written)
         produce(producing, 22, START_MS + HOUR_MS)
         until_told(job, written, since)
-        secured.grant("User:sessions", written)
+        broker.grant("User:sessions", written)
         job.until(bench.has_read_everything, "everything is read")
         check(SERVICE, bench)
 
@@ -188,7 +188,7 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
 
 
 def owners_of(secret: str, job: JobProcess) -> set[str]:
-    """Return the kinds of processes whose environment, which others can't read, holds a secret."""
+    """Return the types of processes whose environment, which others can't read, holds a secret."""
     names = set()
     for process in [job.process, *job.process.children(recursive=True)]:
         try:
@@ -200,12 +200,12 @@ def owners_of(secret: str, job: JobProcess) -> set[str]:
 
 
 @pytest.mark.timeout(400)
-def test_client_certificates_instead_of_passwords(secured: Secured, tmp_path: Path, producing: Environment) -> None:
+def test_client_certificates_instead_of_passwords(broker: Secured, tmp_path: Path, producing: Environment) -> None:
     passphrase = token("key")
-    options = secured.mutual_options(secured.authority.client("sessions", passphrase), passphrase)
-    environment = secured.environment(secured.mutual, options)
-    mutual = SecuredJob(secured, tmp_path, "mutual", environment, [passphrase])
-    grant(secured, "User:CN=sessions", Role.RUN, "mutual")
+    options = broker.mutual_options(broker.authority.client("sessions", passphrase), passphrase)
+    environment = broker.environment(broker.mutual, options)
+    mutual = SecuredJob(broker, tmp_path, "mutual", environment, [passphrase])
+    grant(broker, "User:CN=sessions", Role.RUN, "mutual")
     produce(producing, 23, START_MS)
     assert "answers" in forebay(["wait", "--seconds", "30"], environment)
     job = mutual.start("--trigger", "available-now")
@@ -216,8 +216,8 @@ def test_client_certificates_instead_of_passwords(secured: Secured, tmp_path: Pa
     check(SERVICE, mutual.bench)
     assert mutual.leaks() == []
 
-    secured.add_user("reader", "reader-password")
-    grant(secured, "User:reader", Role.CONSUME)
-    reading = secured.environment(secured.scram, secured.scram_options("reader", "reader-password"))
+    broker.add_user("reader", "reader-password")
+    grant(broker, "User:reader", Role.CONSUME)
+    reading = broker.environment(broker.scram, broker.scram_options("reader", "reader-password"))
     printed = forebay(["tail", "user_session_stats", "--from", "beginning", "--no-follow"], reading)
     assert len(printed.splitlines()) == sum(map(len, mutual.bench.outputs().values()))

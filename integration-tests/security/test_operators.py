@@ -1,4 +1,4 @@
-"""Who operates a service needs the operator's rights and no more; who lacks one is told what is refused."""
+"""Operating a service takes exactly the operator's rights; if one is missing, the error names it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Operator = Callable[..., int]
 
 
 @pytest.fixture
-def operator(secured: Secured, tmp_path: Path) -> Operator:
-    """Return what runs a command for priced as the operator, who has the rights of the list and a password."""
-    secured.add_user("operator", "operator-password")
-    secured.grant("User:operator", *NEEDED)
-    environment = secured.environment(secured.scram, secured.scram_options("operator", "operator-password"))
+def operator(broker: Secured, tmp_path: Path) -> Operator:
+    """Return a function that runs a command as the operator, who has the listed rights and a password."""
+    broker.add_user("operator", "operator-password")
+    broker.grant("User:operator", *NEEDED)
+    environment = broker.environment(broker.scram, broker.scram_options("operator", "operator-password"))
 
     def command(*words: str) -> int:
         with pytest.MonkeyPatch.context() as patch:
@@ -53,15 +53,15 @@ def test_an_operator_makes_describes_and_resets(operator: Operator, capsys: pyte
 
 @pytest.mark.parametrize("operation", FEWER, ids=str)
 def test_an_operator_with_one_right_less_is_named(
-    operation: Operation, operator: Operator, secured: Secured, capsys: pytest.CaptureFixture[str]
+    operation: Operation, operator: Operator, broker: Secured, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right = next(right for right in NEEDED if right.operation is operation and right.name == SERVICE.output.name)
     assert operator("topics", "create", SERVICE.name) == 0
     if operation is Operation.CREATE:
-        TopicAdmin(secured.administrator).delete([right.name])
-    secured.revoke("User:operator", right)
+        TopicAdmin(broker.administrator).delete([right.name])
+    broker.revoke("User:operator", right)
     assert operator("topics", "create", SERVICE.name) == 1
     error = capsys.readouterr().err
     assert f"{FEWER[operation]} {right.name}: not authorized (TOPIC_AUTHORIZATION_FAILED): `forebay acl`" in error
-    secured.grant("User:operator", right)
+    broker.grant("User:operator", right)
     assert operator("topics", "create", SERVICE.name) == 0

@@ -1,4 +1,4 @@
-"""A registry behind TLS and a login: what its settings name counts, whatever the machine's own settings are."""
+"""A registry with TLS and a login: its settings take precedence over the machine's own settings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from forebay.platform.ports import HOST, free_port
 
 
 @pytest.fixture(scope="module")
-def door(secured: Secured) -> Iterator[str]:
-    """Yield the URL of a door before the registry; its login is forebay:secret."""
-    behind = urlsplit(secured.platform.endpoints.registry_url)
+def door(broker: Secured) -> Iterator[str]:
+    """Yield the URL of a proxy before the registry; its login is forebay:secret."""
+    behind = urlsplit(broker.platform.endpoints.registry_url)
     port = free_port()
-    store = secured.authority.server("registry")
+    store = broker.authority.server("registry")
     command = [sys.executable, registry_door.__file__, str(port), str(store), str(behind.port)]
     with subprocess.Popen(command, env={**os.environ, "DOOR_LOGIN": "forebay:secret"}) as process:
         deadline = time.monotonic() + 30
@@ -55,15 +55,15 @@ def registry(url: str, authority: Path, password: str = "secret") -> SchemaRegis
 
 
 def test_the_authority_named_is_trusted_although_the_machine_names_others(
-    secured: Secured, door: str, monkeypatch: pytest.MonkeyPatch
+    broker: Secured, door: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = Path(os.path.realpath(secured.authority.client("another").certificate))
+    others = Path(os.path.realpath(broker.authority.client("another").certificate))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(others))
-    assert registry(door, secured.authority.certificate).compatibility("nothing-yet") is None
+    assert registry(door, broker.authority.certificate).compatibility("nothing-yet") is None
 
 
-def test_a_wrong_password_and_an_untrusted_authority_are_reported(secured: Secured, door: str) -> None:
+def test_a_wrong_password_and_an_untrusted_authority_are_reported(broker: Secured, door: str) -> None:
     with pytest.raises(RegistryRefused, match="does not let us in"):
-        registry(door, secured.authority.certificate, "wrong").compatibility("nothing-yet")
+        registry(door, broker.authority.certificate, "wrong").compatibility("nothing-yet")
     with pytest.raises(RegistryRefused, match="check FOREBAY_SCHEMA_REGISTRY_CA_LOCATION"):
-        registry(door, secured.authority.client("third").certificate).compatibility("nothing-yet")
+        registry(door, broker.authority.client("third").certificate).compatibility("nothing-yet")

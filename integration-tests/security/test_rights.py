@@ -1,4 +1,4 @@
-"""Each right of the list is needed, and suffices: taken away alone, the broker refuses what the job does by it."""
+"""Each right of the list is necessary and sufficient: without one of them the broker refuses a step of the job."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SECONDS = 8.0
 
 
 class Job:
-    """What a job does to the broker, step by step, without Spark.
+    """What a job does with the broker, step by step, without Spark.
 
     Args:
         application: also its user's name.
@@ -66,7 +66,7 @@ class Job:
         self._n = 0
 
     def everything(self) -> None:
-        """Look, fence, read the changelogs, commit a record to every topic that is written, read and purge, tell."""
+        """Check, fence, read the changelogs, commit a record to every output topic, read, purge, commit offsets."""
         TopicAdmin(self._settings).partitions([rescale_topic(self._application)])
         topic = self._service.inputs[0].name
         with self._consumer(probe_group(self._application)) as consumer:
@@ -107,7 +107,7 @@ class Job:
                         raise Unavailable(f"nothing came from {topic}")
 
     def _purge(self) -> None:
-        # A client that nobody holds is destroyed at once, and its answers never come.
+        # A client without references is destroyed at once, and its answers never arrive.
         admin = AdminClient(self._settings.admin())
         for place, future in admin.delete_records([TopicPartition(t.name, 0, 0) for t in self._repartitions]).items():
             try:
@@ -121,7 +121,7 @@ class Job:
                 consumer.commit(offsets=[TopicPartition(self._service.inputs[0].name, 0, 1)], asynchronous=False)
                 (result,) = consumer.committed([TopicPartition(self._service.inputs[0].name, 0)], SECONDS)
             except KafkaException as error:
-                raise failure_of(error.args[0], f"can't tell {group}") from error
+                raise failure_of(error.args[0], f"can't commit to {group}") from error
             assert result.offset == 1
 
     def _commit(self, markers: Consumer) -> None:
@@ -169,28 +169,28 @@ class Job:
 
 
 @pytest.fixture(scope="module")
-def job(secured: Secured) -> Job:
-    """Return a job whose user has what the list says and nothing else; its input holds a record."""
-    admin = TopicAdmin(secured.administrator)
+def job(broker: Secured) -> Job:
+    """Return a job whose user has exactly the listed rights; its input holds a record."""
+    admin = TopicAdmin(broker.administrator)
     admin.create(spec_of(topic) for topic in SERVICE.topics("tickets"))
-    producer = Producer(secured.administrator.producer())
+    producer = Producer(broker.administrator.producer())
     producer.produce(SERVICE.inputs[0].name, b"value", b"key", 0)
     assert producer.flush(30) == 0
-    secured.add_user("tickets", PASSWORD)
-    secured.grant("User:tickets", *NEEDED)
-    return Job(secured.user("tickets", PASSWORD), SERVICE, "tickets")
+    broker.add_user("tickets", PASSWORD)
+    broker.grant("User:tickets", *NEEDED)
+    return Job(broker.user("tickets", PASSWORD), SERVICE, "tickets")
 
 
 NEEDED = rights(SERVICE, "tickets", Role.RUN)
 
 
 @contextmanager
-def without(secured: Secured, principal: str, right: Right) -> Iterator[None]:
-    secured.revoke(principal, right)
+def without(broker: Secured, principal: str, right: Right) -> Iterator[None]:
+    broker.revoke(principal, right)
     try:
         yield
     finally:
-        secured.grant(principal, right)
+        broker.grant(principal, right)
 
 
 def test_the_list_suffices(job: Job) -> None:
@@ -199,11 +199,11 @@ def test_the_list_suffices(job: Job) -> None:
 
 
 @pytest.mark.parametrize("right", NEEDED, ids=str)
-def test_without_one_of_them_the_broker_refuses(secured: Secured, job: Job, right: Right) -> None:
-    with without(secured, "User:tickets", right):
+def test_without_one_of_them_the_broker_refuses(broker: Secured, job: Job, right: Right) -> None:
+    with without(broker, "User:tickets", right):
         with pytest.raises((Unavailable, KafkaRefused)) as refused:
             job.everything()
-        explanation = JobRights(secured.user("tickets", PASSWORD), SERVICE, "tickets").explain(str(refused.value))
+        explanation = JobRights(broker.user("tickets", PASSWORD), SERVICE, "tickets").explain(str(refused.value))
     lacking = rights_of(right.resource) if right.resource is Resource.TRANSACTIONAL_ID else str(right)
     assert f"User:tickets lacks {lacking}: an administrator grants it by `forebay acl ticket-sales" in explanation
     job.everything()
@@ -212,11 +212,11 @@ def test_without_one_of_them_the_broker_refuses(secured: Secured, job: Job, righ
 @pytest.mark.parametrize(
     "right", [right for right in NEEDED if right.resource is not Resource.TRANSACTIONAL_ID], ids=str
 )
-def test_a_job_that_lacks_one_of_them_says_so_before_it_starts(secured: Secured, job: Job, right: Right) -> None:
-    own = JobRights(secured.user("tickets", PASSWORD), SERVICE, "tickets")
+def test_a_job_that_lacks_one_of_them_says_so_before_it_starts(broker: Secured, job: Job, right: Right) -> None:
+    own = JobRights(broker.user("tickets", PASSWORD), SERVICE, "tickets")
     own.require()
     remedy = "`forebay acl ticket-sales --application tickets --principal 'User:tickets' --apply`"
-    with without(secured, "User:tickets", right):
+    with without(broker, "User:tickets", right):
         with pytest.raises(NotAuthorized, match=re.escape(f"User:tickets lacks {right}: ")) as refused:
             own.require()
         assert remedy in str(refused.value)
@@ -229,20 +229,20 @@ def rights_of(kind: Resource) -> str:
     return ", ".join(str(right) for right in NEEDED if right.resource is kind)
 
 
-def test_an_unauthorized_client_gets_an_explanation(secured: Secured, job: Job) -> None:
-    wrong = secured.user("tickets", "another")
+def test_an_unauthorized_client_gets_an_explanation(broker: Secured, job: Job) -> None:
+    wrong = broker.user("tickets", "another")
     with pytest.raises(KafkaUnavailable, match="does not let us in: check the TLS and SASL options"):
         TopicAdmin(wrong, 5.0).describe([SERVICE.inputs[0].name])
     with pytest.raises(KafkaUnavailable, match="does not let us in"):
         AclAdmin(wrong, 5.0).lacking(NEEDED)
 
 
-def test_a_query_server_reads_the_changelogs_and_nothing_else(secured: Secured, job: Job) -> None:
+def test_a_query_server_reads_the_changelogs_and_nothing_else(broker: Secured, job: Job) -> None:
     job.everything()
-    secured.add_user("asking", PASSWORD)
+    broker.add_user("asking", PASSWORD)
     needed = rights(SERVICE, "tickets", Role.QUERY)
-    secured.grant("User:asking", *needed)
-    user = secured.user("asking", PASSWORD)
+    broker.grant("User:asking", *needed)
+    user = broker.user("asking", PASSWORD)
     logs = stage_logs(SERVICE, "tickets", {})
     replicas = [TaskReplica(0, log, {}) for log in logs]
 
@@ -253,19 +253,19 @@ def test_a_query_server_reads_the_changelogs_and_nothing_else(secured: Secured, 
     assert catch_up() >= 1
     assert all(replica.is_current for replica in replicas)
     for right in needed:
-        with without(secured, "User:asking", right), pytest.raises(NotAuthorized, match="the changelogs' ends"):
+        with without(broker, "User:asking", right), pytest.raises(NotAuthorized, match="the changelogs' ends"):
             catch_up()
 
 
-def test_no_user_grants_rights_to_itself(secured: Secured, job: Job) -> None:
+def test_no_user_grants_rights_to_itself(broker: Secured, job: Job) -> None:
     more = Right(Operation.READ, Resource.TOPIC, "user_activity", "curiosity")
     with pytest.raises(KafkaRefused, match=r"not authorized \(CLUSTER_AUTHORIZATION_FAILED\)"):
-        AclAdmin(secured.user("tickets", PASSWORD)).grant([more], "User:tickets")
+        AclAdmin(broker.user("tickets", PASSWORD)).grant([more], "User:tickets")
 
 
-def test_a_restoring_job_needs_its_changelogs_too(secured: Secured, job: Job) -> None:
+def test_a_restoring_job_needs_its_changelogs_too(broker: Secured, job: Job) -> None:
     roles = (Role.RUN, Role.RESTORE)
-    restoring = JobRights(secured.user("tickets", PASSWORD), SERVICE, "tickets", roles)
+    restoring = JobRights(broker.user("tickets", PASSWORD), SERVICE, "tickets", roles)
     more = [right for right in rights(SERVICE, "tickets", Role.RESTORE) if right not in NEEDED]
     with pytest.raises(NotAuthorized, match="--role run --role restore --principal 'User:tickets'") as refused:
         restoring.require()

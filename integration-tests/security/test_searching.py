@@ -1,4 +1,4 @@
-"""The search for secrets finds them wherever they are hidden: otherwise finding none would say nothing."""
+"""The search finds secrets wherever they are hidden; otherwise an empty result would prove nothing."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ spec:
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
-      {{- /* As a container's first process the broker hears no SIGTERM, and is to end as by a crash (forebay serve). */}}
+      {{- /* As a container's first process the broker ignores SIGTERM, and must end as after a crash (forebay serve). */}}
       terminationGracePeriodSeconds: {{ eq $component "broker" | ternary 1 60 }}
       {{- with include "forebay.pullSecrets" $root }}
       {{- . | nindent 6 }}
@@ -84,7 +84,7 @@ kind: Service
 metadata:
   {{- include "forebay.metadata" (list (index . 0) (index . 1) (include "broker.name" .)) | nindent 2 }}
 spec:
-  # No address of its own: a broker that calls itself by this name reaches its own pod.
+  # Headless: a broker that connects to itself by this name reaches its own pod.
   clusterIP: None
   publishNotReadyAddresses: true
   selector:

@@ -1,4 +1,4 @@
-{{/* The account that a chart's pods run under; who gets its token says so in the pod. */}}
+{{/* The account that a chart's pods run under; a pod that needs its token mounts it explicitly. */}}
 
 {{- define "forebay.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default (include "forebay.fullname" .) }}
@@ -14,8 +14,8 @@ automountServiceAccountToken: false
 {{- end -}}
 {{- end -}}
 
-{{/* An account that may do nothing. Kubernetes makes the Secrets' tokens, and keeps them: a rendering holds no secret,
-     and each is the same. */}}
+{{/* An account without rights. Kubernetes creates and keeps the Secrets' tokens, so that renderings hold no secret and are
+     all the same. */}}
 {{- define "forebay.secrets.account" -}}
 {{ include "forebay.fullname" . }}-secrets
 {{- end -}}

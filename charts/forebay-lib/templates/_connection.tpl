@@ -1,4 +1,4 @@
-{{/* Image and broker: the chart's own values, else the umbrella's global ones, else what the release brings itself. */}}
+{{/* Image and broker: the chart's own values, else the umbrella's global ones, else those of the release. */}}
 
 {{- define "forebay.image" -}}
 {{- $own := .Values.image -}}
@@ -30,7 +30,7 @@ imagePullSecrets:
 {{- include "forebay.kafka.value" (list . "bootstrapServers") | default (printf "%s-broker:9092" .Release.Name) -}}
 {{- end -}}
 
-{{/* The broker as pods of other namespaces must call it: a name without a dot is a service of this one. */}}
+{{/* The broker's address for pods of other namespaces: a name without a dot is a Service of this namespace. */}}
 {{- define "forebay.bootstrapServers.anywhere" -}}
 {{- $namespace := .Release.Namespace -}}
 {{- $servers := list -}}
@@ -45,7 +45,7 @@ imagePullSecrets:
 {{- include "forebay.kafka.value" (list . "schemaRegistryUrl") | default $own -}}
 {{- end -}}
 
-{{/* What is not secret, as environment variables in a ConfigMap. */}}
+{{/* Settings that are not secret, as environment variables in a ConfigMap. */}}
 {{- define "forebay.config.data" -}}
 {{- $options := merge (dict) .Values.kafka.options ((((.Values.global).kafka).options) | default dict) -}}
 FOREBAY_BOOTSTRAP_SERVERS: {{ include "forebay.bootstrapServers" . | quote }}

@@ -22,7 +22,7 @@ data:
 {{- end }}
 {{- end -}}
 
-{{/* Where the definitions are, for the table of services. */}}
+{{/* The folder of the definitions, for the table of services. */}}
 {{- define "forebay.ksml.env" -}}
 {{- if and (include "forebay.ksml.given" .) .Values.service }}
 - name: FOREBAY_KSML

@@ -1,6 +1,6 @@
 {{/* Names and labels. Every name begins with the release's, so that two releases share a namespace. */}}
 
-{{/* What the chart runs: under whatever alias, and in a release of its own, it has the same names. */}}
+{{/* The name of what the chart runs; it does not depend on the alias, and is the same in a release of its own. */}}
 {{- define "forebay.name" -}}
 {{- $topic := .Values.topic | default "" | replace "_" "-" | replace "." "-" | lower -}}
 {{- .Values.nameOverride | default .Values.service | default $topic | default (trimPrefix "forebay-" .Chart.Name) -}}
@@ -35,7 +35,7 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
-{{/* A pod's labels: none that a new version of the chart changes. */}}
+{{/* A pod's labels, without those that a new version of the chart changes. */}}
 {{- define "forebay.podLabels" -}}
 {{ include "forebay.selector" . }}
 app.kubernetes.io/part-of: forebay

@@ -1,7 +1,7 @@
-{{/* Rules of egress: to where the values say a pod must connect, as closely as a NetworkPolicy can name it. */}}
+{{/* Rules of egress to the configured addresses, as narrow as a NetworkPolicy can express them. */}}
 
-{{/* Who a host is: a name without a dot is a Service of this namespace, a name in .svc one of another, a number itself;
-     any other name can't be named in a NetworkPolicy: its port alone counts. Gives a list of peers, none for anybody. */}}
+{{/* What a host name selects: a name without a dot is a Service of this namespace, a name in .svc one of another, an IP address itself.
+     A NetworkPolicy can't express any other name, so only its port counts. Gives a list of peers; it is empty for any peer. */}}
 {{- define "forebay.network.peers" -}}
 {{- $name := splitList "." . -}}
 {{- if and (eq (len $name) 1) (not (contains ":" .)) }}
@@ -17,8 +17,8 @@
 {{- end }}
 {{- end -}}
 
-{{/* A rule for each address. Arguments: list of the peers and ports that are chosen instead, addresses host[:port], and
-     the port of those that have none. */}}
+{{/* A rule for each address. Arguments: list of the peers and ports that replace the addresses, addresses host[:port], and
+     the default port. */}}
 {{- define "forebay.network.to" -}}
 {{- $chosen := index . 0 -}}
 {{- $usual := index . 2 -}}
@@ -42,14 +42,14 @@
 {{- end }}
 {{- end -}}
 
-{{/* The same for a URL. Arguments: list of what is chosen, and the URL. */}}
+{{/* The same for a URL. Arguments: list of the chosen peers and ports, and the URL. */}}
 {{- define "forebay.network.toUrl" -}}
 {{- $url := urlParse (index . 1) -}}
 {{- include "forebay.network.to" (list (index . 0) (list $url.host) (ternary 80 443 (eq $url.scheme "http"))) -}}
 {{- end -}}
 
 {{/* Peers and ports of a group: the chart's own, else the umbrella's, else the pods of the release's own broker or
-     registry, if that is what is connected to. Arguments: list of context, group, what names it in kafka, component. */}}
+     registry, if they are used. Arguments: list of context, group, its setting in kafka, component. */}}
 {{- define "forebay.network.chosen" -}}
 {{- $root := index . 0 -}}
 {{- $group := index . 1 -}}
@@ -63,7 +63,7 @@
 {{- dict "peers" $peers "ports" ($own.ports | default $global.ports | default list) | toJson -}}
 {{- end -}}
 
-{{/* What every pod that talks to Kafka needs: names, the broker, the registry; and what the values add. */}}
+{{/* Egress of every pod that uses Kafka: DNS, the broker, the registry, and the configured rules. */}}
 {{- define "forebay.network.kafka" -}}
 {{- $egress := .Values.networkPolicy.egress -}}
 - to:

@@ -13,7 +13,7 @@ securityContext:
 {{- end -}}
 
 {{- define "forebay.containerSecurity" -}}
-{{- /* What a container says last, the cause and the remedy, is what `kubectl describe` shows. */ -}}
+{{- /* `kubectl describe` shows a container's last log lines, which have the cause and the remedy. */ -}}
 terminationMessagePolicy: FallbackToLogsOnError
 {{- with .Values.securityContext }}
 securityContext:
@@ -65,7 +65,7 @@ env:
   {{- end }}
 {{- end -}}
 
-{{/* Where a pod may run. Arguments: list of context and values of the component. */}}
+{{/* The scheduling of a pod. Arguments: list of context and values of the component. */}}
 {{- define "forebay.placement" -}}
 {{- $root := index . 0 -}}
 {{- $chosen := pick (index . 2) "nodeSelector" "tolerations" "affinity" "priorityClassName" -}}
@@ -146,7 +146,7 @@ volumes:
     {{- toYaml $root.Values.preparation.resources | nindent 4 }}
 {{- end -}}
 
-{{/* Changed settings start the pods anew. */}}
+{{/* Changed settings restart the pods. */}}
 {{- define "forebay.podAnnotations" -}}
 annotations:
   checksum/config: {{ include "forebay.config.data" . | sha256sum }}

@@ -1,4 +1,4 @@
-{{/* The checkpoint: a volume that driver and executors share, or a URL. It outlives the release. */}}
+{{/* The checkpoint: a volume that driver and executors share, or a URL. It survives the release. */}}
 
 {{- define "forebay.checkpoint.claim" -}}
 {{ .Values.checkpoint.existingClaim | default (printf "%s-checkpoint" (include "forebay.fullname" .)) }}
@@ -19,7 +19,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Who may use it, as environment variables: driver and executors read and write it, nobody else. */}}
+{{/* Its credentials, as environment variables; only driver and executors read and write the checkpoint. */}}
 {{- define "forebay.checkpoint.secret" -}}
 {{- with .Values.checkpoint.existingSecret -}}
 - secretRef:

@@ -1,6 +1,6 @@
 {{/* The driver's pod, or that of a command in its place. */}}
 
-{{/* What a command is told of the job, beside its own name and arguments. */}}
+{{/* The job's options, which a command gets in addition to its own name and arguments. */}}
 {{- define "forebay.driver.options" -}}
 {{- $checkpoint := .Values.checkpoint.url | default (printf "/checkpoint/%s" (include "forebay.application" .)) -}}
 {{- $args := list (include "forebay.service" .) "--application" (include "forebay.application" .)
@@ -27,7 +27,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* A pod that conducts the job, but for its containers. */}}
+{{/* The pod of the driver or of a command in its place, without containers. */}}
 {{- define "forebay.driver.pod" -}}
 metadata:
   labels:
@@ -75,7 +75,7 @@ resources:
   {{- end }}
 {{- end -}}
 
-{{/* What driver and executors mount besides: the checkpoint, and what they prove themselves by. */}}
+{{/* Further mounts of driver and executors: the checkpoint and their credentials. */}}
 {{- define "forebay.job.mounts" -}}
 {{- include "forebay.checkpoint.mount" . }}
 {{ include "forebay.spark.secret.mount" . }}
@@ -86,7 +86,7 @@ resources:
 {{ include "forebay.spark.secret.volume" . }}
 {{- end -}}
 
-{{/* A service's init containers: wait for broker and registry, make its topics. */}}
+{{/* A service's init containers: wait for broker and registry, create its topics. */}}
 {{- define "forebay.preparation" -}}
 {{ include "forebay.preparation.step" (list . "wait" (list "wait")) }}
   {{- if .Values.topics.create }}

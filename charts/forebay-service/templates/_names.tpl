@@ -16,7 +16,7 @@
 {{ required "service is empty: name the service to run, such as --set service=user-sessions (forebay services lists those of the image)" .Values.service }}
 {{- end -}}
 
-{{/* Driver and executors, which alone talk Spark: labels of both. */}}
+{{/* Labels of driver and executors, the only pods that use Spark's protocol. */}}
 {{- define "forebay.job.pods" -}}
 matchLabels:
   app.kubernetes.io/name: {{ include "forebay.name" . }}
@@ -29,15 +29,15 @@ matchExpressions:
 {{ include "forebay.fullname" . }}-queries
 {{- end -}}
 
-{{/* Query servers that hold a part each: the name says how many, for a pod must never take one of another number for its
-     peer. */}}
+{{/* Query servers that hold a part each. The name has the number of parts, since a pod must never use one of another number
+     as its peer. */}}
 {{- define "forebay.queries.parts.name" -}}
 {{- $end := printf "-queries-of-%d" (int .Values.queries.parts) -}}
 {{- /* A StatefulSet's name and its revision are a label of its pods, of 63 characters at most. */ -}}
 {{- include "forebay.fullname" . | trunc (int (sub 52 (len $end))) | trimSuffix "-" }}{{ $end -}}
 {{- end -}}
 
-{{/* What runs the query servers, as kubectl names it. */}}
+{{/* The query servers' workload, in kubectl's notation. */}}
 {{- define "forebay.queries.workload" -}}
 {{- if .Values.queries.parts -}}
 statefulset/{{ include "forebay.queries.parts.name" . }}
@@ -61,7 +61,7 @@ forebay.io/query-parts: {{ int .Values.queries.parts | quote }}
 {{- end -}}
 {{- end -}}
 
-{{/* As many executors as the driver may follow. */}}
+{{/* The largest number of executors that the driver may follow. */}}
 {{- define "forebay.executors.most" -}}
 {{- $scaled := ternary .Values.executor.autoscaling.maxReplicas 0 .Values.executor.autoscaling.enabled -}}
 {{- max (int .Values.executor.maxReplicas) (int $scaled) (int (.Values.executor.replicas | default 0)) -}}

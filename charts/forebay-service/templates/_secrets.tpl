@@ -1,4 +1,4 @@
-{{/* What driver and executors prove themselves by to each other, and callers to the query servers. */}}
+{{/* Credentials that driver and executors use for each other, and clients for the query servers. */}}
 
 {{- define "forebay.spark.secret.made" -}}
 {{- if and .Values.executor.encryption.enabled (not .Values.executor.encryption.existingSecret) -}}true{{- end -}}

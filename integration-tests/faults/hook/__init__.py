@@ -1,4 +1,4 @@
-"""Wraps the places of a job that have a name, once their modules are loaded. Nothing in the product knows of it."""
+"""Wraps the fault points of a job once their modules are loaded. The product itself knows nothing of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _armory = Armory(Path(os.environ.get(VARIABLE, ".")))
 
 
 def reach(point: Point, place: str = "") -> None:
-    """Suffer what is armed for this point, if anything."""
+    """Execute the fault that is armed for this point, if any."""
     fault = _armory.take(point, place)
     if fault is not None:
         act(fault)
@@ -124,7 +124,7 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the named modules as the others do, and wraps them once they are loaded."""
+    """Finds the named modules like the ordinary finders, and wraps them once they are loaded."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None

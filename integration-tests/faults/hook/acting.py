@@ -1,4 +1,4 @@
-"""What a process does when a fault fires in it."""
+"""The actions of a process in which a fault fires."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class InjectedFault(RuntimeError):
-    """Raised by a fault: any failure the code did not expect."""
+    """Raised by a fault, in place of any unexpected failure."""
 
 
 def act(fault: Armed) -> None:
-    """Do to this process, its JVM or its driver what the fault says."""
+    """Do what the fault says to this process, its JVM or its driver."""
     match fault.action:
         case Action.STALL:
             time.sleep(fault.seconds)
@@ -60,7 +60,7 @@ def _jvm() -> psutil.Process:
 
 
 def _driver() -> psutil.Process:
-    """Return the driver: its processes are its JVM's or, forked, its fork server's."""
+    """Return the driver: the parent of the JVM's processes or of the fork server's."""
     own = _own()
     return own if _is_driver() else next(process for process in own.parents() if _runs(process.cmdline()))
 

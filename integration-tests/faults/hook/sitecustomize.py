@@ -1,4 +1,4 @@
-"""Python runs this at its start where this directory is on PYTHONPATH: a job's processes then know the named points."""
+"""Python runs this at its start if this directory is on PYTHONPATH, so that a job's processes have fault points."""
 
 import os
 
