@@ -43,7 +43,7 @@ class SecuredJob:
     bench: ServiceBench = field(init=False)
 
     def __post_init__(self) -> None:
-        self.bench = ServiceBench(self.secured.platform, SERVICE, self.application, self.folder)
+        self.bench = ServiceBench(self.broker.platform, SERVICE, self.application, self.folder)
         self.scratch = self.folder / "scratch"
         self.scratch.mkdir()
 
