@@ -179,7 +179,7 @@ def test_deleted_records_are_skipped_if_that_is_accepted(settings: KafkaSettings
     accepting.assign([item])
     read(accepting, item)
     assert take(item) == [names(20)[12:]]
-    assert item.skipped == {topic: 7}
+    assert item.deleted_unread == {topic: 7}
     accepting.close()
 
 

@@ -45,7 +45,7 @@ def test_reports_of_two_tasks() -> None:
     metrics = JobMetrics(SERVICE)
     metrics.observe([task_figures(0), task_figures(1)])
     metrics.observe_lag({("user_activity", 0): 5, ("user_activity", 1): 7})
-    metrics.restarted()
+    metrics.count_restart()
     result = figures(metrics)
     assert (result.records_in, result.outputs, result.errors, result.late, result.duplicates) == (200, 180, 8, 4, 6)
     assert (result.lag, result.restarts, result.state_rows, result.state_bytes) == (12, 1, 20, 2000)

@@ -23,7 +23,7 @@ def clock() -> Clock:
 @pytest.fixture
 def announcer(clock: Clock) -> Announcer:
     announcer = Announcer(2.0, clock)
-    announcer.told(TaskTime(10))
+    announcer.announced(TaskTime(10))
     return announcer
 
 
@@ -38,7 +38,7 @@ def test_a_task_that_has_not_caught_up_tells_each_new_time(announcer: Announcer)
 
 def test_one_that_has_caught_up_says_so_again_after_an_interval(announcer: Announcer, clock: Clock) -> None:
     assert announcer.is_due(TaskTime(10, caught_up=True))
-    announcer.told(TaskTime(10, caught_up=True))
+    announcer.announced(TaskTime(10, caught_up=True))
     assert not announcer.is_due(TaskTime(99, caught_up=True))
     assert announcer.is_due(TaskTime(99))
     clock.now += 2
@@ -46,12 +46,12 @@ def test_one_that_has_caught_up_says_so_again_after_an_interval(announcer: Annou
 
 
 def test_an_idle_one_tells_so_again_and_again(announcer: Announcer, clock: Clock) -> None:
-    announcer.told(TaskTime(10, caught_up=True))
+    announcer.announced(TaskTime(10, caught_up=True))
     clock.now += 1.9
     assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=1_900))
     clock.now += 0.1
     assert announcer.is_due(TaskTime(10, caught_up=True, idle_ms=2_000))
-    announcer.told(TaskTime(10, caught_up=True, idle_ms=2_000))
+    announcer.announced(TaskTime(10, caught_up=True, idle_ms=2_000))
     clock.now += 1.9
     assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=3_900))
     clock.now += 0.2
@@ -59,12 +59,12 @@ def test_an_idle_one_tells_so_again_and_again(announcer: Announcer, clock: Clock
 
 
 def test_the_end_of_idleness_is_told(announcer: Announcer) -> None:
-    announcer.told(TaskTime(10, caught_up=True, idle_ms=2_000))
+    announcer.announced(TaskTime(10, caught_up=True, idle_ms=2_000))
     assert announcer.is_due(TaskTime(11, caught_up=True))
 
 
 def test_the_end_of_a_lease_is_told(announcer: Announcer) -> None:
-    announcer.told(TaskTime(10, caught_up=True))
+    announcer.announced(TaskTime(10, caught_up=True))
     assert announcer.is_due(TaskTime(10, caught_up=True, done=4))
 
 

@@ -58,9 +58,9 @@ def test_event_time_does_not_change_the_append_time(partitions: int) -> None:
     parts = [InputPartition("orders", number, 1, 0) for number in range(partitions)]
     for part in parts:
         part.end_log.observe(0, 100.0, is_read=True)
-        part.reached(0)
+        part.reach_end(0)
     give(parts[0], HOUR_MS, 1, 2 * HOUR_MS)
-    parts[0].reached(3)
+    parts[0].reach_end(3)
     item = TaskInput(parts)
     assert item.append_times(item.ready(9), 101.0, 3 * HOUR_MS) == [100.0] * 3
 

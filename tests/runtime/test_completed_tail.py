@@ -7,7 +7,7 @@ import pytest
 from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.runtime.task.tail import Tail, completed
+from forebay.runtime.task.tail import Tail, complete_tail
 from forebay.stores.memory import MemoryTable
 
 HERE, OTHER = "c1", "c2"
@@ -21,33 +21,33 @@ def tail(position: TaskPosition | None, rows: int = 0) -> Tail:
 
 
 def test_a_task_that_never_committed_stands_nowhere() -> None:
-    assert completed("app-0-0", tail(None), None, HERE, restore=False) is None
+    assert complete_tail("app-0-0", tail(None), None, HERE, restore=False) is None
 
 
 def test_the_changelogs_know_better_than_the_snapshot() -> None:
-    assert completed("app-0-0", tail(TaskPosition(HERE, 9)), TaskPosition(HERE, 7), HERE, False) == TaskPosition(
+    assert complete_tail("app-0-0", tail(TaskPosition(HERE, 9)), TaskPosition(HERE, 7), HERE, False) == TaskPosition(
         HERE, 9
     )
 
 
 def test_without_commits_since_the_snapshot_is_the_truth() -> None:
-    assert completed("app-0-0", tail(None, rows=3), TaskPosition(HERE, 7), HERE, False) == TaskPosition(HERE, 7)
+    assert complete_tail("app-0-0", tail(None, rows=3), TaskPosition(HERE, 7), HERE, False) == TaskPosition(HERE, 7)
 
 
 def test_commits_of_another_checkpoint_are_not_gone_on_from() -> None:
     with pytest.raises(StateConflict, match=r"app-0-0: .* belongs to checkpoint c2, but checkpoint c1 is running"):
-        completed("app-0-0", tail(TaskPosition(OTHER, 9)), TaskPosition(HERE, 7), HERE, restore=False)
+        complete_tail("app-0-0", tail(TaskPosition(OTHER, 9)), TaskPosition(HERE, 7), HERE, restore=False)
 
 
 def test_a_restore_goes_on_from_them() -> None:
-    assert completed("app-0-0", tail(TaskPosition(OTHER, 9)), None, HERE, restore=True) == TaskPosition(OTHER, 9)
+    assert complete_tail("app-0-0", tail(TaskPosition(OTHER, 9)), None, HERE, restore=True) == TaskPosition(OTHER, 9)
 
 
 def test_changelogs_older_than_the_snapshot_stop_the_job() -> None:
     with pytest.raises(StateConflict, match="are at commit 5, the checkpoint's snapshot at 7"):
-        completed("app-0-0", tail(TaskPosition(HERE, 5)), TaskPosition(HERE, 7), HERE, restore=False)
+        complete_tail("app-0-0", tail(TaskPosition(HERE, 5)), TaskPosition(HERE, 7), HERE, restore=False)
 
 
 def test_rows_without_a_position_stop_the_job() -> None:
     with pytest.raises(StateConflict, match="the internal changelog has no position for them"):
-        completed("app-0-0", tail(None, rows=1), None, HERE, restore=False)
+        complete_tail("app-0-0", tail(None, rows=1), None, HERE, restore=False)

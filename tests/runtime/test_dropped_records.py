@@ -46,7 +46,7 @@ def test_they_are_a_figure_of_the_job() -> None:
     reader.figures.at = 1
     metrics = JobMetrics("app")
     metrics.observe([reader.figures])
-    metrics.dropped("app-old-repartition", 2)
+    metrics.count_dropped("app-old-repartition", 2)
 
     def value(topic: str) -> float | None:
         labels = {"service": "app", "topic": topic}

@@ -13,7 +13,7 @@ from forebay.processor import Context, Processor
 from forebay.processor.forwarded import SENDER, SEPARATOR, forwarded_headers, own_headers
 from forebay.processor.messages import Headers
 from forebay.runtime.protocol.times import TIME, TaskTime, announced_time, data_headers, time_headers
-from forebay.runtime.task.error_rate import described
+from forebay.runtime.task.error_rate import describe_error
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.time import tumbling
 from tests.dsl.driving import Driven
@@ -83,7 +83,7 @@ def test_they_are_kept_on_records_that_fail_behind_a_repartition_or_come_too_lat
     assert own(failed.headers, "error.") == own({name: (text or b"").decode() for name, text in headers}, "error.")
     assert own(late.headers, "late.") == own({name: (text or b"").decode() for name, text in headers}, "late.")
     assert failed.headers["error.topic"].endswith("-repartition")
-    assert described(failed.key, failed.headers).startswith(f"{failed.headers['error.topic']}-0 offset ")
+    assert describe_error(failed.key, failed.headers).startswith(f"{failed.headers['error.topic']}-0 offset ")
 
 
 def own(headers: dict[str, str], prefix: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ def taken(task: TaskInput, most: int = 100) -> list[list[int]]:
 
 def read(*parts: InputPartition) -> None:
     for part in parts:
-        part.reached(part.next)
+        part.reach_end(part.next)
 
 
 def test_one_partition_gives_what_it_has_in_the_order_of_offsets() -> None:
@@ -38,7 +38,7 @@ def test_a_partition_whose_head_has_not_come_is_waited_for() -> None:
     first, second = partition(), partition(number=1)
     task = TaskInput([first, second])
     give(first, 10, 30)
-    first.reached(2)
+    first.reach_end(2)
     assert taken(task) == [[], []]
     give(second, 20)
     assert taken(task) == [[10], [20]]
@@ -94,12 +94,12 @@ def test_a_sender_is_waited_for_up_to_the_time_it_told() -> None:
     task = TaskInput([], [part])
     forward(part, 0, "0-0", 10)
     forward(part, 1, "0-0", 30)
-    part.reached(2)
+    part.reach_end(2)
     assert taken(task) == [[], []]
     tell(part, 2, "0-1", TaskTime(20))
     assert taken(task) == [[10], []]
     tell(part, 3, "0-1", TaskTime(20, caught_up=True))
-    part.reached(4)
+    part.reach_end(4)
     assert taken(task) == [[30], []]
 
 
@@ -112,14 +112,14 @@ def test_it_is_caught_up_when_all_is_used_and_all_senders_say_so() -> None:
     part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
     task = TaskInput([], [part])
     tell(part, 0, "0-0", TaskTime(5, caught_up=True, idle_ms=900))
-    part.reached(1)
+    part.reach_end(1)
     assert not caught_up(task)
     tell(part, 1, "0-1", TaskTime(5, caught_up=True, idle_ms=400))
-    part.reached(2)
+    part.reach_end(2)
     assert caught_up(task)
     assert task.idle_ms == 400
     forward(part, 2, "0-1", 9)
-    part.reached(3)
+    part.reach_end(3)
     assert not caught_up(task)
     assert task.idle_ms == 0
 

@@ -20,7 +20,7 @@ LONG = [f"{number:02}-" + "n" * 240 for number in range(60)]
 def inputs(partitions: int) -> tuple[InputPartition, TaskInput]:
     parts = [InputPartition("orders", number, 1, 0) for number in range(partitions)]
     for part in parts[1:]:
-        part.reached(0)
+        part.reach_end(0)
     return parts[0], TaskInput(parts)
 
 
@@ -61,7 +61,7 @@ def test_markers_between_records_and_at_the_end_do_not_count() -> None:
     give(part, 1)
     part.next += 5
     give(part, 2)
-    part.reached(8)
+    part.reach_end(8)
     assert measure_lag(item, ends(8)) == {"orders": [0, 2]}
     item.ready(2)
     item.finish_commit()
@@ -70,14 +70,14 @@ def test_markers_between_records_and_at_the_end_do_not_count() -> None:
 
 def test_an_open_transaction_behind_the_end_does_not_count() -> None:
     part, item = inputs(1)
-    part.reached(3)
+    part.reach_end(3)
     assert measure_lag(item, ends(500)) == {}
 
 
 def test_what_comes_while_logic_is_busy_counts() -> None:
     part, item = inputs(1)
     give(part, 1)
-    part.reached(1)
+    part.reach_end(1)
     item.ready(1)
     assert measure_lag(item, ends(500)) == {"orders": [0, 500]}
 

@@ -26,7 +26,7 @@ def pacing(clock: Clock) -> Pacing:
     pacing = Pacing(Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200), clock, read_ahead=0)
     clock.now += 0.2
     _is_due_with(3, pacing)
-    pacing.committed()
+    pacing.on_commit()
     pacing.begin(0)
     return pacing
 
@@ -34,7 +34,7 @@ def pacing(clock: Clock) -> Pacing:
 def _is_due_with(records: int, pacing: Pacing) -> None:
     pacing.took(records, 10)
     assert pacing.is_due(records)
-    pacing.gathered()
+    pacing.on_due()
 
 
 def test_nothing_is_due_while_nothing_is_there(pacing: Pacing, clock: Clock) -> None:
@@ -65,7 +65,7 @@ def test_the_interval_counts_from_when_the_last_commit_was_due(pacing: Pacing, c
     clock.now += 0.2
     _is_due_with(3, pacing)
     clock.now += 0.03
-    pacing.committed()
+    pacing.on_commit()
     pacing.took(3, 10)
     assert pacing.wait() == pytest.approx(0.17)
 
@@ -74,7 +74,7 @@ def test_a_slow_broker_is_given_half_an_interval_between_two_commits(pacing: Pac
     clock.now += 0.2
     _is_due_with(3, pacing)
     clock.now += 0.5
-    pacing.committed()
+    pacing.on_commit()
     pacing.took(3, 10)
     assert pacing.wait() == pytest.approx(0.1)
 
@@ -89,7 +89,7 @@ def test_while_full_reads_come_a_backlog_is_gathered_for_a_while(pacing: Pacing,
 
 
 def test_a_groups_first_commit_gathers_a_backlog_for_an_interval_only(pacing: Pacing, clock: Clock) -> None:
-    pacing.opened()
+    pacing.start()
     pacing.begin(0)
     clock.now += 0.1
     pacing.took(1_000, 10)
@@ -97,7 +97,7 @@ def test_a_groups_first_commit_gathers_a_backlog_for_an_interval_only(pacing: Pa
     clock.now += 0.15
     assert pacing.is_due(1_000)
     assert not pacing.is_spent
-    pacing.committed()
+    pacing.on_commit()
     pacing.begin(0)
     clock.now += 0.3
     pacing.took(1_000, 10)
@@ -158,13 +158,13 @@ def test_what_the_last_commit_could_not_take_is_due_at_once(pacing: Pacing) -> N
 
 def committed(pacing: Pacing, times: int) -> None:
     for _ in range(times):
-        pacing.committed()
+        pacing.on_commit()
         pacing.begin(0)
 
 
 def test_after_a_commit_that_was_too_large_the_next_is_half_as_large(pacing: Pacing) -> None:
     assert pacing.halve() == 2_500
-    pacing.committed()
+    pacing.on_commit()
     pacing.begin(0)
     assert pacing.most == 2_500
     for _ in range(20):

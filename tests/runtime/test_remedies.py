@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from forebay.runtime.remedies import PASSING, explained
+from forebay.runtime.remedies import PASSING, explain
 
 FULL = "java.io.IOException: No space left on device"
 
 
 def test_the_cause_is_followed_by_the_remedy() -> None:
-    said = explained(FULL, f"org.apache.spark.SparkException: Job aborted\n{FULL}\n\tat somewhere")
+    said = explain(FULL, f"org.apache.spark.SparkException: Job aborted\n{FULL}\n\tat somewhere")
     assert said.startswith(f"{FULL}: a volume is full")
     assert "make room" in said
 
 
 def test_a_cause_that_names_something_else_gives_way_to_what_matters() -> None:
-    said = explained("SparkException: Job aborted", f"SparkException: Job aborted\nCaused by: {FULL}")
+    said = explain("SparkException: Job aborted", f"SparkException: Job aborted\nCaused by: {FULL}")
     assert said.startswith("No space left on device: a volume is full")
 
 
 def test_other_causes_stay_as_they_are() -> None:
-    assert explained("ValueError: no", "ValueError: no\n at somewhere") == "ValueError: no"
+    assert explain("ValueError: no", "ValueError: no\n at somewhere") == "ValueError: no"
 
 
 def test_it_is_waited_out() -> None:

@@ -33,7 +33,7 @@ def held_back() -> TaskInput:
     forward(part, 1, A, 50)
     for offset in (2, 3, 4):
         forward(part, offset, B, 10 + offset)
-    part.reached(5)
+    part.reach_end(5)
     assert offsets(task) == [0, 2, 3, 4]
     return task
 
@@ -50,7 +50,7 @@ def test_what_was_used_behind_that_is_passed_over() -> None:
     for offset, sender in ((1, A), (2, B), (3, B), (4, B), (5, B)):
         forward(part, offset, sender, 60 if sender == A else 10 + offset)
     tell(part, 6, B, TaskTime(99, caught_up=True))
-    part.reached(7)
+    part.reach_end(7)
     assert offsets(task) == [1, 5]
 
 
@@ -65,7 +65,7 @@ def test_it_is_passed_over_after_a_second_start_before_the_reader_came_that_far(
     for offset, sender in ((1, A), (2, B), (3, B), (4, B)):
         forward(again, offset, sender, 50)
     tell(again, 5, B, TaskTime(99, caught_up=True))
-    again.reached(6)
+    again.reach_end(6)
     assert offsets(task) == [1]
 
 
@@ -96,19 +96,19 @@ def test_records_beyond_the_bound_are_read_again_when_there_is_room(monkeypatch:
     sent = [(offset, A, 10 + offset) for offset in range(7)]
     for record in sent:
         forward(part, *record)
-    part.reached(7)
+    part.reach_end(7)
     assert part.senders[A.encode()].cut == 4
     assert not part.is_read
     assert part.rewind() == -1
     tell(part, 7, B, TaskTime(99, caught_up=True))
-    part.reached(8)
+    part.reach_end(8)
     assert offsets(task) == [0, 1, 2, 3]
     assert task.ends == ((REPARTITION, 0, 4),)
     assert part.rewind() == 4
     for record in sent[4:]:
         forward(part, *record)
     tell(part, 7, B, TaskTime(1))
-    part.reached(8)
+    part.reach_end(8)
     assert offsets(task) == [4, 5, 6]
     assert part.senders[B.encode()].time == 99
 
@@ -117,7 +117,7 @@ def test_a_cut_sender_promises_nothing() -> None:
     part = partition()
     stream = part.senders[A.encode()]
     tell(part, 0, A, TaskTime(40, caught_up=True))
-    part.reached(1)
+    part.reach_end(1)
     assert stream.promise() > 1 << 60
     stream.cut = 1
     assert stream.promise() == -1

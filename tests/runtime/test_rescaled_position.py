@@ -6,7 +6,7 @@ import pytest
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import SenderTime, TaskPosition
-from forebay.runtime.rescale import merged, refuse_other_topology
+from forebay.runtime.rescale import merge_positions, refuse_other_topology
 
 REPARTITION = "app-grouped-repartition"
 
@@ -23,18 +23,18 @@ PARENTS = [
 
 
 def test_joined_tasks_stand_at_the_latest_of_their_times() -> None:
-    one = merged(PARENTS, 0, 1, {REPARTITION})
+    one = merge_positions(PARENTS, 0, 1, {REPARTITION})
     assert (one.n, one.stream_time, one.closing_time) == (9, 200, 300)
     assert one.ends == (("t", 0, 10), ("t", 1, 11), ("t", 2, 12), ("t", 3, 13))
 
 
 def test_each_part_of_a_split_task_takes_its_own_partitions() -> None:
-    parts = [merged(PARENTS[:1], task, 4, {REPARTITION}).ends for task in (0, 2)]
+    parts = [merge_positions(PARENTS[:1], task, 4, {REPARTITION}).ends for task in (0, 2)]
     assert parts == [(("t", 0, 10),), (("t", 2, 12),)]
 
 
 def test_nobody_stands_anywhere_in_repartitions_that_are_made_anew() -> None:
-    one = merged(PARENTS, 0, 2, {REPARTITION})
+    one = merge_positions(PARENTS, 0, 2, {REPARTITION})
     assert REPARTITION not in {topic for topic, _, _ in one.ends}
     assert (one.senders, one.handed_to) == ((), 0)
 
@@ -42,8 +42,11 @@ def test_nobody_stands_anywhere_in_repartitions_that_are_made_anew() -> None:
 def test_every_task_goes_on_where_it_stood_in_a_global_table() -> None:
     whole = (("global", 0, 4), ("global", 1, 5))
     parents = [at(7, 100, 300, ("t", 0, 10), *whole), at(9, 200, -1, ("t", 1, 11), *whole)]
-    assert merged(parents, 0, 1, set(), {"global"}).ends == (*whole, ("t", 0, 10), ("t", 1, 11))
-    assert [merged(parents[1:], task, 4, set(), {"global"}).ends for task in (1, 3)] == [(*whole, ("t", 1, 11)), whole]
+    assert merge_positions(parents, 0, 1, set(), {"global"}).ends == (*whole, ("t", 0, 10), ("t", 1, 11))
+    assert [merge_positions(parents[1:], task, 4, set(), {"global"}).ends for task in (1, 3)] == [
+        (*whole, ("t", 1, 11)),
+        whole,
+    ]
 
 
 def left_by(*names: str) -> dict[tuple[int, int], TaskPosition]:

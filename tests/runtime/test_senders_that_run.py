@@ -36,7 +36,7 @@ def have_caught_up(part: RepartitionPartition) -> bool:
 
 
 def read(part: RepartitionPartition, end: int) -> None:
-    part.reached(end)
+    part.reach_end(end)
     part.end = end
 
 
@@ -58,7 +58,7 @@ def test_records_of_another_topic_wait_until_the_sender_speaks() -> None:
     part, prices = started(1), InputPartition("prices", 0, 0, 0)
     task = TaskInput([prices], [part])
     give(prices, 40, 70)
-    prices.reached(2)
+    prices.reach_end(2)
     tell(part, 0, A, CAUGHT_UP)
     read(part, 1)
     assert [message.timestamp()[1] for stream in task.ready(9) for message in stream] == [40]
@@ -83,10 +83,10 @@ def test_an_announcement_is_as_old_as_the_last_look_at_which_it_was_not_there() 
     part = started(0, at=100.0)
     tell(part, 0, A, CAUGHT_UP)
     read(part, 1)
-    part.looked(1, 101.0)
+    part.look(1, 101.0)
     tell(part, 1, A, CAUGHT_UP)
     assert sender(part).said_at == 101.0
-    part.looked(9, 900.0)
+    part.look(9, 900.0)
     tell(part, 2, A, CAUGHT_UP)
     assert sender(part).said_at == 101.0, "it was there when the reader woke up"
     tell(part, 9, A, CAUGHT_UP)
@@ -120,8 +120,8 @@ def test_how_far_a_task_is_is_the_time_of_the_next_record_it_takes() -> None:
     first, second = InputPartition("a", 0, 1, 0), InputPartition("b", 0, 1, 0)
     task = TaskInput([first, second])
     assert task.frontier == -1, "nothing was read yet"
-    first.reached(0)
-    second.reached(0)
+    first.reach_end(0)
+    second.reach_end(0)
     assert task.frontier == EVER
     give(first, 30)
     give(second, 20, 40)

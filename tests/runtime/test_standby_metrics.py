@@ -54,5 +54,5 @@ def test_the_lag_is_what_was_there_and_is_not_read() -> None:
     follower.reads(8)
     assert value("lag_records") == 4
     follower.reads(11)
-    metrics.told(7)
+    metrics.observe(7)
     assert (value("lag_records"), value("rows"), metrics.health.ready().ok) == (0, 7, True)

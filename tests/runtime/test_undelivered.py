@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.runtime.positions import Task, closing_times, undelivered
+from forebay.runtime.positions import Task, closing_times, undelivered_tasks
 from forebay.runtime.protocol.position import TaskPosition
 
 
@@ -11,29 +11,29 @@ def at(n: int, handed_to: int = 0) -> TaskPosition:
 
 
 def test_a_batch_that_all_stages_committed_leaves_nothing() -> None:
-    assert undelivered({(0, 0): at(7, 0b11), (0, 1): at(7, 0b10), (1, 0): at(7), (1, 1): at(7)}) == ()
+    assert undelivered_tasks({(0, 0): at(7, 0b11), (0, 1): at(7, 0b10), (1, 0): at(7), (1, 1): at(7)}) == ()
 
 
 def test_a_task_that_lacks_the_last_batch_has_lost_what_it_was_handed() -> None:
     positions: dict[Task, TaskPosition] = {(0, 0): at(7, 0b11), (1, 0): at(7), (1, 1): at(6)}
-    assert undelivered(positions) == ((1, 1),)
+    assert undelivered_tasks(positions) == ((1, 1),)
 
 
 def test_so_has_one_that_never_committed() -> None:
-    assert undelivered({(0, 0): at(7, 0b100)}) == ((1, 2),)
+    assert undelivered_tasks({(0, 0): at(7, 0b100)}) == ((1, 2),)
 
 
 def test_one_that_was_handed_nothing_lacks_nothing() -> None:
-    assert undelivered({(0, 0): at(7, 0b01), (1, 0): at(7), (1, 1): at(5)}) == ()
+    assert undelivered_tasks({(0, 0): at(7, 0b01), (1, 0): at(7), (1, 1): at(5)}) == ()
 
 
 def test_what_was_handed_in_an_earlier_batch_was_delivered() -> None:
-    assert undelivered({(0, 0): at(6, 0b1), (0, 1): at(7), (1, 0): at(5)}) == ()
+    assert undelivered_tasks({(0, 0): at(6, 0b1), (0, 1): at(7), (1, 0): at(5)}) == ()
 
 
 def test_positions_of_this_release_leave_nothing() -> None:
-    assert undelivered({(0, 0): at(9), (1, 0): at(3)}) == ()
-    assert undelivered({}) == ()
+    assert undelivered_tasks({(0, 0): at(9), (1, 0): at(3)}) == ()
+    assert undelivered_tasks({}) == ()
 
 
 def test_results_are_final_up_to_the_later_of_stream_and_closing_time() -> None:

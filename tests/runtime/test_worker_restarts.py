@@ -79,5 +79,5 @@ def test_a_report_that_is_seen_again_is_none(job: Job) -> None:
 def test_console_and_demo_show_it(job: Job) -> None:
     job.report(t0=11)
     job.report(t0=22)
-    job.metrics.restarted()
+    job.metrics.count_restart()
     assert read_figures(Samples(generate_latest(job.metrics.registry).decode()), "svc").restarts == 2

@@ -67,7 +67,7 @@ def standby(
     metrics = StandbyMetrics(service.name)
 
     def on_round(commit: int, rows: int) -> None:
-        metrics.told(rows)
+        metrics.observe(rows)
         if commit >= 0:
             log.info("%s: copies are at commit %d: %d rows", app, commit, rows)
 

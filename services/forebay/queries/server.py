@@ -260,7 +260,7 @@ class QueryServer:
                 raise _Anew(str(error)) from error
             except Unavailable as error:
                 if self._stores.is_current:
-                    self.health.progressed()
+                    self.health.progress()
                 else:
                     self.health.failing(str(error))
                 raise
@@ -276,7 +276,7 @@ class QueryServer:
             stores.round_is_over()
             self._metrics.rows.set(rows)
             self._metrics.subscribers.set(stores.subscribers)
-            self.health.progressed()
+            self.health.progress()
             if not stores.is_current:
                 return
             self._metrics.current.set_to_current_time()

@@ -38,7 +38,7 @@ from forebay.runtime.plan import Plan
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
 from forebay.runtime.query import JobRunner
-from forebay.runtime.remedies import explained as with_remedy
+from forebay.runtime.remedies import explain as with_remedy
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
 from forebay.runtime.session import SparkOptions
@@ -104,7 +104,7 @@ class JobApplication:
         self._sessions = sessions or own_session(options.spark)
         declared = find_service(options.service)
         self._application = options.application or declared.name
-        self._service = self._named(declared)
+        self._service = self._own_service(declared)
         self._rights = JobRights(options.kafka, self._service, self._application, (Role.RUN,))
         self._logic = parse_logic(self._service, options.logic)
         job = load_job(self._service.job)
@@ -157,7 +157,7 @@ class JobApplication:
             if server is not None:
                 server.close()
 
-    def _named(self, declared: Service) -> Service:
+    def _own_service(self, declared: Service) -> Service:
         """Return the service as this application sees it: its own side topics, topics as the broker calls them."""
         return rename(declared.as_application(self._application), self._options.topics)
 
@@ -170,7 +170,7 @@ class JobApplication:
         try:
             matched = find_matches(options.kafka, service, self._application)
             if matched:
-                service = self._service = self._named(find_service(options.service))
+                service = self._service = self._own_service(find_service(options.service))
                 self._rights = JobRights(options.kafka, service, self._application, (Role.RUN,))
                 log.info("%s reads %s", self._application, ", ".join(topic.name for topic in service.inputs))
             self._rights.require()
@@ -178,7 +178,7 @@ class JobApplication:
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
             check_topics(options.kafka, service, self._application, tasks)
             for topic, count in count_abandoned(options.kafka, self._application, load_job(service.job)).items():
-                self.metrics.dropped(topic, count)
+                self.metrics.count_dropped(topic, count)
             self._tell_unlogged()
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
@@ -271,7 +271,7 @@ class JobApplication:
             spec,
             self._options.plan,
             self._observe,
-            self._failed,
+            self._on_failure,
             lambda: executors is not None and is_followed(executors),
         )
         if self._stopping.is_set():
@@ -287,8 +287,8 @@ class JobApplication:
         finally:
             watcher.close()
 
-    def _failed(self, cause: str) -> str:
-        self.metrics.restarted()
+    def _on_failure(self, cause: str) -> str:
+        self.metrics.count_restart()
         explained = self._rights.explain(cause)
         self.health.failing(explained)
         return explained
@@ -299,7 +299,7 @@ class JobApplication:
         if self._runner is not None:
             self._worker_restarts.observe(figures, self._runner.query_started)
         if trouble:
-            self._troubled(trouble)
+            self._report_trouble(trouble)
         elif told:
             self._trouble = self._explained = ""
             self.health.working()
@@ -309,7 +309,7 @@ class JobApplication:
             self.restored = figures
         self._log()
 
-    def _troubled(self, trouble: str) -> None:
+    def _report_trouble(self, trouble: str) -> None:
         """Say what the tasks wait for; what is to be done about it may change while they tell the same."""
         now = time.monotonic()
         if trouble != self._trouble or now - self._explained_at > _EXPLAIN_SECONDS:

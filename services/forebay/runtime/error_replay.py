@@ -114,7 +114,7 @@ class ErrorReplay:
         found = Replayed()
         for messages in self._batches(self._ends()):
             for message in messages:
-                self._sorted(message, found)
+                self._sort(message, found)
         return found
 
     def run(self, told: Callable[[Replayed], None]) -> Replayed:
@@ -151,7 +151,7 @@ class ErrorReplay:
             producer.begin_transaction()
             for message in messages:
                 ends[message.partition() or 0] = (message.offset() or 0) + 1
-                record = self._sorted(message, part)
+                record = self._sort(message, part)
                 if record is not None:
                     _produce(producer, record)
             places = [TopicPartition(self._topic, partition, end) for partition, end in ends.items()]
@@ -162,7 +162,7 @@ class ErrorReplay:
         done.sent += part.sent
         done.passed_over += part.passed_over
 
-    def _sorted(self, message: Message, found: Replayed) -> Again | None:
+    def _sort(self, message: Message, found: Replayed) -> Again | None:
         try:
             record = again(message, self._inputs)
         except Unfit as unfit:

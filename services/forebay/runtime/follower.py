@@ -198,7 +198,7 @@ class Follower:
         self._read_to(ends, stop)
         if stop.is_set():
             return -1
-        away = self._watch.missed()
+        away = self._watch.missed_seconds()
         if away:
             raise ChangelogsAnew(
                 f"the changelogs were not read for {away:.0f} s, longer than they keep deletes (delete.retention.ms)"

@@ -76,7 +76,7 @@ def _serve(listening: socket.socket) -> Order | None:
         if sys.stdin.fileno() in ready:
             return None
         with closing(listening.accept()[0]) as client:
-            found = _received(client)
+            found = _receive(client)
             if found is None:
                 continue
             streams, order = found
@@ -89,7 +89,7 @@ def _serve(listening: socket.socket) -> Order | None:
                 os.close(stream)
 
 
-def _received(client: socket.socket) -> tuple[list[int], Order] | None:
+def _receive(client: socket.socket) -> tuple[list[int], Order] | None:
     """Return streams and order; None of a client that was killed before it had said what it wants."""
     client.settimeout(_SECONDS)
     with suppress(OSError, ValueError):

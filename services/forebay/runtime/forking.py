@@ -34,7 +34,7 @@ def start_fork_server(environment: MutableMapping[str, str]) -> None:
     folder = Path(make_socket_directory("forebay-forks-"))
     path = str(folder / "socket")
     try:
-        server = _started(path, environment)
+        server = _start(path, environment)
     except OSError as error:  # such as a name that is too long for a socket
         shutil.rmtree(folder)
         log.warning("Python processes are started one by one, not forked: %s: %s", path, error)
@@ -44,7 +44,7 @@ def start_fork_server(environment: MutableMapping[str, str]) -> None:
     atexit.register(_end, server)
 
 
-def _started(path: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(path: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen()

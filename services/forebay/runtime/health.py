@@ -54,24 +54,24 @@ class Health:
         """Whether no task has begun yet, and nothing keeps one from it."""
         return not self._ready and not self._trouble and self._end is None
 
-    def progressed(self) -> None:
+    def progress(self) -> None:
         """Note a sign of life."""
         self._progress = time.monotonic()
 
     def working(self) -> None:
         """Note that tasks read and commit, or that nothing comes and the broker answers."""
         self._ready, self._trouble = True, ""
-        self.progressed()
+        self.progress()
 
     def failing(self, reason: str) -> None:
         """Note that the job waits for something outside, such as the broker: alive, but not ready."""
         self._ready, self._trouble = False, reason
-        self.progressed()
+        self.progress()
 
     def set_end(self, reason: str, exit_code: int) -> None:
         """Note that the job ended, and does not come back in this process."""
         self._end = End(reason, time.time_ns() // 1_000_000, exit_code)
-        self.progressed()
+        self.progress()
 
     def alive(self) -> Verdict:
         """Return whether the job makes progress; a job that ended needs no restart of the process it shares."""
@@ -97,10 +97,10 @@ def health_page(request: Request, health: Health, registry: CollectorRegistry) -
         case ("metrics",):
             return Answer(200, CONTENT_TYPE_LATEST, generate_latest(registry))
         case ("healthz",):
-            return told(health.alive())
+            return verdict_answer(health.alive())
         case ("readyz",):
             end = health.end
-            return told(health.ready(), **({} if end is None else {"ended": asdict(end)}))
+            return verdict_answer(health.ready(), **({} if end is None else {"ended": asdict(end)}))
         case _:
             return None
 
@@ -110,6 +110,6 @@ def health_server(health: Health, registry: CollectorRegistry, host: str, port: 
     return HttpServer(lambda request: health_page(request, health, registry) or NO_PAGE, host, port)
 
 
-def told(verdict: Verdict, **more: Any) -> Answer:
+def verdict_answer(verdict: Verdict, **more: Any) -> Answer:
     """Return a verdict as an answer, with what else is to be told: 200, or 503 with the reason."""
     return json_answer(200 if verdict.ok else 503, {"ok": verdict.ok, "reason": verdict.reason, **more})

@@ -141,7 +141,7 @@ class _Application:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self._answering += 1
         try:
-            found = await self._answered(scope, receive)
+            found = await self._respond(scope, receive)
             if isinstance(found.body, bytes):
                 await self._begin(found, send, len(found.body))
                 await send({"type": "http.response.body", "body": found.body})
@@ -150,7 +150,7 @@ class _Application:
         finally:
             self._answering -= 1
 
-    async def _answered(self, scope: Any, receive: Any) -> Answer:
+    async def _respond(self, scope: Any, receive: Any) -> Answer:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         method = scope["method"]
         if self._local and not _is_loopback(_PORT.sub("", headers.get("host", "localhost"))):

@@ -39,7 +39,7 @@ class Connections:
         """Those without a request, the oldest first."""
         self._open: set[Connection] = set()
 
-    def opened(self, connection: Connection) -> None:
+    def add(self, connection: Connection) -> None:
         """Take in a new connection; close one without a request if there are too many."""
         self._open.add(connection)
         if len(self._open) > self.most + _RESERVE and self.waiting:
@@ -49,7 +49,7 @@ class Connections:
         if len(self._open) > 2 * self.most + _RESERVE:
             connection.drop()
 
-    def closed(self, connection: Connection) -> None:
+    def discard(self, connection: Connection) -> None:
         """Forget a connection."""
         self._open.discard(connection)
         self.waiting.pop(connection, None)
@@ -71,7 +71,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._wait()
-        self.connections_of.opened(self)
+        self.connections_of.add(self)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -82,7 +82,7 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
-        self.connections_of.closed(self)
+        self.connections_of.discard(self)
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
@@ -95,7 +95,7 @@ class Connection(H11Protocol):
     def drop(self) -> None:
         """Close the connection without a word."""
         self._stop_waiting()
-        self.connections_of.closed(self)
+        self.connections_of.discard(self)
         self.transport.abort()
 
     @property

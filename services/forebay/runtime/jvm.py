@@ -30,11 +30,11 @@ class _Apart(dict[str, Any]):
 
 
 def _ignoring_sigterm(prepare: Callable[[], None]) -> Callable[[], None]:
-    def prepared() -> None:
+    def start_prepared() -> None:
         prepare()
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-    return prepared
+    return start_prepared
 
 
 def start_jvm(given: Mapping[str, str]) -> None:

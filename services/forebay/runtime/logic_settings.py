@@ -29,7 +29,7 @@ def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
         try:
             parsed[name] = wanted(text)
         except ValueError as error:
-            raise WrongSettings(f"{name}={text} is not {_described(wanted)}") from error
+            raise WrongSettings(f"{name}={text} is not {_describe_type(wanted)}") from error
     try:
         kind(**parsed)
     except ValueError as error:
@@ -37,7 +37,7 @@ def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
     return parsed
 
 
-def _described(kind: type[Any]) -> str:
+def _describe_type(kind: type[Any]) -> str:
     if issubclass(kind, Enum):
         return f"one of {', '.join(str(member.value) for member in kind)}"
     return f"of type {kind.__name__}"

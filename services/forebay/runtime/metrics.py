@@ -116,7 +116,7 @@ class JobMetrics:
         for arrow, count in passed.passed.items():
             self._passed.labels(service, place[0], *arrow.split(" ")).inc(count)
         for topic, count in passed.dropped.items():
-            self.dropped(topic, count)
+            self.count_dropped(topic, count)
         self._latencies.add(passed)
         self._delays.add(passed)
         if passed.stream_time >= 0:
@@ -139,11 +139,11 @@ class JobMetrics:
         for (topic, partition), records in lag.items():
             self._lag.labels(self._service, topic, str(partition)).set(records)
 
-    def dropped(self, topic: str, count: int) -> None:
+    def count_dropped(self, topic: str, count: int) -> None:
         """Count records of a repartition topic that no sub-topology reads, or whose sender the job no longer has."""
         self._dropped.labels(self._service, topic).inc(count)
 
-    def restarted(self) -> None:
+    def count_restart(self) -> None:
         """Count a start of the query after a failure."""
         self._restarts.labels(self._service).inc()
 

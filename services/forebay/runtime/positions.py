@@ -83,7 +83,7 @@ def closing_times(positions: Mapping[Task, TaskPosition]) -> dict[Task, int]:
     }
 
 
-def undelivered(positions: Mapping[Task, TaskPosition]) -> tuple[Task, ...]:
+def undelivered_tasks(positions: Mapping[Task, TaskPosition]) -> tuple[Task, ...]:
     """Return the tasks that lack what a release without repartition topics handed them in its last batch."""
     last = max((position.n for position in positions.values()), default=0)
     lost = set()

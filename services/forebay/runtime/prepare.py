@@ -135,7 +135,7 @@ def find_former(kafka: KafkaSettings, service: Service, application: str, tasks:
 def check_gaps(service: Service, accepted: Iterable[str]) -> None:
     """Refuse to accept gaps of topics that the job does not read. Raises TopicsUnfit."""
     read = {topic.name for topic in service.inputs}
-    unknown = sorted(AcceptedGaps.parse(accepted).named - read)
+    unknown = sorted(AcceptedGaps.parse(accepted).all_topics - read)
     if unknown:
         raise TopicsUnfit(
             f"--accept-gap {', '.join(unknown)}: {service.name} reads {', '.join(sorted(read)) or 'no topic'}: name "

@@ -23,7 +23,7 @@ from forebay.runtime.own_workers import is_local, own_workers
 from forebay.runtime.pandas_later import pandas_unasked
 from forebay.runtime.plan import Plan, Trigger
 from forebay.runtime.protocol.lease import OTHER_RELEASE
-from forebay.runtime.remedies import PASSING, explained
+from forebay.runtime.remedies import PASSING, explain
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.holder import OUTPUT_SCHEMA, LeaseHolder
 from forebay.runtime.spark.sealed import SealedSpec
@@ -158,7 +158,7 @@ class JobRunner:
                     self._smaller_commits()
                 if _OTHER_CODE in text:
                     pause = min(pause, _LONGEST_PAUSE_UPGRADING)
-                cause = self._failed(explained(cause_of(text), text))
+                cause = self._failed(explain(cause_of(text), text))
                 log.warning(
                     "%s: the query failed: %s: starting it again in %.0f s", self._spec.application, cause, pause
                 )
@@ -167,7 +167,7 @@ class JobRunner:
 
     def _smaller_commits(self) -> None:
         """Have commits get smaller, until batches succeed: a worker died as if it had not had the memory."""
-        self._size.failed()
+        self._size.on_failure()
         self._limit_commits()
         log.warning(
             "%s: a worker died: commits have at most %d records now",
@@ -186,7 +186,7 @@ class JobRunner:
 
     def _may_grow(self) -> None:
         """Start the query again if its batches have succeeded for long enough to try larger commits."""
-        self._size.committed()
+        self._size.on_commit()
         if self._size.share_of(self._limits.max_records) > self._spec.limits.max_records:
             log.info("%s: commits get larger again", self._spec.application)
             self.rebalance()

@@ -12,7 +12,7 @@ PASSING = tuple(_REMEDIES)
 """What failures say that no number of attempts cures, and that end by themselves once somebody has acted."""
 
 
-def explained(cause: str, failure: str) -> str:
+def explain(cause: str, failure: str) -> str:
     """Return a failure's cause with the remedy, if there is one.
 
     Args:

@@ -23,7 +23,7 @@ from forebay.kafka.topics import TopicSpec, spec_of
 from forebay.renaming import actual_topics
 from forebay.runtime.changelog import former_topics, internal_topic
 from forebay.runtime.errors import StateConflict
-from forebay.runtime.positions import undelivered
+from forebay.runtime.positions import undelivered_tasks
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog, stage_logs
 from forebay.runtime.staging import MAX_BYTES, Record, Staging
@@ -111,7 +111,7 @@ class Rescale:
         admin.create(self._spec(topic, said.limits[topic.name]) for topic in self._changelogs)
         admin.create(spec_of(topic) for topic in anew)
         self._staging.send(((record.topic, record) for record in records), max(said.limits.values()))
-        self._staging.compare(self._staging.published(), said, "what was published")
+        self._staging.compare(self._staging.published_counts(), said, "what was published")
         delete_groups(self._kafka, (marker_group(self._application),))
         admin.delete([self._topic])
         return len(records)
@@ -136,7 +136,7 @@ class Rescale:
         }
         if not positions:
             raise StateConflict(f"{self._application} never committed anything: run it with the tasks wanted")
-        if undelivered(positions):
+        if undelivered_tasks(positions):
             raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
         refuse_other_topology(self._application, positions, self._identities)
         for stage, (tables, found) in enumerate(stages):
@@ -161,7 +161,7 @@ class Rescale:
             known = [position for a in spreader.ancestors(task) if (position := positions[a]) is not None]
             if not known:
                 continue
-            position = merged(known, task, self._after, self._repartitions, self._global)
+            position = merge_positions(known, task, self._after, self._repartitions, self._global)
             time = max(position.stream_time, 0)
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
                 yield Record(topic, task, key, value, at)
@@ -208,7 +208,7 @@ def refuse_other_kinds(name: str, table: Table, log: StageLog, service: str) -> 
             )
 
 
-def merged(
+def merge_positions(
     positions: list[TaskPosition],
     task: int,
     tasks: int,

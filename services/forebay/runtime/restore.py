@@ -12,7 +12,7 @@ from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import marker_group, transactional_id
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.errors import StopJob
-from forebay.runtime.positions import Task, undelivered
+from forebay.runtime.positions import Task, undelivered_tasks
 from forebay.runtime.protocol.position import TaskPosition
 
 _SECONDS = 30.0
@@ -32,7 +32,7 @@ def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[T
     Raises:
         StopJob: the release before left records between two stages that are in no topic. Unavailable.
     """
-    lost = undelivered(positions)
+    lost = undelivered_tasks(positions)
     if lost:
         names = ", ".join(f"{application}-{part}-{task}" for part, task in lost)
         raise StopJob(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, generate_latest
 from prometheus_client.registry import Collector
 
-from forebay.runtime.health import NO_PAGE, Health, Verdict, health_page, told
+from forebay.runtime.health import NO_PAGE, Health, Verdict, health_page, verdict_answer
 from forebay.runtime.http import Answer, HttpServer, Request
 
 Job = tuple[Health, CollectorRegistry]
@@ -30,9 +30,9 @@ def several_page(request: Request, jobs: Mapping[str, Job]) -> Answer | None:
             merged.register(_Merged([registry for _, registry in jobs.values()]))
             return Answer(200, CONTENT_TYPE_LATEST, generate_latest(merged))
         case ("healthz",):
-            return told(joint({name: health.alive() for name, (health, _) in jobs.items()}))
+            return verdict_answer(joint({name: health.alive() for name, (health, _) in jobs.items()}))
         case ("readyz",):
-            return told(joint({name: health.ready() for name, (health, _) in jobs.items()}))
+            return verdict_answer(joint({name: health.ready() for name, (health, _) in jobs.items()}))
         case _:
             return None
 

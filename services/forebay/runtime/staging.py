@@ -56,7 +56,7 @@ class Staged:
     limits: dict[str, int]
 
 
-def counted(records: Iterable[Record], topics: Iterable[str], partitions: int) -> dict[str, list[int]]:
+def count_records(records: Iterable[Record], topics: Iterable[str], partitions: int) -> dict[str, list[int]]:
     """Return the number of records of each topic, by partition."""
     counts = {topic: [0] * partitions for topic in topics}
     for record in records:
@@ -93,7 +93,7 @@ class Staging:
     def write(self, records: Sequence[Record], limits: Mapping[str, int]) -> None:
         """Create the topic and write everything in one transaction. Raises StateConflict, Unavailable."""
         check_sizes(records, limits)
-        said = Staged(counted(records, self._topics, self._partitions), dict(limits))
+        said = Staged(count_records(records, self._topics, self._partitions), dict(limits))
         largest = max(_LEAST_BYTES, 2 * max(limits.values()))
         config = {**_CONFIG, MAX_BYTES: str(largest)}
         TopicAdmin(self._kafka).create([TopicSpec(self._name, self._partitions, config)])
@@ -117,7 +117,7 @@ class Staging:
                 f"the topic {self._name} does not say how many records it holds: finish the change of the number of "
                 "tasks with the release that began it. Nothing was deleted"
             )
-        self.compare(counted(records, said.records, self._partitions), said, f"the topic {self._name}")
+        self.compare(count_records(records, said.records, self._partitions), said, f"the topic {self._name}")
         return records, said
 
     def compare(self, found: Mapping[str, Sequence[int]], said: Staged, where: str) -> None:
@@ -131,7 +131,7 @@ class Staging:
                         "(retention, other clients), then give the command again"
                     )
 
-    def published(self) -> dict[str, list[int]]:
+    def published_counts(self) -> dict[str, list[int]]:
         """Return the number of records that the changelogs hold, by partition."""
         counts = {topic: [0] * self._partitions for topic in self._topics}
         for topic in self._topics:

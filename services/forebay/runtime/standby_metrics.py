@@ -31,7 +31,7 @@ class StandbyMetrics:
         """Show this follower's lag from now on."""
         self._lag.set_function(lambda: float(follower.lag))
 
-    def told(self, rows: int) -> None:
+    def observe(self, rows: int) -> None:
         """Note that a round is over, and the rows that the copies hold."""
         self._rows.set(rows)
         self._at.set_to_current_time()

@@ -50,7 +50,7 @@ class TombstoneWatch:
         """Learn that everything was read that was there at a time."""
         self._read = at
 
-    def missed(self) -> float:
+    def missed_seconds(self) -> float:
         """Return for how many seconds deletes may have gone unread that are not kept any more; 0 if none have."""
         if self._read is None:
             return 0.0

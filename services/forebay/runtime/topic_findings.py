@@ -131,15 +131,15 @@ def _copies(topics: Sequence[TopicDescription]) -> tuple[_Rule, ...]:
 
     def too_many(topic: TopicDescription) -> str:
         wrong = in_sync(topic) > topic.replication_factor
-        return f"{IN_SYNC}={in_sync(topic)} with {_counted(topic)} refuses every record" if wrong else ""
+        return f"{IN_SYNC}={in_sync(topic)} with {_copy_count(topic)} refuses every record" if wrong else ""
 
     def all_of_them(topic: TopicDescription) -> str:
         wrong = 1 < topic.replication_factor == in_sync(topic)
-        return f"{IN_SYNC}={in_sync(topic)} with {_counted(topic)} needs every broker at all times" if wrong else ""
+        return f"{IN_SYNC}={in_sync(topic)} with {_copy_count(topic)} needs every broker at all times" if wrong else ""
 
     def one_of_many(topic: TopicDescription) -> str:
         wrong = topic.replication_factor > 2 and in_sync(topic) == 1
-        return f"{IN_SYNC}=1 with {_counted(topic)} commits what one broker has, and loses with it" if wrong else ""
+        return f"{IN_SYNC}=1 with {_copy_count(topic)} commits what one broker has, and loses with it" if wrong else ""
 
     return (
         _Rule(topics, IN_SYNC, "1", True, too_many),
@@ -148,7 +148,7 @@ def _copies(topics: Sequence[TopicDescription]) -> tuple[_Rule, ...]:
     )
 
 
-def _counted(topic: TopicDescription) -> str:
+def _copy_count(topic: TopicDescription) -> str:
     return "one copy" if topic.replication_factor == 1 else f"{topic.replication_factor} copies"
 
 

@@ -63,12 +63,12 @@ class Watcher:
 
     def _watch(self) -> None:
         while not self._closed.wait(self._seconds):
-            self._guarded(self._look_at_lag)
+            self._guard(self._look_at_lag)
             if time.monotonic() - self._rights_looked_at > _RIGHTS_SECONDS:
-                self._guarded(self._look_at_rights)
-                self._guarded(self._look_at_matches)
+                self._guard(self._look_at_rights)
+                self._guard(self._look_at_matches)
 
-    def _guarded(self, look: Callable[[], None]) -> None:
+    def _guard(self, look: Callable[[], None]) -> None:
         try:
             look()
         except (Unavailable, StopJob) as error:

@@ -50,9 +50,9 @@ class WorkerRestarts:
                 continue
             self._last[place] = report, now
             if before is not None and before[1] > query_started and before[0].worker != report.worker:
-                self._replaced(before[0], report)
+                self._count_move(before[0], report)
 
-    def _replaced(self, before: TaskFigures, now: TaskFigures) -> None:
+    def _count_move(self, before: TaskFigures, now: TaskFigures) -> None:
         """Count one restart for all tasks that moved together."""
         both = before.worker, now.worker
         if both == self._counted:

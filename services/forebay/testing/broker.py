@@ -52,7 +52,7 @@ class MemoryReader:
                     part.take(record, record.offset_)
                 count += len(records)
             if part.next >= end:
-                part.reached(end)
+                part.reach_end(end)
         return count
 
     def balance(self, inputs: Iterable[TaskInput]) -> None:

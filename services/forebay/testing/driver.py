@@ -18,7 +18,7 @@ from forebay.processor.api import AnyProcessor
 from forebay.processor.codecs import Codecs
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
-from forebay.runtime.task.error_rate import described
+from forebay.runtime.task.error_rate import describe_error
 from forebay.serde import local_codec
 from forebay.serde.subjects import connect_nowhere
 from forebay.task_limits import task_limits
@@ -306,7 +306,7 @@ class TestDriver:
         if self._raises and len(self.errors) > failed:
             first, others = self.errors[failed], len(self.errors) - failed - 1
             more = f"; {others} more failed, see .errors of the driver" if others else ""
-            raise RecordFailed(f"{described(first.key, first.headers)}{more}")
+            raise RecordFailed(f"{describe_error(first.key, first.headers)}{more}")
         return self.outputs[begun:]
 
     def _sent(self, output: Forwarded[Any]) -> None:

@@ -35,7 +35,7 @@ class NoFigures(TaskFigures):
     def took(self, commit: TaskCommit, table: Table, engine: TaskEngine) -> None:
         return
 
-    def timed(self, part: str) -> nullcontext[None]:  # type: ignore[override]
+    def time_part(self, part: str) -> nullcontext[None]:  # type: ignore[override]
         return _UNTIMED
 
 

@@ -14,7 +14,7 @@ from forebay.queries.parts.pages import PartPages
 from forebay.queries.parts.servers import PartServers, Settings
 from forebay.queries.parts.share import Identity
 from forebay.queries.stores import JobStores
-from forebay.runtime.health import Health, told
+from forebay.runtime.health import Health, verdict_answer
 from forebay.runtime.http import Answer, Request
 from forebay.runtime.stage_log import StageLog
 
@@ -70,7 +70,7 @@ class ServedPart:
                 return self._pages.identity()
             case ("readyz",):
                 parts = {"answering": self._servers.answering, "of": self._share.parts}
-                return told(health.ready(), part=self._share.part, parts=parts)
+                return verdict_answer(health.ready(), part=self._share.part, parts=parts)
         return None
 
     def answer(self, request: Request) -> Answer:

@@ -25,7 +25,7 @@ class ErrorCount:
         records = self.records + sum(result.records_by_topic.values())
         return ErrorCount(records, self.errors + len(result.errors))
 
-    def faded(self) -> ErrorCount:
+    def fade(self) -> ErrorCount:
         """Return the count scaled down to the window."""
         if self.records <= WINDOW:
             return self

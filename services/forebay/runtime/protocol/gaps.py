@@ -40,7 +40,7 @@ class AcceptedGaps:
         return place[0] in self.topics or place in self.partitions
 
     @property
-    def named(self) -> frozenset[str]:
+    def all_topics(self) -> frozenset[str]:
         """Names of all topics that are mentioned."""
         return self.topics | {topic for topic, _ in self.partitions}
 

@@ -119,7 +119,7 @@ class TaskPosition:
                 f"the position {data[:200]!r} in an internal changelog was not written by Forebay"
             ) from error
 
-    def restored(self, checkpoint: str) -> TaskPosition:
+    def restore_into(self, checkpoint: str) -> TaskPosition:
         """Return the position under which a task goes on in another checkpoint."""
         return replace(self, checkpoint=checkpoint, handed_to=0)
 

@@ -48,6 +48,6 @@ class Announcer:
             return True
         return self._clock() - self._told_at >= self._interval
 
-    def told(self, time: TaskTime) -> None:
+    def announced(self, time: TaskTime) -> None:
         """Note what was told, with a commit."""
         self.last, self._told_at, self._is_new = time, self._clock(), False

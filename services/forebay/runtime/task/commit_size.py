@@ -28,14 +28,14 @@ class CommitSize:
         """Return the share of a limit, at least 1."""
         return max(1, limit >> self._halvings)
 
-    def committed(self) -> None:
+    def on_commit(self) -> None:
         """Note that a commit succeeded."""
         self._failures = 0
         self._successes += 1
         if self._halvings and self._successes >= self._needed:
             self._halvings, self._successes, self._has_grown = self._halvings - 1, 0, True
 
-    def failed(self) -> None:
+    def on_failure(self) -> None:
         """Note that a commit failed for its size."""
         if not self._failures:
             grew_in_vain = self._has_grown and self._successes < _FEWEST

@@ -33,10 +33,10 @@ def check_error_rate(task: str, batch: int, count: ErrorCount, result: BatchResu
 
 
 def _said_of(record: SideRecord) -> str:
-    return described(record.key, {name: (value or b"").decode(errors="replace") for name, value in record.headers})
+    return describe_error(record.key, {name: (value or b"").decode(errors="replace") for name, value in record.headers})
 
 
-def described(record_key: bytes | None, facts: Mapping[str, str]) -> str:
+def describe_error(record_key: bytes | None, facts: Mapping[str, str]) -> str:
     """Return where a record of `.errors` is from, and why it is there.
 
     Args:

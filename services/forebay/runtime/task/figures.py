@@ -147,7 +147,7 @@ class TaskFigures:
         self.passed = dict(engine.processor.passed())
 
     @contextmanager
-    def timed(self, part: str) -> Iterator[None]:
+    def time_part(self, part: str) -> Iterator[None]:
         """Count the time that a part of the loop takes."""
         wall, cpu = time.perf_counter(), time.thread_time()
         try:

@@ -46,7 +46,7 @@ class Gathering:
         inputs = [task.input for task in self._tasks]
         self._looks = self._looks or any(item.merges for item in inputs)
         self._reader.assign(inputs)
-        self._pacing.opened()
+        self._pacing.start()
 
     def gather(self, seconds: float, *, goes_on: bool) -> int:
         """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have.
@@ -71,7 +71,7 @@ class Gathering:
                 if pacing.is_spent or self._has_enough():
                     return pacing.most
             elif pacing.is_due(count):
-                pacing.gathered()
+                pacing.on_due()
                 if not self._looks:
                     return pacing.most
                 # All records buffered by now belong to this commit, so that streams are merged in order.

@@ -26,7 +26,7 @@ from forebay.runtime.task.replay import replay_changelogs
 from forebay.runtime.task.senders import Senders
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
-from forebay.runtime.task.tail import Tail, completed, foreign
+from forebay.runtime.task.tail import Tail, complete_tail, foreign
 from forebay.runtime.task.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class TaskGroup:
         self._surroundings = surroundings
         self._pacing = pacing
         self._senders = Senders(tasks, reader, monotonic)
-        self._gathering = Gathering(tasks, reader, pacing, monotonic, self._senders.looked)
+        self._gathering = Gathering(tasks, reader, pacing, monotonic, self._senders.look)
         self._idleness = Idleness(tasks, reader, monotonic)
         self._turns = Turns(tasks, self._idleness, clock, monotonic, may_idle=settings.idle)
         self.progress = self._turns.progress
@@ -153,7 +153,7 @@ class TaskGroup:
             return False
         self._check_topics(lease)
         self._commit(commits)
-        self._pacing.committed(is_empty=all(commit.result.is_empty for commit in commits))
+        self._pacing.on_commit(is_empty=all(commit.result.is_empty for commit in commits))
         return True
 
     def _check_topics(self, lease: Lease) -> None:
@@ -274,7 +274,7 @@ class TaskGroup:
 
         def check(task: StateTask, tail: Tail) -> TaskPosition | None:
             known = task.position if task.position.n else None
-            return completed(task.settings.name, tail, known, lease.checkpoint, lease.restore)
+            return complete_tail(task.settings.name, tail, known, lease.checkpoint, lease.restore)
 
         unread = list(former)
 
@@ -349,7 +349,7 @@ class TaskGroup:
         marked = [positions.get(task.settings.name, task.position) for task in self.tasks] if due else []
         self._producer.commit(commits, [position for position in marked if position.n])
         self._has_more = True
-        self._senders.committed(commits)
+        self._senders.on_commit(commits)
         self._is_marked, self._committed_at = due, self._monotonic()
         if due:
             self._marked_at = self._committed_at
@@ -357,7 +357,7 @@ class TaskGroup:
         by_name = {task.settings.name: task for task in self.tasks}
         for commit in commits:
             task = by_name[commit.name]
-            task.committed(commit)
+            task.on_commit(commit)
             task.figures.seconds["commit"] = task.figures.seconds.get("commit", 0.0) + seconds / len(commits)
 
     def _mark_the_rest(self) -> None:

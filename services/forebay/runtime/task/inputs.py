@@ -72,7 +72,7 @@ class TaskInput:
         return count
 
     @property
-    def skipped(self) -> dict[str, int]:
+    def deleted_unread(self) -> dict[str, int]:
         """Offsets that were deleted before they were read, by topic; topics without any are left out."""
         found: dict[str, int] = {}
         for part in self.partitions:

@@ -154,7 +154,7 @@ class _Plan:
         ends = {at: end for at, end in self._ends().items() if readers.get(at, self._holders[at]) == place}
         if place >= len(self._wanted):
             before = self._written[place].position or newest
-            return Move(replace(before, n=newest.n + 1, ends=_sorted(ends), senders=(), sub_topology=""))
+            return Move(replace(before, n=newest.n + 1, ends=_sort(ends), senders=(), sub_topology=""))
         task, origins = self._wanted[place], self._origins[place]
         known = [position for origin in origins if (position := self._written[origin].position) is not None]
         named = [origin for origin in origins if self._written[origin].name == task.identity or origins == [place]]
@@ -166,7 +166,7 @@ class _Plan:
             n=newest.n + 1,
             stream_time=max((each.stream_time for each in known), default=-1),
             closing_time=max((each.closing_time for each in known), default=-1),
-            ends=_sorted(ends),
+            ends=_sort(ends),
             senders=tuple(time for each in known for time in each.senders if time.topic in topics),
             sub_topology=task.identity,
         )
@@ -186,7 +186,7 @@ class _Plan:
         if place < len(self._wanted) and before.sub_topology not in ("", self._wanted[place].identity):
             return True
         same = replace(move.position, n=before.n, sub_topology=before.sub_topology)
-        return _sorted(dict(self._written[place].ends)) != same.ends or replace(same, ends=before.ends) != before
+        return _sort(dict(self._written[place].ends)) != same.ends or replace(same, ends=before.ends) != before
 
     def _rows(self, key: bytes, origin: int) -> list[tuple[int, bytes]]:
         """Return the places that need an internal row, each with the row's key there."""
@@ -222,5 +222,5 @@ class _Plan:
         return max((len(store) for store in self._wanted[place].stores if store in timer), default=0)
 
 
-def _sorted(ends: dict[Partition, int]) -> Ends:
+def _sort(ends: dict[Partition, int]) -> Ends:
     return tuple((*partition, end) for partition, end in sorted(ends.items()))

@@ -66,7 +66,7 @@ def planned_moves(
             (tail, task) for tail, task in zip(tails, tasks, strict=True) if tail.number == number
         ]
         mine += [(tail, None) for tail in former if tail.number == number]
-        wanted = [_wanted(task, inputs[task.place]) for _, task in mine if task is not None]
+        wanted = [_wanted_task(task, inputs[task.place]) for _, task in mine if task is not None]
         written = [Written(_position(tail, task), _scan(tail.table)) for tail, task in mine]
         found += [PlannedMove(*mine[place], move) for place, move in plan_moves(wanted, written).items()]
     return found
@@ -103,7 +103,7 @@ def _position(tail: Tail, task: StateTask | None) -> TaskPosition | None:
     return task.position if task.position.n else None
 
 
-def _wanted(task: StateTask, item: TaskInput) -> Wanted:
+def _wanted_task(task: StateTask, item: TaskInput) -> Wanted:
     return Wanted(
         task.settings.sub_topology,
         frozenset((part.topic, part.partition) for part in item.parts if not is_global(part)),

@@ -57,10 +57,10 @@ class Pacing:
         self._record_bytes = 1
         self._gathered_at = float("-inf")
         self._due = float("-inf")
-        self.opened()
+        self.start()
         self.begin(0)
 
-    def opened(self) -> None:
+    def start(self) -> None:
         """Note that a group begins: its first commit, which shows that it works, gathers for one interval at most."""
         self._patience = min(BACKLOG_SECONDS, self._limits.commit_interval_ms / 1_000)
 
@@ -102,7 +102,7 @@ class Pacing:
             return True
         return now >= self._due and count < _FULL_READ
 
-    def gathered(self) -> None:
+    def on_due(self) -> None:
         """Note that the commit is due: the interval to the next one begins."""
         self._gathered_at = self._clock()
 
@@ -141,7 +141,7 @@ class Pacing:
     def _most_bytes(self) -> int:
         return self._size.share_of(self._limits.max_bytes) if self._limits.max_bytes else 0
 
-    def committed(self, *, is_empty: bool = False) -> None:
+    def on_commit(self, *, is_empty: bool = False) -> None:
         """Note that a commit is through: the next is due an interval after this one was, but half a one after its end.
 
         So what a commit takes, from the last look at the inputs on, adds nothing to a record's time, and a broker that
@@ -154,9 +154,9 @@ class Pacing:
         self._patience = BACKLOG_SECONDS
         self._due = max(self._gathered_at + interval, self._clock() + interval / 2)
         if not is_empty:
-            self._size.committed()
+            self._size.on_commit()
 
     def halve(self) -> int:
         """Make commits smaller, until they succeed again; return how many records they may have now."""
-        self._size.failed()
+        self._size.on_failure()
         return self.most

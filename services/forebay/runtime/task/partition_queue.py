@@ -74,7 +74,7 @@ class InputPartition(Stream):
         self.skipped += max(0, offset - self.next)
         self.next, self.at_end = max(self.next, offset), False
 
-    def reached(self, offset: int) -> None:
+    def reach_end(self, offset: int) -> None:
         """Note that the partition ended at `offset`."""
         self.next, self.at_end = max(self.next, offset if self.until < 0 else min(offset, self.until)), True
 

@@ -73,7 +73,7 @@ class RepartitionPartition:
         for stream in self.senders.values():
             stream.counted = end
 
-    def looked(self, end: int, now: float) -> None:
+    def look(self, end: int, now: float) -> None:
         """Note that the partition ended at `end` later on; arguments as of `begin`."""
         self._looks.append((end, now))
 
@@ -111,7 +111,7 @@ class RepartitionPartition:
                 return at
         return None
 
-    def reached(self, offset: int) -> None:
+    def reach_end(self, offset: int) -> None:
         """Note that the partition ended at `offset`."""
         self.next, self.at_end = max(self.next, offset), True
 
@@ -129,7 +129,7 @@ class RepartitionPartition:
     @property
     def resume(self) -> int:
         """Offset from which a reader must begin to see everything that is not used."""
-        return min([s.unused for s in self.senders.values() if s.unused >= 0], default=self.next)
+        return min([s.first_unused for s in self.senders.values() if s.first_unused >= 0], default=self.next)
 
     @property
     def is_scanned(self) -> bool:

@@ -150,13 +150,13 @@ class SenderStream(Stream):
         return max(known, frontier.time) if is_visible else known
 
     @property
-    def unused(self) -> int:
+    def first_unused(self) -> int:
         """Offset of its first record that is not used; -1: all are used."""
         return self.queue[0].offset() if self.queue else self.cut
 
     def position(self, resume: int) -> SenderTime:
         """Return what a reader that starts at `resume` must know of it."""
-        unused = self.unused
+        unused = self.first_unused
         # What was used before the last start lies ahead of the reader, until it has come as far again.
         following = max(self.reader.next, self.next) if unused < 0 else unused
         time = max(self.time, self.last) if not self.queue else self.queue[0].timestamp()[1]

@@ -82,7 +82,7 @@ class Senders:
         """How long the reader processes records for one commit, so that it reads announcements in time."""
         return _PROCESSING_SHARE * self._patience if self._apart else math.inf
 
-    def looked(self) -> None:
+    def look(self) -> None:
         """Ask now and then, as the reader does in each commit, where the partitions end. Raises Unavailable."""
         now = self._monotonic()
         if not self._apart or now - self._looked_at < _LOOK_SECONDS:
@@ -90,7 +90,7 @@ class Senders:
         ends = self._ends(part for part, _ in self._apart)
         self._looked_at = now
         for part, _ in self._apart:
-            part.looked(ends[part.topic, part.partition], now)
+            part.look(ends[part.topic, part.partition], now)
 
     def measure(self, lease: Lease) -> None:
         """Learn, before any task of the group takes a record, how far the senders are."""
@@ -128,7 +128,7 @@ class Senders:
             self._reported[part.topic, part.partition] = part.dropped
             task.figures.dropped[part.topic] = task.figures.dropped.get(part.topic, 0) + new
 
-    def committed(self, commits: Iterable[TaskCommit]) -> None:
+    def on_commit(self, commits: Iterable[TaskCommit]) -> None:
         """Take in what the group has just committed."""
         for commit in commits:
             frontier = self._frontiers.get(commit.sender.encode())

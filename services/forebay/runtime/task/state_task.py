@@ -164,7 +164,7 @@ class StateTask:
         self._is_new = False
         turn = _Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds, due, now / 1_000)
         try:
-            result = self._computed(turn)
+            result = self._compute(turn)
         except MemoryError:
             self.suspicion.arose(self.engine.taken())
             raise
@@ -183,7 +183,7 @@ class StateTask:
             code_version=self.settings.code_version,
             ends=self.input.ends,
             senders=self.input.senders,
-            recent=recent.faded(),
+            recent=recent.fade(),
             groups=self.settings.groups,
             sub_topology=self.settings.sub_topology,
         )
@@ -192,9 +192,9 @@ class StateTask:
         check_error_rate(self.settings.name, position.n, recent, result, self.settings.max_error_rate)
         return TaskCommit(self.settings.name, self.sender, result, position, self.changelogs, times)
 
-    def committed(self, commit: TaskCommit) -> None:
+    def on_commit(self, commit: TaskCommit) -> None:
         """Take in that a commit is through. Raises TaskTooLarge."""
-        self.suspicion.committed(commit.result)
+        self.suspicion.on_commit(commit.result)
         self.table.apply(commit.result.changes, commit.position.tag)
         self.engine.settle(commit.position.n)
         changed: Iterable[bytes] = map(_KEY, commit.result.changes)
@@ -205,7 +205,7 @@ class StateTask:
         self.input.finish_commit()
         self._note_skipped()
         for _, task_time in commit.times:
-            self._announcer.told(task_time)
+            self._announcer.announced(task_time)
         self.figures.took(commit, self.table, self.engine)
         self.figures.measure(self._appended, time.monotonic())
         taken = self.engine.footprint_bytes
@@ -257,12 +257,12 @@ class StateTask:
     @property
     def _has_read_much(self) -> bool:
         """Whether many control records were read, or records were skipped or dropped: the position has to be noted."""
-        if self.input.skipped != self._skipped or self.input.dropped > self._dropped:
+        if self.input.deleted_unread != self._skipped or self.input.dropped > self._dropped:
             return True
         return bool(self.position.ends) and self.input.passed - self._noted > _TOLD_UNNOTED
 
     def _note_skipped(self) -> None:
-        skipped = self.input.skipped
+        skipped = self.input.deleted_unread
         if skipped != self._skipped:
             for topic, count in skipped.items():
                 self.figures.skip(topic, count - self._skipped.get(topic, 0))
@@ -286,7 +286,7 @@ class StateTask:
         )
         return tuple((name, own) for name in self.settings.sends) if self._announcer.is_due(own) else ()
 
-    def _computed(self, turn: _Turn) -> BatchResult:
+    def _compute(self, turn: _Turn) -> BatchResult:
         return compute(
             f"{self.settings.name}: after {self.position.n} commits",
             self.engine,

@@ -31,7 +31,7 @@ class Suspicion:
         """Note that memory ran out after `before` records of a commit."""
         self._before, self._follows = before, True
 
-    def committed(self, result: BatchResult) -> None:
+    def on_commit(self, result: BatchResult) -> None:
         """Note that a commit is through.
 
         A commit without records, of a task that only announces its time, tells nothing of the suspected record.

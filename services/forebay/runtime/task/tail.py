@@ -108,7 +108,7 @@ class Tail:
             self.position = TaskPosition.from_json(self.newest)
 
 
-def completed(
+def complete_tail(
     name: str,
     tail: Tail,
     snapshot: TaskPosition | None,

@@ -79,5 +79,5 @@ class Turns:
 
     def _compute(self, task: StateTask, lease: Lease, most: int, bounds: Bounds) -> TaskCommit | None:
         idle_ms = self._idleness.of(task, may_idle=self._may_idle and lease.until is None)
-        with task.figures.timed("process"):
+        with task.figures.time_part("process"):
             return task.compute(lease, self._clock(), idle_ms, most, bounds)

@@ -210,7 +210,7 @@ class GroupReader:
         if error.code() == KafkaError._PARTITION_EOF:
             for part in self._parts.get((topic or "", -1 if number is None else number), ()):
                 if offset is not None:
-                    part.reached(offset)
+                    part.reach_end(offset)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             raise self._lost(topic or "", number or 0)
         elif error.fatal():

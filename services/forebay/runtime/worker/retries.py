@@ -51,7 +51,7 @@ class RetryWatch:
         statistics come at least each second. Options that ask for a shorter backoff, or for statistics less often or
         never, are not followed: almost every commit would wait, or open its group again.
         """
-        config = {**config, **self._required(config)}
+        config = {**config, **self._required_options(config)}
         self._least_seconds = _least_seconds(config)
         self._interval_seconds = float(config.get("statistics.interval.ms", 0)) / 1_000
         self._statistics = ""
@@ -67,7 +67,7 @@ class RetryWatch:
 
         return {**config, "stats_cb": unmask(on_statistics)}
 
-    def _required(self, config: Mapping[str, Any]) -> dict[str, int]:
+    def _required_options(self, config: Mapping[str, Any]) -> dict[str, int]:
         """Return the options that the watch needs, in place of those that it can't work with."""
         backoff = int(config.get("retry.backoff.ms", _BACKOFF_MS))
         longest = int(config.get("retry.backoff.max.ms", _LIBRDKAFKA_MAX_MS))

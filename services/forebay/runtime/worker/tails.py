@@ -91,10 +91,10 @@ class _Reading:
             for tail in self._tails:
                 if tail.waits:
                     tail.apply()
-            self._pace.tell(self._reached())
+            self._pace.tell(self._progress())
         for tail in self._tails:
             tail.finish()
-        self._pace.done(sum(len(tail.table) for tail in self._tails), self._reached())
+        self._pace.done(sum(len(tail.table) for tail in self._tails), self._progress())
 
     def _first(self) -> list[Message]:
         message = self._consumer.poll(_POLL_SECONDS)
@@ -125,7 +125,7 @@ class _Reading:
             part.waiting[part.prefix + key] = value
         return len(messages) - events, size
 
-    def _reached(self) -> Reached:
+    def _progress(self) -> Reached:
         for place, part in self._partitions.items():
             if part.last is not None:
                 yield *place, (part.last.offset() or 0) + 1, part.bytes
