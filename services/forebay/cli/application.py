@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
+from forebay.cli.asserted import check_assertions
 from forebay.cli.check import try_service
 from forebay.cli.connection import connect
 from forebay.cli.created import create_missing
@@ -77,6 +78,7 @@ def run_services(
 
 
 def _create(service: Service, job: JobApplication, options: dict[str, Any]) -> None:
+    keep_trying(lambda: check_assertions(job.kafka, service))
     wanted = options["tasks"], options["max_downtime_ms"]
     for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, *wanted)):
         click.echo(f"{name}: created", err=True)

@@ -13,7 +13,7 @@ from forebay.sql.explaining import explain
 from forebay.sql.exploding import TABLE_FUNCTIONS
 from forebay.sql.extension.declaring import DECLARED
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL, similar_functions, word_of
-from forebay.sql.program import INSTEAD, Program
+from forebay.sql.program import INSTEAD, SETTINGS, Program
 from forebay.sql.syntax import Command
 
 Rows = list[dict[str, Any]]
@@ -51,6 +51,18 @@ def _rows(program: Program, command: Command) -> Rows:
             more = [{"function": name, "kind": "table"} for name in TABLE_FUNCTIONS]
             rows = sorted(plain + aggregates + more, key=lambda row: row["function"])
             return [{**row, "description": _summary(row["function"])} for row in rows]
+        case "SHOW", "PROPERTIES":
+            own = [name for name in program.settings if name not in SETTINGS]
+            return [
+                {
+                    "property": name,
+                    "value": program.settings.get(name, ""),
+                    "meaning": SETTINGS.get(name, "no effect"),
+                }
+                for name in (*SETTINGS, *own)
+            ]
+        case "SHOW", "VARIABLES":
+            return [{"variable": name, "value": value} for name, value in sorted(program.variables.values.items())]
         case "SHOW", "TYPES":
             return [{"type": name, "is": str(kind)} for name, kind in program.catalog.types.items()]
         case "DESCRIBE FUNCTION", name:

@@ -86,13 +86,13 @@ def read_only(source: Source, what: str) -> str:
     return f"{source.name} is a SOURCE {kind}, which is read only: leave {what} out, or declare it without SOURCE"
 
 
-def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[QueryPlan]:
-    """Return the queries that TERMINATE ends, ALL or one by its name.
+def named_queries(queries: Sequence[QueryPlan], name: str, place: Place) -> list[QueryPlan]:
+    """Return the queries that a name means, ALL or one.
 
     The number at the end of a name may differ: ksqlDB counts all statements, not only queries.
 
     Raises:
-        SqlError: There is no such query, or another query reads its result.
+        SqlError: There is no such query.
     """
     stem, _, number = name.rpartition("_")
     ended = [query for query in queries if name in ("ALL", query.name)]
@@ -101,6 +101,12 @@ def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[Que
     if not ended and name != "ALL":
         names = ", ".join(query.name for query in queries) or "none"
         raise SqlError(place, f"there is no query {name}: the statements before this one have {names}")
+    return ended
+
+
+def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[QueryPlan]:
+    """Return the queries that TERMINATE ends. Raises SqlError: there is none, or another query reads its result."""
+    ended = named_queries(queries, name, place)
     for query in ended:
         used = [each for each in users(query.target, queries) if not query.is_insert]
         if used and name != "ALL":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from forebay.sql import evolution, inserting, options
+from forebay.sql import altering, checks, evolution, inserting, options, pausing
+from forebay.sql.administration import AlterSource, AssertSchema, AssertSource, AssertTopic, Define, RunScript
 from forebay.sql.analyze import Analysis
-from forebay.sql.casts import widens
-from forebay.sql.catalog import Catalog, Named, Source
+from forebay.sql.catalog import Catalog, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.plan import QueryPlan
 from forebay.sql.schemas.inference import Lookup
@@ -21,13 +21,12 @@ from forebay.sql.syntax import (
     CreateType,
     InsertInto,
     InsertValues,
-    Query,
     Select,
     SetProperty,
     Statement,
 )
 from forebay.sql.tokens import TOO_DEEP
-from forebay.sql.types import is_untyped
+from forebay.sql.variables import Variables
 from forebay.sql.widening import widen_step
 
 SETTINGS = {
@@ -60,6 +59,8 @@ class Program:
         selects: queries alone, to be answered when the others run.
         inserts: records to be sent once, before the others run.
         warnings: statements without effect, with their places.
+        assertions: what must hold of topics when the job starts.
+        paused: names of queries that a job leaves out.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -68,6 +69,9 @@ class Program:
     inserts: list[InsertValues] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    assertions: list[AssertTopic] = field(default_factory=list)
+    variables: Variables = field(default_factory=Variables)
+    paused: dict[str, None] = field(default_factory=dict)
     lookup: Lookup = ask
     _numbered: int = 0
     _dropped: dict[str, SqlError] = field(default_factory=dict)
@@ -92,6 +96,23 @@ class Program:
                 self._set(statement, name, value)
             case Command(verb, subject) as command:
                 self._command(command, verb, subject)
+            case _:
+                self._administer(statement)
+
+    def _administer(self, statement: Statement) -> None:
+        match statement:
+            case AlterSource():
+                self._add(altering.alter(statement, self.catalog), replaces=True)
+            case AssertSource():
+                altering.check_declaration(statement, self.catalog, self.settings, self.lookup)
+            case AssertSchema():
+                altering.check_schema(statement, self.lookup)
+            case AssertTopic():
+                self.assertions.append(statement)
+            case Define(name, value):
+                self.variables.set(name, value)
+            case RunScript():
+                raise SqlError(statement.place, "RUN SCRIPT is for files and the shell: send the file's statements")
 
     def _create(self, statement: CreateSource) -> None:
         if statement.if_not_exists and self.catalog.find(statement.name):
@@ -124,11 +145,11 @@ class Program:
     def _create_as(self, statement: CreateAs) -> None:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
-        _check_limit(statement.query)
+        checks.check_limit(statement.query)
         chosen = options.check_options(statement.options, statement.place)
         analysis = Analysis(statement.query, self.catalog, options.key_format(chosen), self.settings)
         step, keys, values, relation = analysis.project()
-        _check_types(statement.query, (*keys, *values))
+        checks.check_types(statement.query, (*keys, *values))
         kind = "TABLE" if relation.is_table else "STREAM"
         if relation.is_table != statement.is_table:
             raise SqlError(
@@ -159,13 +180,13 @@ class Program:
             raise SqlError(statement.place, f"{target.name} is a table: INSERT INTO takes a stream")
         if target.headers:
             raise SqlError(statement.place, f"{target.name} has columns of headers: INSERT INTO can't write those")
-        _check_limit(statement.query)
+        checks.check_limit(statement.query)
         analysis = Analysis(statement.query, self.catalog, target.encoding.key_kind, self.settings)
         step, keys, values, relation = analysis.project()
         if relation.is_table:
             raise SqlError(statement.place, "this query gives a TABLE: INSERT INTO takes the rows of a stream")
         for ours, theirs, what in ((keys, target.keys, "key"), (values, target.values, "value")):
-            _check_columns(statement, ours, theirs, what)
+            checks.check_columns(statement, ours, theirs, what)
         step = widen_step(step, keys, target, relation)
         name = statement.query_id or f"INSERTQUERY_{self._numbered}"
         if any(query.name == name for query in self.queries):
@@ -184,6 +205,8 @@ class Program:
     def _command(self, statement: Command, verb: str, subject: str) -> None:
         if verb in _SHOWN:
             self.warnings.append(f"{statement.place}: {verb} shows nothing when a file runs: use it in the shell")
+        elif verb in ("PAUSE", "RESUME"):
+            pausing.pause(self.paused, self.queries, subject.upper(), statement.place, resumes=verb == "RESUME")
         elif verb == "TERMINATE":
             self._terminate(evolution.terminate(self.queries, subject.upper(), statement.place))
         else:
@@ -220,44 +243,14 @@ class Program:
             self.queries = [query for query in self.queries if query.target != dropped]
 
     def check(self) -> None:
-        """Refuse to leave out a source that queries use. Raises SqlError.
+        """Leave out paused queries, and refuse to leave out a source that queries use. Raises SqlError.
 
         A declaration may be dropped to declare another source of the name: earlier queries still read the topic of the
         former declaration.
         """
         for refused in self._dropped.values():
             raise refused
-
-
-def _check_limit(query: Query) -> None:
-    if query.limit is not None:
-        raise SqlError(
-            query.place, "LIMIT ends a query that is asked, not one that is stored: leave it out, or add a WHERE"
-        )
-
-
-def _check_types(query: Query, columns: Iterable[Named]) -> None:
-    for column in columns:
-        if is_untyped(column.type):
-            place = next((item.expression.place for item in query.select if item.alias == column.name), query.place)
-            raise SqlError(
-                place,
-                f"nothing says which type {column.name} has ({column.type}): write CAST(NULL AS STRING), or another",
-            )
-
-
-def _check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple[Named, ...], what: str) -> None:
-    same = len(ours) == len(theirs) and all(
-        one.name == other.name and (one.type == other.type or widens(one.type, other.type))
-        for one, other in zip(ours, theirs, strict=False)
-    )
-    if not same:
-        wanted = ", ".join(map(str, theirs)) or "none"
-        raise SqlError(
-            statement.place,
-            f"the query's {what} columns are {', '.join(map(str, ours)) or 'none'}, those of {statement.name} "
-            f"{wanted}: select the same ones in the same order, with AS and CAST",
-        )
+        self.queries = pausing.without_paused(self.paused, self.queries, self.catalog)
 
 
 def program_of(text: str, file: str = "", settings: dict[str, str] | None = None, lookup: Lookup = ask) -> Program:

@@ -25,7 +25,7 @@ from forebay.sql.extension.loading import load_functions
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.inference import Lookup
 from forebay.sql.schemas.lookup import Kept, ask
-from forebay.sql.statements import parse
+from forebay.sql.scripts import Scripts
 from forebay.sql.syntax import Select, Statement
 
 VARIABLE = "FOREBAY_SQL"
@@ -45,16 +45,8 @@ def statements_of(path: Path) -> list[Statement]:
     files = sorted(path.glob("*.sql")) if path.is_dir() else [path]
     if not files:
         raise SqlError(Place(str(path)), "the folder has no .sql files: put the statements into one")
-    statements: list[Statement] = []
-    types: dict[str, Any] = {}
-    for file in files:
-        try:
-            text = file.read_text(encoding="utf-8-sig")  # editors of Windows begin a file with a mark
-        except UnicodeError as error:
-            raise SqlError(Place(str(file)), f"the file can't be read: {error}: give a text in UTF-8") from error
-        except OSError as error:
-            raise SqlError(Place(str(file)), f"the file can't be read: {error.strerror}: name one that can") from error
-        statements += parse(text, file.name, types)
+    scripts = Scripts()
+    statements = [statement for file in files for statement in scripts.read(file)]
     if not statements:
         raise SqlError(Place(files[0].name), f"there are no statements: {_COMPUTE}")
     return statements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from forebay.sql.administration import Parts, administration
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import expression
 from forebay.sql.queries import query
@@ -22,21 +23,38 @@ from forebay.sql.syntax import (
 )
 from forebay.sql.tokens import TOO_DEEP, tokens_of
 from forebay.sql.types import SqlType
+from forebay.sql.variables import Variables, replace_variables
 from forebay.sql.written_options import Options, OptionValue
 
-_FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, DROP or SET"
+_FIRST = (
+    "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, DROP, ALTER, ASSERT, DEFINE, PAUSE, RESUME, RUN SCRIPT, "
+    "TERMINATE or SET"
+)
+
+
+_LISTS = ("STREAMS", "TABLES", "QUERIES", "TOPICS", "FUNCTIONS", "PROPERTIES", "VARIABLES", "TYPES")
+"""What SHOW lists."""
 
 
 def parse(
-    text: str, file: str = "", types: dict[str, SqlType] | None = None, *, lower: bool = False
+    text: str,
+    file: str = "",
+    types: dict[str, SqlType] | None = None,
+    variables: Variables | None = None,
+    *,
+    lower: bool = False,
 ) -> list[Statement]:
     """Return the statements of a text. Raises SqlError with the place and the remedy.
 
     Args:
         types: named ones of CREATE TYPE, also those before this text.
+        variables: those of DEFINE, also those before this text.
         lower: whether names that are not quoted are in lower case, as in PostgreSQL, and not in upper case.
     """
-    read = Reader(text, tokens_of(text, file), types, lower=lower)
+    tokens = tokens_of(text, file)
+    if "${" in text or any(token.text in ("DEFINE", "UNDEFINE") for token in tokens):
+        text, tokens = replace_variables(text, tokens, Variables() if variables is None else variables, file)
+    read = Reader(text, tokens, types, lower=lower)
     statements: list[Statement] = []
     while read.token.kind != "end":
         if read.take(";"):
@@ -74,7 +92,7 @@ def _statement(read: Reader) -> Statement:
                 read.expect("=")
                 value = read.string("the setting's value in single quotes")
             return SetProperty(name, value)
-    return _command(read)
+    return administration(read, Parts(_columns, _options)) or _command(read)
 
 
 def _values(read: Reader, name: str) -> InsertValues:
@@ -97,8 +115,8 @@ def _command(read: Reader) -> Statement:
     if read.take("SHOW") or read.take("LIST"):
         if read.ahead().text == "CONNECTORS" or read.at("CONNECTORS"):
             raise connector_refused(read)
-        if not any(read.at(word) for word in ("STREAMS", "TABLES", "QUERIES", "TOPICS", "FUNCTIONS", "TYPES")):
-            read.fail("STREAMS, TABLES, QUERIES, TOPICS, FUNCTIONS or TYPES")
+        if not any(read.at(word) for word in _LISTS):
+            read.fail(f"{', '.join(_LISTS[:-1])} or {_LISTS[-1]}")
         command = Command("SHOW", read.step().text)
         read.take("EXTENDED")
     elif read.take("DESCRIBE"):

@@ -59,15 +59,14 @@ _JOINED = {"<>": "!=", "=>": "=>", "->": "->", ":=": ":=", "||": "||", "<=": "<=
 
 def tokens_of(text: str, file: str = "") -> list[Token]:
     """Return the words of a text, an end behind them. Raises SqlError."""
-    lines = [0]
-    lines.extend(at + 1 for at, letter in enumerate(text) if letter == "\n")
+    lines = line_starts(text)
     try:
         result = _DIALECT.tokenize(text)
     except SqlglotError as error:
         if open_ := find_unclosed(text):
             at, opening, closing = open_
             raise SqlError(
-                _place(lines, at, file),
+                place_of(lines, at, file),
                 f"the {opening} that opens here is not closed: write {closing} where it ends, or look for one that is "
                 "missing before it",
             ) from error
@@ -75,7 +74,7 @@ def tokens_of(text: str, file: str = "") -> list[Token]:
     tokens: list[Token] = []
     depth = 0
     for entry in result:
-        place = _place(lines, entry.start, file)
+        place = place_of(lines, entry.start, file)
         depth += {"(": 1, ")": -1}.get(entry.text, 0) if entry.token_type is not TokenType.STRING else 0
         if depth > MOST_BRACKETS:
             raise SqlError(place, f"more than {MOST_BRACKETS} brackets are open here: what they hold {TOO_DEEP}")
@@ -86,7 +85,7 @@ def tokens_of(text: str, file: str = "") -> list[Token]:
             tokens, Token(kind, entry.text.upper() if kind == "word" else entry.text, place, entry.start, entry.end + 1)
         )
     stop = len(text)
-    tokens.append(Token("end", "", _place(lines, stop, file), stop, stop))
+    tokens.append(Token("end", "", place_of(lines, stop, file), stop, stop))
     return tokens
 
 
@@ -116,7 +115,13 @@ def _is_point(tokens: list[Token], start: int) -> bool:
     return before is None or before.stop != tokens[-1].start or (before.kind == "symbol" and before.text not in ")]")
 
 
-def _place(lines: list[int], at: int, file: str) -> Place:
+def line_starts(text: str) -> list[int]:
+    """Return the positions where the lines of a text begin."""
+    return [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
+
+
+def place_of(lines: list[int], at: int, file: str) -> Place:
+    """Return the line and column of a position in a text whose lines begin there."""
     low, high = 0, len(lines)
     while high - low > 1:
         middle = (low + high) // 2
