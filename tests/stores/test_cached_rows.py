@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal, Rows
 from forebay.stores.values import BytesCodec
@@ -68,3 +71,66 @@ def test_no_more_are_kept_than_may_be() -> None:
     of = rows(codec, cached=5_500)
     assert count_decoded(codec, of, [*ROWS, *ROWS]) == 6_000
     assert count_decoded(codec, of, ROWS[:10]) == 10
+
+
+def test_rows_used_last_are_kept_when_there_are_too_many() -> None:
+    codec = Counted()
+    of = rows(codec, cached=200)
+    often = ROWS[:20]
+    count_decoded(codec, of, often)
+    for number in range(20, 6_000, 20):
+        assert count_decoded(codec, of, [*often, *ROWS[number : number + 20]]) == 20
+    assert count_decoded(codec, of, ROWS[20:40]) == 20
+
+
+def test_rows_that_return_are_decoded_once_while_others_pass() -> None:
+    codec = Counted()
+    of = rows(codec, cached=12_000)
+    count_decoded(codec, of, [*ROWS[:1_000], *ROWS[:1_000]])
+    for number in range(1_000, 6_000, 500):
+        assert count_decoded(codec, of, [*ROWS[:1_000], *ROWS[number : number + 500]]) == 500
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("get"), st.integers(0, 9), st.none()),
+        st.tuples(st.just("put"), st.integers(0, 9), st.none() | st.binary(min_size=1, max_size=1)),
+        st.tuples(st.sampled_from(["undo", "settle", "discard"]), st.none(), st.none()),
+    ),
+    max_size=60,
+)
+
+
+@given(steps=STEPS, cached=st.integers(0, 6))
+def test_whatever_is_kept_a_row_is_what_was_put(steps: list[tuple[str, int | None, bytes | None]], cached: int) -> None:
+    table, journal = MemoryTable(), Journal()
+    table.apply([(b"store\0%d" % number, b"first") for number in range(5)], b"t")
+    of = Rows("store", table, BytesCodec(), journal, cached)
+    confirmed: dict[int, bytes | None] = dict.fromkeys(range(5), b"first")
+    current = dict(confirmed)
+    undone = dict(confirmed)
+    for step, number, value in steps:
+        if step == "get":
+            assert number is not None
+            assert of.get(b"%d" % number) == current.get(number)
+            continue
+        if step == "put":
+            assert number is not None
+            of.put(b"%d" % number, value)
+            current[number] = value
+            continue
+        if step == "undo":
+            journal.roll_back()
+            current = dict(undone)
+            continue
+        journal.commit()
+        if step == "settle":
+            table.apply(list(of.changes()), b"t")
+            of.settle()
+            confirmed = dict(current)
+        else:
+            of.discard()
+            current = dict(confirmed)
+        undone = dict(current)
+    for number in range(10):
+        assert of.get(b"%d" % number) == current.get(number)

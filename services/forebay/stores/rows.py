@@ -9,6 +9,7 @@ from sortedcontainers import SortedList
 
 from forebay.codec import Codec, DecodeError, EncodeError, Unavailable, canonical_of
 from forebay.room import Room
+from forebay.stores.generations import Generations
 from forebay.stores.keys import unpack_time
 from forebay.stores.table import Change, Table, prefix_end
 from forebay.stores.values import StampedCodec
@@ -16,10 +17,6 @@ from forebay.stores.values import StampedCodec
 V = TypeVar("V")
 
 _MISSING: Any = object()
-
-_FEW = 5_000
-_OF_USE = 0.1
-"""Beyond so few, decoded objects are kept only where this share of the gets finds one: else they just take memory."""
 
 
 class Journal:
@@ -72,12 +69,14 @@ class Rows(Generic[V]):
         self._codec = codec
         self._canonical = canonical_of(codec)
         self._journal = journal
-        self._cached = cached
+        self._generations = Generations(cached)
         self._objects: dict[bytes, V | None] = {}
+        self._older: dict[bytes, V | None] = {}
+        """Decoded rows that were not used lately. A key is in one of the two at most."""
         self._dirty: dict[bytes, None] = {}
         self._dirty_sorted: SortedList | None = None
         self._edits = 0
-        self._loads = self._gets_before = 0
+        self._loads = 0
         self.gets = self.puts = 0
         """Reads and changes by key since the task was opened, those of attempts that were undone among them."""
 
@@ -97,7 +96,10 @@ class Rows(Generic[V]):
             value = self._as_read_back(key, value, self._canonical)
         objects, dirty = self._objects, self._dirty
         was_dirty = key in dirty
-        self._journal.entries.append((self, key, objects.get(key, _MISSING), was_dirty))
+        old = objects.get(key, _MISSING)
+        if old is _MISSING:
+            old = self._older.pop(key, _MISSING)
+        self._journal.entries.append((self, key, old, was_dirty))
         if value is None and self._table.get(self.prefix + key) is None:
             objects.pop(key, None)
             if was_dirty:
@@ -179,19 +181,14 @@ class Rows(Generic[V]):
                 del objects[key]
         self._dirty.clear()
         self._dirty_sorted = None
-        if len(objects) > self._cached or (len(objects) > _FEW and not self._is_of_use()):
-            self._objects.clear()
-            self._loads, self._gets_before = 0, self.gets
-
-    def _is_of_use(self) -> bool:
-        gets = self.gets - self._gets_before
-        return gets - self._loads > _OF_USE * gets
+        self._objects, self._older = self._generations.next(objects, self._older, self.gets, self._loads)
 
     def discard(self) -> None:
         """Forget changes and cached objects: the table alone counts."""
         self._dirty.clear()
         self._dirty_sorted = None
         self._objects.clear()
+        self._older.clear()
 
     def _encode(self, key: bytes, value: V) -> bytes:
         data = self._codec.encode(value)
@@ -204,6 +201,10 @@ class Rows(Generic[V]):
         return data
 
     def _load(self, key: bytes) -> V | None:
+        older: V | None = self._older.pop(key, _MISSING)
+        if older is not _MISSING:
+            self._objects[key] = older
+            return older
         self._loads += 1
         data = self._table.get(self.prefix + key)
         try:
