@@ -112,7 +112,7 @@ def test_the_indexes_of_versions_go_with_them() -> None:
 
 
 def test_a_table_on_disk_holds_the_same_rows_afterwards(tmp_path: Path) -> None:
-    in_memory, on_disk = Task(), Task(DiskTable(str(tmp_path), "prices", cache_mb=2))
+    in_memory, on_disk = Task(), Task(DiskTable(str(tmp_path), "prices", 2 << 20))
     for task in (in_memory, on_disk):
         store = task.open(versioned_store())
         for entry in versions(4):

@@ -15,21 +15,23 @@ from forebay.stores.memory import MemoryTable
 from forebay.stores.ordered import PythonRows
 from forebay.stores.table import NO_TAG, Table, prefix_end
 
-KEYS = st.binary(min_size=1, max_size=3)
+KEYS = st.binary(min_size=1, max_size=3) | st.binary(max_size=4).map(lambda end: b"long" * 127 + end)
 CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=3)), max_size=40)
 
 
-@pytest.fixture(params=["in_memory", "in_python", "persistent"])
+@pytest.fixture(params=["in_memory", "in_python", "persistent", "persistent, without a buffer"])
 def table(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
     if request.param == "in_python":
         monkeypatch.setattr(memory, "ordered_rows", PythonRows)
-    result: Table = MemoryTable() if request.param != "persistent" else DiskTable(str(tmp_path), "t")
+    result: Table = MemoryTable()
+    if request.param.startswith("persistent"):
+        result = DiskTable(str(tmp_path), "t", 1 << 28 if request.param == "persistent" else 0)
     yield result
     result.close()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
-@given(batches=st.lists(CHANGES, max_size=4), low=st.binary(max_size=2), high=st.none() | KEYS)
+@given(batches=st.lists(CHANGES, max_size=4), low=st.binary(max_size=2) | KEYS, high=st.none() | KEYS)
 def test_a_table_is_an_ordered_dict(
     table: Table, batches: list[list[tuple[bytes, bytes | None]]], low: bytes, high: bytes | None
 ) -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from forebay.codec import Unavailable
 from forebay.stores.copies import CopyTable
-from forebay.stores.disk import DiskTable
+from forebay.stores.disk import DiskTable, DiskUnavailable
 from forebay.stores.table import NO_TAG, Table
 
 ROWS = [(b"%06d" % number, b"x" * 500) for number in range(4_000)]
@@ -61,9 +62,9 @@ def test_leftovers_of_earlier_releases_are_removed_at_the_start(tmp_path: Path) 
 
 @pytest.mark.parametrize("kind", ["table", "copy"])
 def test_a_disk_that_was_full_once_is_no_damage(tmp_path: Path, kind: str) -> None:
-    table: Table = DiskTable(str(tmp_path), "t", cache_mb=1) if kind == "table" else CopyTable(tmp_path / "t.sqlite")
+    table: Table = DiskTable(str(tmp_path), "t", 1 << 20) if kind == "table" else CopyTable(tmp_path / "t.sqlite")
     table.apply(ROWS[:100], b"first")
-    with full_disk(400_000), pytest.raises(sqlite3.Error):
+    with full_disk(400_000), pytest.raises((DiskUnavailable, sqlite3.Error)):
         table.apply(ROWS, b"second")
     assert table.tag == NO_TAG
     for _ in range(2):
@@ -75,10 +76,12 @@ def test_a_disk_that_was_full_once_is_no_damage(tmp_path: Path, kind: str) -> No
 
 
 def test_while_the_disk_is_full_the_table_has_no_tag_and_starts_over_after(tmp_path: Path) -> None:
-    table = DiskTable(str(tmp_path), "t", cache_mb=1)
+    table = DiskTable(str(tmp_path), "t", 1 << 20)
     with full_disk(0):
         for _ in range(2):
-            with pytest.raises(sqlite3.Error):
+            with pytest.raises(
+                DiskUnavailable, match=r"can't be created: .*; free disk space, or choose another --table-directory"
+            ):
                 table.clear()
             assert table.tag == NO_TAG
     table.clear()
@@ -103,4 +106,39 @@ def test_another_thread_continues_with_a_table(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as loop:
         loop.submit(table.apply, [(b"b", b"2")], b"two").result()
     assert list(table.scan(b"")) == [(b"a", b"1"), (b"b", b"2")]
+    table.close()
+
+
+def test_a_full_disk_costs_no_row(tmp_path: Path) -> None:
+    table = DiskTable(str(tmp_path), "t", 1 << 20)
+    table.apply(ROWS[:2_000], b"first")
+    before = len(list(table.scan(b"")))
+    with full_disk(1 << 20), pytest.raises(DiskUnavailable, match="can't grow to"):
+        table.apply(ROWS, b"second")
+    assert [table.get(key) for key, _ in ROWS] == [value for _, value in ROWS]
+    table.apply((), b"third")
+    assert (before, list(table.scan(b"")), len(table)) == (2_000, ROWS, len(ROWS))
+    table.close()
+
+
+def test_no_record_is_blamed_if_a_scan_finds_the_disk_full(tmp_path: Path) -> None:
+    table = DiskTable(str(tmp_path), "t")
+    table.apply(ROWS, b"waits in the buffer")
+    with full_disk(1 << 20), pytest.raises(Unavailable):
+        next(table.scan(b""))
+    assert list(table.scan(b"")) == ROWS
+    table.close()
+
+
+def test_a_scan_goes_on_after_rows_that_change_and_go(tmp_path: Path) -> None:
+    table = DiskTable(str(tmp_path), "t")
+    table.apply(ROWS[:100], b"first")
+    forward, backward = table.scan(b""), table.scan_reverse(b"")
+    assert (next(forward), next(backward)) == (ROWS[0], ROWS[99])
+    table.apply([(key, None) for key, _ in ROWS[5:95]], b"second")
+    rest = [key for key, _ in forward]
+    assert rest == sorted(rest)
+    assert {key for key, _ in [*ROWS[1:5], *ROWS[95:100]]} <= set(rest)
+    assert set(rest) <= {key for key, _ in ROWS[:100]}
+    assert [key for key, _ in backward][-5:] == [key for key, _ in reversed(ROWS[:5])]
     table.close()

@@ -114,6 +114,9 @@ _OPTIONS = (
     ),
     _choice("--tables", [tables.value for tables in Tables], "Where tables are kept while a worker lives."),
     click.option("--table-directory", default="", help="Of persistent tables. Default: the system's temporary one."),
+    _number(
+        "--table-memory-bytes", 0, "Most memory for pages of a worker's persistent tables. 0: a quarter of its memory."
+    ),
     click.option("--standby-directory", default="", help="Where `forebay standby` keeps warm copies on this machine."),
     _number("--transaction-timeout-ms", 60_000, "Longest time a commit's transaction may take.", low=1_000),
     _number("--slots", 1, "Task groups at the same time on this machine, each in a Python process of its own.", low=1),
@@ -156,7 +159,7 @@ def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
     )
     names = (
         *("dedupe_retention_ms", "max_state_bytes", "max_error_rate", "table_directory", "standby_directory"),
-        *("transaction_timeout_ms", "log_format"),
+        *("table_memory_bytes", "transaction_timeout_ms", "log_format"),
     )
     return {
         "accept_gaps": options["accept_gap"],

@@ -38,6 +38,7 @@ class RunOptions(TypedDict, total=False):
     max_error_rate: float
     tables: Literal["in_memory", "persistent"]
     table_directory: FileName
+    table_memory_bytes: int
     standby_directory: FileName
     transaction_timeout_ms: int
     slots: int

@@ -19,6 +19,7 @@ _MOST_OUTPUT_BYTES = 128 << 20
 _SHARE_OF_OUTPUTS = 8
 
 _DISK_STATE_BYTES = 4_000_000_000
+_SHARE_OF_TABLES = 4
 
 _YOUNG_OBJECTS = 400_000
 _COLLECTIONS = 3, 10
@@ -61,6 +62,11 @@ def output_bytes(memory: int) -> int:
 def state_bytes(memory: int, on_disk: bool) -> int:
     """Return the default limit of a task's state where there is that much memory (bytes)."""
     return _DISK_STATE_BYTES if on_disk else memory // SHARE_OF_STATE
+
+
+def table_memory_bytes(memory: int) -> int:
+    """Return how much of that much memory (bytes) a worker's tables on disk have mapped by default."""
+    return memory // _SHARE_OF_TABLES
 
 
 def collect_seldom() -> None:

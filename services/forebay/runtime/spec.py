@@ -51,6 +51,7 @@ class JobSpec:
         max_output_bytes: of the outputs of one record; 0: what the worker's memory allows.
         max_state_bytes: of a task's state; 0: what the worker's memory allows.
         tables: where tables are kept; `table_directory` for persistent ones.
+        table_memory_bytes: of a worker's persistent tables; 0: what the worker's memory allows.
         standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
         on_change: what to do if a store's rows were written in another format than it declares.
         restore: whether a job without a checkpoint takes its state from the changelogs.
@@ -86,6 +87,7 @@ class JobSpec:
     cached_objects: int = 50_000
     tables: Tables = Tables.IN_MEMORY
     table_directory: str = ""
+    table_memory_bytes: int = 0
     standby_directory: str = ""
     start: StartFrom = StartFrom()
     limits: Limits = field(default_factory=Limits)

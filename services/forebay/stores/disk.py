@@ -1,67 +1,96 @@
-"""A task's table on local disk, for state larger than memory: SQLite, rebuilt from the block log when in doubt."""
+"""A task's table on local disk, for state larger than memory: LMDB, rebuilt from the changelogs when in doubt."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
+from io import FileIO
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import lmdb
+
+from forebay.codec import Unavailable
 from forebay.private import make_private_directory
+from forebay.stores.disk_files import allocate, page_sizes, remove_leftovers
+from forebay.stores.long_keys import LONG, rows_of, seek_key, write_long_row
 from forebay.stores.sizes import StoreSizes
 from forebay.stores.table import NO_TAG, Change
 
-_ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-_PUT = "INSERT INTO rows VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-_FIRST_PAGE = 8
-_LARGEST_PAGE = 1_000
 _ROW_BYTES = 16
+_FIRST_BYTES = 1 << 20
+_LARGEST_BUFFER = 4 << 20
+_WRITTEN_AT_ONCE = 10_000
+"""LMDB bounds a transaction to 131,071 changed pages. A row changes a few."""
+_WAITING_ROW_BYTES = 200
+"""What a row in the buffer takes in addition to its key and its value."""
+_FILE_PAGE_BYTES = 4096
+_MISSING: Any = object()
+
+
+class DiskUnavailable(Unavailable):
+    """A table's file can't be created, or can't grow. No record is at fault, so the commit fails and is retried."""
 
 
 class DiskTable:
     """An ordered table on local disk, of this worker alone (implements `Table`).
 
-    The state's checkpoint is what lasts, so nothing here is synced, no two processes share a file, and the file has no
-    name once it is open: however the process ends, the disk space is released. After a failed `apply` the table has no
-    tag; `clear` begins with a new file, so a disk that was full leaves no damage behind.
+    The changelogs hold the truth, so nothing is synced, no two processes share a file, and the file has no name once it
+    is open: however the process ends, the disk space is released. After a failed `apply` the table has no tag; `clear`
+    begins with a new file, so a disk that was full leaves no damage behind.
+
+    Changed rows wait in a buffer, in which a row that changes again is replaced. A full buffer is written in the order
+    of the keys. The file is mapped into memory. Its disk space is allocated before the mapping grows, because a write
+    to a mapping without space would kill the process.
 
     Args:
-        directory: where to make it; the system's temporary directory if empty.
-        name: begins the name of the directory that the file is made in.
-        cache_mb: memory for pages.
+        directory: where to create the file; the system's temporary directory if empty.
+        name: begins the name of the directory that the file is created in.
+        memory_bytes: most memory for mapped pages of the file. The buffer takes at most 1/32 as much, and 4 MB.
     """
 
-    def __init__(self, directory: str, name: str, cache_mb: int = 64) -> None:
+    def __init__(self, directory: str, name: str, memory_bytes: int = 256 << 20) -> None:
         self._base = Path(directory or tempfile.gettempdir())
         self._name = name
-        self._cache = f"cache_size=-{cache_mb * 1024}"
-        self._forget()
+        self._most_mapped = memory_bytes
+        self._most_waiting = min(self._most_mapped // 32, _LARGEST_BUFFER)
         make_private_directory(self._base)
         remove_leftovers(self._base, name)
+        self._forget()
         self._open_unnamed()
 
     def _forget(self) -> None:
         self._tag = NO_TAG
-        self._bytes = 0
-        self._count = 0
+        self._bytes = self._count = 0
         self._sizes = StoreSizes()
+        self._waiting: dict[bytes, bytes | None] = {}
+        self._waiting_bytes = 0
+        self._lengths: dict[bytes, int] = {}
+        """Lengths of the values read since the last `apply`; -1: there is no row."""
+        self._is_empty = True
+        self._touched, self._mapped_bytes = 0, _FIRST_BYTES
 
     def _open_unnamed(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix=f"{self._name}-{os.getpid()}-", dir=self._base))
+        file = folder / "rows.lmdb"
         try:
-            self._open(folder / "rows.sqlite", "journal_mode=OFF", "locking_mode=EXCLUSIVE", self._cache)
+            self._env = lmdb.open(
+                str(file), _FIRST_BYTES, subdir=False, lock=False, sync=False, writemap=True, readahead=False
+            )
+            self._file = FileIO(file, "r+")
+            allocate(self._file.fileno(), 0, _FIRST_BYTES)
+        except (OSError, lmdb.Error) as error:
+            raise self._unavailable("can't be created", error) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        self._read()
 
-    def _open(self, file: Path, *pragmas: str) -> None:
-        # One thread at a time uses a table, but not always the same: a lease fills it, its loop works with it.
-        self._db = sqlite3.connect(file, isolation_level=None, cached_statements=32, check_same_thread=False)
-        for pragma in ("synchronous=OFF", *pragmas):
-            self._db.execute(f"PRAGMA {pragma}")
-        self._db.execute(_ROWS)
+    def _read(self) -> None:
+        self._reader = self._env.begin()
+        self._stored = self._reader.get
 
     @property
     def tag(self) -> bytes:
@@ -82,88 +111,175 @@ class DiskTable:
         return self._count
 
     def get(self, key: bytes) -> bytes | None:
-        row = self._db.execute("SELECT value FROM rows WHERE key = ?", (key,)).fetchone()
-        return None if row is None else bytes(row[0])
+        value: bytes | None = self._waiting.get(key, _MISSING)
+        if value is _MISSING:
+            value = self._stored(key) if len(key) < LONG else self._long(key)
+            self._lengths[key] = -1 if value is None else len(value)
+        return value
+
+    def _long(self, key: bytes) -> bytes | None:
+        return dict(rows_of(self._stored(key[:LONG]))).get(key)
 
     def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        for size in _pages():
-            page = self._page(start, end, "ASC", size)
-            yield from page
+        last = b""
+        for size in page_sizes():
+            page = self._page(start, last, size)
+            for key, value in page:
+                for row in [(key, value)] if len(key) < LONG else rows_of(value):
+                    if end is not None and row[0] >= end:
+                        return
+                    if row[0] >= start:
+                        yield row
             if len(page) < size:
                 return
-            start = page[-1][0] + b"\0"
+            last = page[-1][0]
+
+    def _page(self, start: bytes, last: bytes, size: int) -> list[tuple[bytes, bytes]]:
+        """Return the next entries of the file from `start` on, or after `last`."""
+        self._write()
+        with self._reader.cursor() as cursor:
+            if not cursor.set_range(last or seek_key(start)):
+                return []
+            if last and cursor.key() == last and not cursor.next():
+                return []
+            return list(islice(cursor.iternext(), size))
 
     def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        for size in _pages():
-            page = self._page(start, end, "DESC", size)
-            yield from page
+        last = b""
+        for size in page_sizes():
+            page = self._page_before(end, last, size)
+            for key, value in page:
+                for row in [(key, value)] if len(key) < LONG else reversed(rows_of(value)):
+                    if row[0] < start:
+                        return
+                    if end is None or row[0] < end:
+                        yield row
             if len(page) < size:
                 return
-            end = page[-1][0]
+            last = page[-1][0]
 
-    def _page(self, start: bytes, end: bytes | None, order: str, size: int) -> list[tuple[bytes, bytes]]:
-        condition, high = ("key >= ?", ()) if end is None else ("key >= ? AND key < ?", (end,))
-        query = f"SELECT key, value FROM rows WHERE {condition} ORDER BY key {order} LIMIT ?"
-        return self._db.execute(query, (start, *high, size)).fetchall()
+    def _page_before(self, end: bytes | None, last: bytes, size: int) -> list[tuple[bytes, bytes]]:
+        """Return the entries of the file before `end` (None: from the last one), or before `last`, in reverse order."""
+        self._write()
+        high = last or (None if end is None else seek_key(end))
+        with self._reader.cursor() as cursor:
+            if high is None or not cursor.set_range(high):
+                is_there = cursor.last()
+            else:
+                # A long `end` lies within an entry, which also has rows before it.
+                is_there = (not last and len(high) == LONG and cursor.key() == high) or cursor.prev()
+            return list(islice(cursor.iterprev(), size)) if is_there else []
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
         self._tag = NO_TAG
-        db, size, count, noted = self._db, self._bytes, self._count, self._sizes.add
-        db.execute("BEGIN")
+        waiting, lengths, size, count, taken = self._waiting, self._lengths, 0, 0, 0
+        self._touched += len(lengths)
+        prefix, held = b"", [0, 0]
         for key, value in changes:
-            row = db.execute("SELECT length(value) FROM rows WHERE key = ?", (key,)).fetchone()
-            if row is not None:
-                size -= len(key) + row[0]
-                count -= 1
-                noted(key, -1, -len(key) - row[0])
-            if value is None:
-                db.execute("DELETE FROM rows WHERE key = ?", (key,))
+            # A store's rows come together, so its counts are looked up once for them.
+            if not prefix or not key.startswith(prefix):
+                prefix, held = self._sizes.held_by(key)
+            before = waiting.get(key, _MISSING)
+            if before is _MISSING:
+                taken += len(key) + _WAITING_ROW_BYTES
+                before_length = lengths.get(key)
+                if before_length is None:
+                    before_length = self._length(key)
             else:
-                db.execute(_PUT, (key, value))
-                size += len(key) + len(value)
-                count += 1
-                noted(key, 1, len(key) + len(value))
-        self._note(tag, size, count)
-        db.execute("COMMIT")
-        self._tag, self._bytes, self._count = tag, size, count
+                before_length = -1 if before is None else len(before)
+                taken -= max(before_length, 0)
+            came, gone = value is not None, before_length >= 0
+            grown = (len(key) + len(value) if value is not None else 0) - (len(key) + before_length if gone else 0)
+            held[0] += came - gone
+            held[1] += grown
+            size += grown
+            count += came - gone
+            taken += len(value) if value is not None else 0
+            waiting[key] = value
+        lengths.clear()
+        self._bytes += size
+        self._count += count
+        self._waiting_bytes += taken
+        if self._waiting_bytes > self._most_waiting:
+            self._write()
+        self._tag = tag
 
-    def _note(self, tag: bytes, size: int, count: int) -> None:
-        """Write down, within the transaction, where the table stands after it."""
+    def _length(self, key: bytes) -> int:
+        if self._is_empty:
+            return -1
+        self._touched += 1
+        value = self._stored(key) if len(key) < LONG else self._long(key)
+        return -1 if value is None else len(value)
+
+    def _write(self) -> None:
+        """Write the buffer to the file. If that fails, the buffer still has all its rows."""
+        if not self._waiting:
+            return
+        keys = sorted(self._waiting)
+        for first in range(0, len(keys), _WRITTEN_AT_ONCE):
+            portion = keys[first : first + _WRITTEN_AT_ONCE]
+            while not self._is_written(portion):
+                self._grow()
+        self._touched += len(keys)
+        self._waiting.clear()
+        self._waiting_bytes, self._is_empty = 0, False
+        # Mapped pages count as this process's memory. Mapping the file again releases them, and the system caches them.
+        if self._touched * _FILE_PAGE_BYTES > self._most_mapped < self._mapped_bytes:
+            self._map(self._mapped_bytes)
+
+    def _is_written(self, keys: list[bytes]) -> bool:
+        """Write the rows of keys in one transaction; return False, with nothing written, if they need a larger file."""
+        waiting, rows, others = self._waiting, [], []
+        for key in keys:
+            value = waiting[key]
+            if value is None or len(key) >= LONG:
+                others.append(key)
+            else:
+                rows.append((key, value))
+        # A reader's view of the file would keep pages from being used again.
+        self._reader.abort()
+        try:
+            with self._env.begin(write=True) as writer:
+                with writer.cursor() as cursor:
+                    cursor.putmulti(rows)
+                for key in others:
+                    if len(key) >= LONG:
+                        write_long_row(writer, key, waiting[key])
+                    else:
+                        writer.delete(key)
+        except lmdb.MapFullError:
+            return False
+        finally:
+            self._read()
+        return True
+
+    def _grow(self) -> None:
+        size = self._mapped_bytes + max(self._mapped_bytes // 4, _FIRST_BYTES)
+        size -= size % _FIRST_BYTES
+        try:
+            allocate(self._file.fileno(), self._mapped_bytes, size)
+        except OSError as error:
+            raise self._unavailable(f"can't grow to {size >> 20} MB", error) from error
+        self._map(size)
+
+    def _map(self, size: int) -> None:
+        self._reader.abort()
+        try:
+            self._env.set_mapsize(size)
+        finally:
+            self._read()
+        self._mapped_bytes, self._touched = size, 0
+
+    def _unavailable(self, what: str, error: Exception) -> DiskUnavailable:
+        remedy = "free disk space, or choose another --table-directory"
+        return DiskUnavailable(f"table {self._name}: its file in {self._base} {what}: {error}; {remedy}")
 
     def clear(self) -> None:
         self._forget()
-        self._db.close()
+        self.close()
         self._open_unnamed()
 
     def close(self) -> None:
-        self._db.close()
-
-
-def remove_leftovers(base: Path, name: str) -> None:
-    """Remove directories of tables of that name whose process has ended: releases up to 0.1 left them behind."""
-    pattern = re.compile(re.escape(name) + r"-(\d+)-\w{8}")
-    for folder in base.iterdir():
-        match = pattern.fullmatch(folder.name)
-        if match is not None and not _is_another(int(match[1])):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_another(process: int) -> bool:
-    """Return whether it is a process that lives, and not this one."""
-    if process == os.getpid():
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _pages() -> Iterator[int]:
-    """Yield the sizes of a scan's pages: small ones first, for many scans end after a row or two."""
-    size = _FIRST_PAGE
-    while True:
-        yield size
-        size = min(4 * size, _LARGEST_PAGE)
+        self._reader.abort()
+        self._env.close()
+        self._file.close()

@@ -74,7 +74,7 @@ def open_bench(backend: Backend, directory: Path | None = None) -> Iterator[Benc
     table: Table = (
         MemoryTable()
         if backend is Backend.IN_MEMORY
-        else DiskTable(str(directory or tempfile.gettempdir()), "conformance", cache_mb=2)
+        else DiskTable(str(directory or tempfile.gettempdir()), "conformance", 2 << 20)
     )
     try:
         yield Bench(table)

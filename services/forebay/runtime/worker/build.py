@@ -23,7 +23,7 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import actual_names
 from forebay.runtime.changelog import changelog_topic
-from forebay.runtime.memory import memory_bytes, output_bytes, state_bytes
+from forebay.runtime.memory import memory_bytes, output_bytes, state_bytes, table_memory_bytes
 from forebay.runtime.protocol.gaps import AcceptedGaps
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec, Tables
@@ -145,8 +145,8 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
     part, number = place
     topology = job.topology[part]
     processor = topology.processor(job.settings(**spec.logic))
-    table = _table(spec, part, number, [store for _, store in declared_stores(processor)])
     tasks = len(lease.numbers) * len(job.topology)
+    table = _table(spec, part, number, [store for _, store in declared_stores(processor)], tasks)
     engine = TaskEngine(
         processor,
         build_codecs(spec, service, job, topology, processor),
@@ -207,12 +207,17 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
     return task_codecs(job, topology, processor, topic, store, repartition, names)
 
 
-def _table(spec: JobSpec, part: int, number: int, stores: Sequence[Store[Any]]) -> Table:
+def _table(spec: JobSpec, part: int, number: int, stores: Sequence[Store[Any]], tasks: int) -> Table:
+    memory = (spec.table_memory_bytes or table_memory_bytes(memory_bytes())) // tasks
+
+    def open_disk_table() -> Table:
+        return DiskTable(spec.table_directory, name, memory)
+
     name, on_disk = f"{spec.application}-{part}-{number}", spec.tables is Tables.PERSISTENT
-    table: Table = DiskTable(spec.table_directory, name) if on_disk else MemoryTable()
+    table: Table = open_disk_table() if on_disk else MemoryTable()
     elsewhere = frozenset(store.name.encode() for store in stores if store.kept.persistent is (not on_disk))
     if elsewhere:
-        table = SplitTable(table, MemoryTable() if on_disk else DiskTable(spec.table_directory, name), elsewhere)
+        table = SplitTable(table, MemoryTable() if on_disk else open_disk_table(), elsewhere)
     if spec.standby_directory:
         file = copy_file(spec.standby_directory, spec.application, part, number)
         if load_copy(file, table):
