@@ -140,7 +140,7 @@ class JobApplication:
             self._runner.stop()
 
     def run(self) -> None:
-        """Run the job. Raises JobStopped, StopJob, RegistryRefused: nothing goes on until somebody acts."""
+        """Run the job. Raises JobStopped, StopJob, RegistryRefused: the job cannot continue until an operator acts."""
         options = self._options
         server = None
         if options.http_port >= 0:
@@ -294,23 +294,23 @@ class JobApplication:
         return explained
 
     def _observe(self, figures: list[TaskFigures], trouble: str) -> None:
-        """Take in the tasks' figures, as they tell them while their leases run, or at their end."""
-        told = self.metrics.observe(figures)
+        """Record what the tasks report while their leases run, or when they end."""
+        reported = self.metrics.observe(figures)
         if self._runner is not None:
             self._worker_restarts.observe(figures, self._runner.query_started)
         if trouble:
             self._report_trouble(trouble)
-        elif told:
+        elif reported:
             self._trouble = self._explained = ""
             self.health.working()
-        for item in told:
+        for item in reported:
             self.conversions.extend((f"{self._application}-{item.part}-{item.task}", text) for text in item.conversions)
-        if any(item.restored_rows for item in told):
+        if any(item.restored_rows for item in reported):
             self.restored = figures
         self._log()
 
     def _report_trouble(self, trouble: str) -> None:
-        """Say what the tasks wait for; what is to be done about it may change while they tell the same."""
+        """Report what the tasks wait for, with its remedy, which may change while the reason does not."""
         now = time.monotonic()
         if trouble != self._trouble or now - self._explained_at > _EXPLAIN_SECONDS:
             explained = self._rights.explain(with_remedy(trouble, trouble))

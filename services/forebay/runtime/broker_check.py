@@ -39,7 +39,7 @@ class BrokerUnfit(StopJob):
 def check_broker(kafka: KafkaSettings, service: Service, application: str, needs: Needs) -> None:
     """Log what is wrong with the job's topics and brokers, and refuse to start if it is fatal.
 
-    What we have no right to see is not known: that is told once, and the start goes on.
+    What this principal may not see stays unknown: that is logged once, and the start continues.
 
     Raises:
         BrokerUnfit: says what to change. KafkaUnavailable.
@@ -73,6 +73,6 @@ def _seen(ask: Callable[[], T], unknown: T, what: str) -> T:
     try:
         return ask()
     except KafkaRefused as error:
-        # We lack the right; or it speaks Kafka's protocol without being Kafka, and does not tell of itself.
+        # The right is missing, or the broker is not Kafka itself and does not describe its settings.
         log.warning("whether %s is not known: %s", what, error)
     return unknown

@@ -90,7 +90,7 @@ def build(file: Path) -> None:
 
 
 def _without_java(text: str) -> str:
-    """Return what was said beside Java's remarks on single classes."""
+    """Return the output without Java's remarks on single classes."""
     return "\n".join(line for line in text.splitlines() if "[cds]" not in line).strip()
 
 

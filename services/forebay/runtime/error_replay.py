@@ -83,7 +83,7 @@ def again(message: Message, inputs: Mapping[str, int]) -> Again:
 
 
 def reason_of(message: Message) -> str:
-    """Return what a record failed of, in a few words; names and numbers that a text tells of are left out."""
+    """Return why a record failed, in a few words, without the names and numbers in the text."""
     facts: dict[str, str | bytes | None] = dict(message.headers() or ())
     found = (facts.get(f"error.{name}") for name in ("stage", "class", "message"))
     texts = [text.decode(errors="replace") if isinstance(text, bytes) else text or "?" for text in found]
@@ -94,9 +94,9 @@ def reason_of(message: Message) -> str:
 class ErrorReplay:
     """Sends a job's failed records again.
 
-    What was sent is told to a consumer group in the transaction that sends it, so that nothing is sent twice, whatever
-    breaks off; what fails again is a new record of `.errors`, and sent by the next run. A run therefore reads up to
-    where the partitions ended when it began: otherwise a record that fails each time would keep it busy without end.
+    The transaction that sends records also commits their offsets to a consumer group, so no record is sent twice after
+    an interruption. A record that fails again is a new record of `.errors`, which the next run sends. A run reads up to
+    the end that the partitions had when it began, so a record that always fails does not keep it running for ever.
 
     Args:
         topic: the job's `.errors`.
@@ -117,12 +117,12 @@ class ErrorReplay:
                 self._sort(message, found)
         return found
 
-    def run(self, told: Callable[[Replayed], None]) -> Replayed:
-        """Send again what was not yet; `told` hears of every transaction. Raises Unavailable: run it again."""
+    def run(self, on_transaction: Callable[[Replayed], None]) -> Replayed:
+        """Send the records not sent yet; call `on_transaction` after each. Raises Unavailable: run it again."""
         done = Replayed()
         ends = self._ends()
         while self._send_next(ends, done):
-            told(done)
+            on_transaction(done)
         return done
 
     def _send_next(self, ends: Mapping[int, int], done: Replayed) -> bool:

@@ -31,8 +31,8 @@ from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
 _FETCH_WAIT_MS = 20
-"""How long the broker keeps an answer back that has nothing new. Behind a transaction's records lies its marker, which
-no consumer is handed: only the next answer, with nothing in it, tells that everything was read."""
+"""How long the broker holds an answer without new records. A transaction's marker follows its records and is not handed
+to consumers, so only the next, empty answer shows that everything was read."""
 _QUEUED_KB = 16_384
 """Read ahead by the client: memory that a process with millions of rows shall not need."""
 _AGAIN_SECONDS = 0.01
@@ -124,7 +124,7 @@ class Follower:
 
     Args:
         consumer: read_committed, with partition end events; assigned here.
-        tasks: by number, of every stage; each goes on from its `begins`.
+        tasks: by number, of every sub-topology; each resumes at its `begins`.
         watch: detects that the follower was cut off for too long to resume.
     """
 
@@ -150,14 +150,14 @@ class Follower:
             [TopicPartition(*place, self._read.get(place, OFFSET_BEGINNING)) for place in self._of_place]
         )
 
-    def follow(self, stop: threading.Event, seconds: float, told: Callable[[int, int], None]) -> None:
-        """Catch up every `seconds` until `stop` is set. After Unavailable it can be called again, and goes on.
+    def follow(self, stop: threading.Event, seconds: float, on_round: Callable[[int, int], None]) -> None:
+        """Catch up every `seconds` until `stop` is set. After Unavailable it can be called again, and resumes.
 
         A round that a transaction held back is followed by one soon, then ever later: one that hangs costs no more
         than none.
 
         Args:
-            told: called after each round with the number of the newest batch it applied (-1: none) and the rows held.
+            on_round: called after each round with the newest commit it applied (-1: none) and the number of rows.
 
         Raises:
             Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
@@ -166,7 +166,7 @@ class Follower:
         while not stop.is_set():
             batch = self.catch_up(stop)
             if not stop.is_set():
-                told(batch, sum(task.row_count for _, task in self._tasks))
+                on_round(batch, sum(task.row_count for _, task in self._tasks))
             stop.wait(again if self._held_back else seconds)
             again = min(2 * again if self._held_back else _AGAIN_SECONDS, seconds)
 

@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _is_forked(server: socket.socket, order: dict[str, object]) -> bool:
-    """Ask the server for a process; tell whether there is one: the server may end before it has forked."""
+    """Ask the server for a process. Return whether it forked one: the server may end before."""
     try:
         server.connect(os.environ[VARIABLE])
         socket.send_fds(server, [b"\0"], [0, 1, 2])

@@ -145,7 +145,7 @@ def _become(order: Order) -> None:
     random.seed()
     _show(order["command"])
     sys.argv = [module, *arguments]
-    sys.modules.pop(module, None)  # imported already, it would be told of as a mistake
+    sys.modules.pop(module, None)  # runpy warns about a module that is imported already
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

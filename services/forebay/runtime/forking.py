@@ -25,7 +25,7 @@ _SERVERS: list[subprocess.Popen[bytes]] = []
 
 
 def start_fork_server(environment: MutableMapping[str, str]) -> None:
-    """Start it, and tell those who are started with the environment; once, and only where Spark starts our Python.
+    """Start the server once, and publish its address in the environment of Spark's Python workers.
 
     It ends with this process, whose end closes its stdin. Where it has ended, processes are started one by one.
     """

@@ -111,5 +111,5 @@ def health_server(health: Health, registry: CollectorRegistry, host: str, port: 
 
 
 def verdict_answer(verdict: Verdict, **more: Any) -> Answer:
-    """Return a verdict as an answer, with what else is to be told: 200, or 503 with the reason."""
+    """Return a verdict as an answer with additional fields: 200, or 503 with the reason."""
     return json_answer(200 if verdict.ok else 503, {"ok": verdict.ok, "reason": verdict.reason, **more})

@@ -31,7 +31,7 @@ class Histogram:
         return self.sum / self.count if self.count else None
 
     def since(self, earlier: Histogram) -> Histogram:
-        """Return the observations made after `earlier`; all of them if that one has other buckets or holds more."""
+        """Return the observations made after `earlier`; all if it has other buckets or more observations."""
         if earlier.bounds != self.bounds or earlier.count > self.count:
             return self
         counts = tuple(now - then for now, then in zip(self.counts, earlier.counts, strict=True))

@@ -55,7 +55,7 @@ def start_jvm(given: Mapping[str, str]) -> None:
 
 
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return what only a command line can tell the JVM.
+    """Return the settings that must be on the JVM's command line.
 
     A command line shows a secret to everybody, and spark-submit refuses to start without executors on Kubernetes.
     """

@@ -51,14 +51,14 @@ def held_by_jvm(
 
 def _take(channel: Any, checkpoint: str, pause: Callable[[float], None], seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    told = False
+    logged = False
     while channel.tryLock() is None:
         if time.monotonic() > deadline:
             raise StopJob(
                 f"the JVM of an earlier driver holds the checkpoint {checkpoint} and still runs after {seconds:.0f} s: "
                 "end that java process, then start the job again"
             )
-        if not told:
-            told = True
+        if not logged:
+            logged = True
             log.warning("the JVM of an earlier driver still holds the checkpoint %s: waiting for its end", checkpoint)
         pause(_POLL_SECONDS)

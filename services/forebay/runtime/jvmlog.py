@@ -1,4 +1,4 @@
-"""What Spark's JVM writes to stderr: passed on, but for lines that tell an operator nothing."""
+"""What Spark's JVM writes to stderr: passed on, except for lines that do not help an operator."""
 
 from __future__ import annotations
 

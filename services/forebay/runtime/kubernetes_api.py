@@ -26,7 +26,7 @@ def wanted_executors(pods: ExecutorPods) -> int | None:
 def is_followed(pods: ExecutorPods) -> bool:
     """Return whether this driver's StatefulSet makes another one when this one ends: it is wanted, and not deleted.
 
-    Where the API can't be asked now, or a role of before does not let it, nobody is waited for.
+    If the API does not answer, or an older role forbids the request, the driver does not wait for a successor.
     """
     found = _stateful_set(pods.namespace, pods.driver_host.partition(".")[0])
     return found is not None and found["spec"]["replicas"] > 0 and "deletionTimestamp" not in found["metadata"]

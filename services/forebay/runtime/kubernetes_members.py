@@ -26,7 +26,7 @@ _PATIENCE_SECONDS = 20.0
 
 
 class Membership:
-    """Decides when tasks shall be spread anew. Pure: it is told the time.
+    """Decides when to spread the tasks over the executors again. It does no I/O; the caller passes the time.
 
     A query's tasks stay with the executors they started on: an executor that comes later would idle for ever. One that
     goes needs nothing, Spark gives its tasks to the others.
@@ -41,7 +41,7 @@ class Membership:
         """Return whether `present` is what there will be: all that are wanted, or the same ones for a while.
 
         Args:
-            wanted: None when nobody knows: then what stays the same for 3 s is complete.
+            wanted: number of executors; None if unknown: a set that stays the same for 3 s is then complete.
             now: monotonic seconds.
         """
         if present != self._seen:

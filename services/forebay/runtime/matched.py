@@ -46,16 +46,16 @@ def find_matches(kafka: KafkaSettings, service: Service, application: str) -> Ma
 
 
 class MatchWatch:
-    """Tells of topics that match a job's patterns since it started: it reads them when it starts again."""
+    """Finds topics that began to match a job's patterns after it started. The job reads them after its next start."""
 
     def __init__(self, spec: JobSpec) -> None:
         self._spec = spec
         self._service = find_service(spec.service)
-        self._told: set[str] = {topic for topics in spec.matched.values() for topic in topics}
+        self._known: set[str] = {topic for topics in spec.matched.values() for topic in topics}
 
     def look(self, names: Iterable[str]) -> list[str]:
-        """Return the topics among `names` that match and were not told of before."""
+        """Return the topics among `names` that match and were not returned before."""
         found = matches(self._service, self._spec.application, names)
-        new = sorted({topic for topics in found.values() for topic in topics} - self._told)
-        self._told.update(new)
+        new = sorted({topic for topics in found.values() for topic in topics} - self._known)
+        self._known.update(new)
         return new

@@ -79,7 +79,7 @@ class JobMetrics:
 
     def observe(self, figures: Sequence[TaskFigures]) -> list[TaskFigures]:
         """Add the reports of tasks; return the increase for those that reported something new."""
-        told = []
+        counted = []
         self.reported_lag.observe(figures)
         for now in figures:
             before = self._known.get((now.part, now.task))
@@ -89,10 +89,10 @@ class JobMetrics:
             self._known[now.part, now.task] = now
             passed = since(before, now)
             self._add(passed)
-            told.append(passed)
-        if told:
-            self._last_commit.labels(self._service).set(max(item.at for item in told) / 1000)
-        return told
+            counted.append(passed)
+        if counted:
+            self._last_commit.labels(self._service).set(max(item.at for item in counted) / 1000)
+        return counted
 
     def _add(self, passed: TaskFigures) -> None:
         service, place = self._service, (str(passed.part), str(passed.task))

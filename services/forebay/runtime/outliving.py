@@ -1,9 +1,9 @@
 """Workers that outlive the executor which started them, while the job's driver or the executor's pod is replaced.
 
-An executor's JVM ends with its driver, and when its pod is told to; Spark's Python workers end with it. But the pod
-stays, at least for its grace, and so may they: their loops go on committing until the workers that have the next leases
-fence them off, or until none came for long. What a loop did since its last snapshot its successor reads from the
-changelogs, as after any loss.
+An executor's JVM ends with its driver, and when its pod is terminated; Spark's Python workers end with it. The pod
+itself stays for its grace period at least, and the workers may stay with it: their loops continue to commit until the
+workers with the next leases fence them, or until no lease came for long. The successor reads what a loop did since its
+last snapshot from the changelogs, as after any loss.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Outliving:
 
     Attributes:
         prepared: whether its end waits.
-        room: whether there was room, at its last lease, for a successor of each worker beside them.
+        room: whether, at its last lease, the pod had memory for a second copy of each worker.
     """
 
     prepared = False
@@ -53,7 +53,7 @@ def is_supervised() -> bool:
 
 
 def leave_driver(why: Exception) -> None:
-    """Have this worker's executor leave its driver, whose leases it can't hold; nothing where nobody looks after it."""
+    """Have this worker's executor leave its driver, whose leases it can't hold. Does nothing without a supervisor."""
     with suppress(KeyError, ProcessLookupError):
         os.kill(int(os.environ[_VARIABLE]), LEAVE)
         log.warning("%s", why)  # Spark tries the task elsewhere: the driver hears of it only if all fail.
@@ -82,7 +82,7 @@ def outlive(is_working: Callable[[], bool]) -> None:
     """Have this worker of Spark, where that is allowed, end only when nothing works in it any more.
 
     Args:
-        is_working: tells that, asked five times a second.
+        is_working: returns whether a loop still works; called five times a second.
     """
     if not is_supervised():
         return
@@ -104,7 +104,7 @@ def outlive(is_working: Callable[[], bool]) -> None:
             log.info("the loops of this worker have ended")
         leave(code)
 
-    # The last thing that the daemon's child does, whatever its executor's end looked like.
+    # The daemon's child always ends by this call, however its executor ended.
     os._exit = leave_later  # type: ignore[assignment]
 
 

@@ -1,4 +1,4 @@
-"""Keeps pyarrow and Spark from importing pandas where nobody uses it."""
+"""Keeps pyarrow and Spark from importing pandas in processes that do not use it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pandas_unasked() -> Iterator[None]:
 
 
 def leave_pandas() -> None:
-    """Have pyarrow do without pandas until somebody imports it: then it knows of it, as if it had been there before.
+    """Have pyarrow do without pandas until a module imports it. From then on pyarrow uses it as usual.
 
     The first value that pyarrow converts makes it look whether pandas is there, by importing it: 0.4 s of CPU and 40 MB
     in each of Spark's Python processes, which convert leases.
@@ -70,7 +70,7 @@ class _Awaited(MetaPathFinder):
 
 
 class _Told(Loader):
-    """Loads pandas, and tells pyarrow."""
+    """Loads pandas, and has pyarrow use it."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader

@@ -47,7 +47,7 @@ _CALL = "Py4JJavaError: An error occurred while calling "
 _SILENT = "a process of the query ended without a word (killed, or out of memory)"
 _OTHER_CODE = "OtherCodeError"
 _LONGEST_PAUSE_UPGRADING = 3.0
-"""Executors are replaced one by one: whenever one has come, the work can go on."""
+"""Executors are replaced one by one: as soon as one has joined, work can continue."""
 _PASSES = (
     "Unavailable",
     "GroupFenced",
@@ -73,15 +73,15 @@ Observer = Callable[[list[TaskFigures], str], None]
 
 
 class JobStopped(Exception):
-    """The job ended because it must not go on; the message says what to do."""
+    """The job ended because it cannot continue; the message says what to do."""
 
 
 class JobRunner:
-    """Runs one job until it is asked to stop, has read what there was, or must not go on.
+    """Runs one job until it is asked to stop, has read everything there was, or cannot continue.
 
     Args:
-        failed: told why the query failed; gives what is to be done about it.
-        is_followed: tells whether another driver comes in this one's place, once it is asked to stop.
+        failed: called with the reason of a failure; returns it with the remedy.
+        is_followed: returns whether another driver will replace this one, once it is asked to stop.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class JobRunner:
         self._rebalancing.set()
 
     def abandon(self) -> None:
-        """End without waiting for the running leases, which nobody works at."""
+        """End without waiting for the running leases, whose workers are gone."""
         self._abandoning.set()
 
     def run(self) -> None:

@@ -1,4 +1,4 @@
-"""What to do about a failure that is tried again, when it passes only if somebody acts."""
+"""What to do about a failure that is retried but passes only if an operator acts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _REMEDIES = {
     ),
 }
 PASSING = tuple(_REMEDIES)
-"""What failures say that no number of attempts cures, and that end by themselves once somebody has acted."""
+"""Texts of failures that retries alone do not cure. The job resumes by itself once an operator has acted."""
 
 
 def explain(cause: str, failure: str) -> str:

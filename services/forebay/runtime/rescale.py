@@ -1,4 +1,4 @@
-"""Gives a drained job's state another number of tasks: its changelogs are written anew, by way of a staging topic.
+"""Gives a drained job's state another number of tasks: its changelogs are rewritten, by way of a staging topic.
 
 Until the staging topic's one transaction is committed nothing has changed; from then on the staging topic is what
 counts, and publishing it can be repeated until it is through. Nothing is deleted before what replaces it was counted.
@@ -99,17 +99,17 @@ class Rescale:
         return len(records)
 
     def publish(self) -> int:
-        """Make the changelogs anew from the staging topic, forget the markers, and delete it; give its records.
+        """Recreate the changelogs from the staging topic, forget the markers, and delete it; return its records.
 
         Raises:
             StateConflict: the staging topic, or what was written from it, has not as many records as it should.
         """
         admin = TopicAdmin(self._kafka)
         records, said = self._staging.read()
-        anew = self._service.repartitions(self._application, self._after)
-        admin.delete(topic.name for topic in (*self._changelogs, *anew))
+        recreated = self._service.repartitions(self._application, self._after)
+        admin.delete(topic.name for topic in (*self._changelogs, *recreated))
         admin.create(self._spec(topic, said.limits[topic.name]) for topic in self._changelogs)
-        admin.create(spec_of(topic) for topic in anew)
+        admin.create(spec_of(topic) for topic in recreated)
         self._staging.send(((record.topic, record) for record in records), max(said.limits.values()))
         self._staging.compare(self._staging.published_counts(), said, "what was published")
         delete_groups(self._kafka, (marker_group(self._application),))
@@ -218,7 +218,7 @@ def merge_positions(
     """Return the position of a new task whose keys come from tasks at `positions`.
 
     Args:
-        repartitions: topics that are drained and made anew, so that nobody stands anywhere in them.
+        repartitions: topics that are drained and recreated, so no position in them is kept.
         whole: topics that every task has read whole.
     """
     ends = {

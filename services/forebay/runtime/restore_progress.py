@@ -48,11 +48,11 @@ class RestoreWatch:
     def look(self) -> RestoreProgress | None:
         """Return the progress; None where the broker does not answer."""
         try:
-            told = self._consumer.committed([TopicPartition(*place) for place in self._places], _SECONDS)
+            committed = self._consumer.committed([TopicPartition(*place) for place in self._places], _SECONDS)
         except KafkaException:
             return None
-        records = sum(max(0, place.offset - self._bounds[place.topic, place.partition][0]) for place in told)
-        size = sum(int(place.metadata or 0) for place in told if place.offset >= 0)
+        records = sum(max(0, place.offset - self._bounds[place.topic, place.partition][0]) for place in committed)
+        size = sum(int(place.metadata or 0) for place in committed if place.offset >= 0)
         return RestoreProgress(records, sum(high - low for low, high in self._bounds.values()), size)
 
     def close(self) -> None:

@@ -39,22 +39,22 @@ class JobRights:
         self._admin: AclAdmin | None = None
 
     def require(self) -> None:
-        """Ask the broker for all rights that it tells about.
+        """Check all rights that the broker reports.
 
         Raises:
             NotAuthorized: names the principal, each right it lacks, and the remedy. KafkaUnavailable.
         """
         lacking = self._lacking()
         if lacking:
-            raise NotAuthorized(self._told(lacking))
+            raise NotAuthorized(self._describe(lacking))
 
     def trouble(self) -> str:
-        """Return what an operator must know if the broker tells that we lack a right; nothing else is looked for."""
+        """Return what an operator must know if the broker reports a missing right, else an empty text."""
         try:
             lacking = self._lacking()
         except Unavailable:
             return ""
-        return self._told(lacking) if lacking else ""
+        return self._describe(lacking) if lacking else ""
 
     def explain(self, cause: str) -> str:
         """Return what an operator must know of a failure: a broker's refusal with the missing rights, else `cause`."""
@@ -68,12 +68,12 @@ class JobRights:
         if kind is Resource.TRANSACTIONAL_ID:
             lacking += [right for right in self._needed if right.resource is kind]
         if lacking:
-            return self._told(lacking)
+            return self._describe(lacking)
         return cause if kind is None else f"{cause}; see `{self._command}`"
 
     @property
     def principal(self) -> str:
-        """Return our principal as far as the settings tell, else a description of it."""
+        """Return the principal if the settings name it, else a description of it."""
         user = self._kafka.kafka.get("sasl.username")
         if user is not None:
             return f"User:{plain(user)}"
@@ -92,7 +92,7 @@ class JobRights:
             self._admin = AclAdmin(self._kafka, _ANSWER_SECONDS)
         return self._admin.lacking(self._needed)
 
-    def _told(self, lacking: Sequence[Right]) -> str:
+    def _describe(self, lacking: Sequence[Right]) -> str:
         rights_lacking = ", ".join(map(str, lacking))
         return (
             f"not authorized at {self._kafka.bootstrap_servers}: {self.principal} lacks {rights_lacking}: "

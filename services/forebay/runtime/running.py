@@ -1,4 +1,4 @@
-"""Whether a job runs, as far as the broker tells: for commands that must not work beside it."""
+"""Whether a job runs, as far as the broker knows: for commands that must not run at the same time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class JobRuns(StopJob):
 def refuse_running(
     kafka: KafkaSettings, application: str, stages: int, pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """Refuse to go on beside a job that commits, wherever it runs.
+    """Refuse to continue while a job commits, wherever it runs.
 
     An idle job commits nothing, so it is noticed by its checkpoint's lock only.
 

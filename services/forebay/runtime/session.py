@@ -110,9 +110,9 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
 
 
 def launch(options: SparkOptions) -> None:
-    """Begin to start the JVM, beside what else a start has to do: `build_session` waits for it. Raises RefusedSetting.
+    """Begin to start the JVM in the background: `build_session` waits for it. Raises RefusedSetting.
 
-    Whatever hinders it shows there again, where somebody waits.
+    If the JVM can't be started, `build_session` raises the reason.
     """
     settings = _common_settings(options)
 

@@ -40,7 +40,7 @@ class OneJob(Protocol):
 
 
 class JobsFailed(Exception):
-    """Jobs ended because they must not go on.
+    """Jobs ended because they cannot continue.
 
     Args:
         problems: a line for each, with its application id.
@@ -111,7 +111,7 @@ class SeveralJobs:
         """Run the jobs.
 
         Raises:
-            JobsFailed: once all have ended: some must not go on.
+            JobsFailed: once all have ended, if some cannot continue.
         """
         try:
             while self._goes_on():

@@ -65,7 +65,7 @@ class JobSpec:
         checkpoint: path or URL of the checkpoint, below which snapshots are kept. "": a driver of release 0.2 runs
             the job, which does not say it; no snapshots are kept then.
         store_settings: Spark's settings of the object store that holds the checkpoint (secrets included).
-        run: identity of the driver's process: figures that an earlier one's workers told are none of its own.
+        run: identity of the driver's process: it ignores what workers of an earlier driver reported.
     """
 
     service: str

@@ -22,7 +22,7 @@ _QUEUED = 100_000
 _TOPIC = "topic"
 _COUNTS = b"\x01counts"
 _OVERHEAD = 256
-"""Bytes that a record and its batch take beside key and value, rounded up."""
+"""Bytes that a record and its batch take in addition to key and value, rounded up."""
 
 _LEAST_BYTES = 4 * 1024 * 1024
 _CONFIG: Mapping[str, str] = {
@@ -121,7 +121,7 @@ class Staging:
         return records, said
 
     def compare(self, found: Mapping[str, Sequence[int]], said: Staged, where: str) -> None:
-        """Refuse to go on with other records than were staged. Raises StateConflict."""
+        """Refuse to continue with other records than were staged. Raises StateConflict."""
         for topic, counts in said.records.items():
             for partition, count in enumerate(counts):
                 if found[topic][partition] != count:
@@ -140,7 +140,7 @@ class Staging:
         return counts
 
     def send(self, records: Iterable[tuple[str, Record]], largest: int) -> None:
-        """Write records, each to the topic beside it, in one transaction; return once readers see them.
+        """Write records, each to the topic it is paired with, in one transaction; return once readers see them.
 
         Args:
             largest: bytes of the largest record that may come.

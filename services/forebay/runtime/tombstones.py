@@ -30,11 +30,11 @@ def kept_seconds(kafka: KafkaSettings, topics: Iterable[str]) -> float:
 
 
 class TombstoneWatch:
-    """Tells whether deletes may be gone that were never read.
+    """Detects that deletes may be gone which were never read.
 
-    A delete is kept for `kept` seconds at least. So whoever has read everything there was less than that ago has missed
-    none. A machine that sleeps stops the monotonic clock, and a clock that is set turns the other back: the one that
-    saw more time counts.
+    A delete is kept for `kept` seconds at least. A reader that was at the end less than that ago
+    has missed none. A sleeping machine stops the monotonic clock, and the other clock may be set back, so the
+    clock on which more time has passed counts.
     """
 
     def __init__(self, kept: float, clocks: tuple[Clock, ...] = (time.time, time.monotonic)) -> None:

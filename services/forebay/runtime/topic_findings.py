@@ -19,7 +19,7 @@ POLICY = "cleanup.policy"
 
 _NO_LIMIT = 2**63 - 1
 _HEADER_BYTES = 4_096
-"""Of the headers and the overhead of a record of `.errors` or `.late`, beside the record that could not be used."""
+"""Room for headers and overhead of a record of `.errors` or `.late`, in addition to the original record."""
 
 _FORGETS = "keeps deletes for less than a day: after a downtime of half of that, a start reads the whole changelog"
 

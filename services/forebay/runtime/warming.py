@@ -22,7 +22,7 @@ def warm_worker(session: SparkSession, application: str, sealed: SealedSpec) -> 
     """Have a worker on this machine ready for the first lease: Spark gives it the worker that this leaves idle.
 
     A start is a chain of processes, one waiting for the other, of which the last takes a second and a half to import.
-    Where this fails, the query tells why, which needs the same.
+    If this fails, the query reports why, because it needs the same.
     """
 
     def work() -> None:

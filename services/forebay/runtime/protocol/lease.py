@@ -1,4 +1,4 @@
-"""Leases: what the driver tells a task group of one Spark batch."""
+"""Leases: what the driver hands a task group in one Spark batch."""
 
 from __future__ import annotations
 

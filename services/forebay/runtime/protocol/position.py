@@ -1,4 +1,4 @@
-"""Where a task's last transaction left it, as its internal changelog says: the truth that everything goes on from."""
+"""Where a task's last transaction left it, as its internal changelog says. A task resumes from here."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TaskPosition:
         checkpoint: identity of the checkpoint it runs from.
         n: number of the task's commits.
         stream_time, closing_time: in ms.
-        code_version: of library, logic and settings; told, never compared.
+        code_version: of library, logic and settings; reported, never compared.
         ends: of its input partitions, repartitions included.
         senders: of its repartitions.
         recent: how many of the latest records failed.
@@ -120,16 +120,16 @@ class TaskPosition:
             ) from error
 
     def restore_into(self, checkpoint: str) -> TaskPosition:
-        """Return the position under which a task goes on in another checkpoint."""
+        """Return the position with which a task resumes in another checkpoint."""
         return replace(self, checkpoint=checkpoint, handed_to=0)
 
     def metadata(self) -> str:
-        """Return what is committed beside the input offsets: enough to see whose they are."""
+        """Return the metadata of the committed input offsets: enough to identify their owner."""
         return json.dumps({"v": FORMAT, "checkpoint": self.checkpoint, "n": self.n}, separators=(",", ":"))
 
 
 def owner(metadata: str) -> tuple[str, int]:
-    """Return the checkpoint and number of commits that offset metadata tells. Raises StateConflict."""
+    """Return the checkpoint and number of commits in offset metadata. Raises StateConflict."""
     try:
         fields = json.loads(metadata)
         return (

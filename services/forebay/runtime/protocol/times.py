@@ -63,8 +63,8 @@ def time_headers(sender: str, time: TaskTime) -> Headers:
 def announced_time(message: Message, headers: Headers) -> TaskTime | None:
     """Return the time that a control record announces; None if the record is a user's.
 
-    A forwarded record never has TIME as its second header (see `forwarded_headers`). Release 0.2 did not see to that:
-    its records are told apart by their key, value and number of headers.
+    A forwarded record never has TIME as its second header (see `forwarded_headers`). Release 0.2 did not
+    ensure that: its records are distinguished by their key, value and number of headers.
     """
     if len(headers) != 2 or headers[1][0] != TIME or message.key() is not None or message.value() is not None:
         return None

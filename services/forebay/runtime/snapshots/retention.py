@@ -6,8 +6,8 @@ successor needs:
 1. A file is planned for deletion in one round and deleted in the next one, after that round's commit. The commit
    proves that the worker owned the group when it listed the file, so the file is not a successor's.
 2. A file that the last two manifests need is not planned. Together with the delay, the files of the last three stay
-   until a commit has proved that nobody took over. A successor that does not see the newest manifest, because the
-   store lists it late, builds on the one before.
+   until a commit has proved that no other worker took over. A successor that does not see the newest manifest,
+   because the store lists it late, builds on the one before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decides when a task tells its time to the tasks behind it: no more often than they can use it."""
+"""Decides when a task announces its time to downstream tasks: no more often than they can use it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def idle_interval(tasks: int) -> float:
 
 
 class Announcer:
-    """What was told last, and whether that will do.
+    """The last announcement, and whether a new one is due.
 
     A reader waits for a task that has not caught up, so the task announces how its time moves. Once it has caught up,
     it repeats that at an interval: a reader that has just started believes no earlier announcement, and one that hears
@@ -32,9 +32,9 @@ class Announcer:
         self.forget()
 
     def forget(self) -> None:
-        """Take it that nothing was told."""
+        """Assume that nothing was announced."""
         self.last = TaskTime()
-        self._told_at = float("-inf")
+        self._announced_at = float("-inf")
         self._is_new = True
 
     def is_due(self, now: TaskTime) -> bool:
@@ -46,8 +46,8 @@ class Announcer:
             return now.stream_time != last.stream_time
         if not now.idle_ms and last.idle_ms > 0:
             return True
-        return self._clock() - self._told_at >= self._interval
+        return self._clock() - self._announced_at >= self._interval
 
     def announced(self, time: TaskTime) -> None:
-        """Note what was told, with a commit."""
-        self.last, self._told_at, self._is_new = time, self._clock(), False
+        """Note what a commit announced."""
+        self.last, self._announced_at, self._is_new = time, self._clock(), False

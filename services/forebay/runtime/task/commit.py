@@ -58,7 +58,7 @@ class TaskCommit:
 
     Args:
         sender: names the task to downstream tasks.
-        times: names of the repartitions in which every partition is told the task's time, with that time.
+        times: names of the repartitions in which every partition receives the task's time, with that time.
         sent: number of records sent, by repartition topic and partition; filled while they are sent.
     """
 
@@ -126,9 +126,9 @@ def _send_onward(queue: Queue, commit: TaskCommit, destinations: Destinations) -
             produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
             sent[name][place] += 1
     for name, time in commit.times:
-        telling: Headers = [*time_headers(commit.sender, time)]
+        announcement: Headers = [*time_headers(commit.sender, time)]
         for number in range(partitioner.partitions):
-            queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*telling])
+            queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*announcement])
             sent[name][number] += 1
     commit.sent.update({topics[name]: counts for name, counts in sent.items()})
 

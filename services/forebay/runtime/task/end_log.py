@@ -30,7 +30,7 @@ class EndLog:
 
         Args:
             is_read: whether the reader has read up to the end. Then the broker would have sent a later record at once.
-                Otherwise the client may not fetch, and an end that does not change says nothing.
+                If not, the client may not be fetching, and an end that does not change says nothing.
         """
         ends, times = self._ends, self._times
         if is_read:

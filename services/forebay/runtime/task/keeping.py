@@ -141,7 +141,7 @@ class SnapshotKeeper:
     def _snapshots(self, group: TaskGroup) -> dict[Place, TaskSnapshot]:
         """Return the snapshots of a group, after a commit that proves that this worker owns it."""
         if self._lacks_all(group):
-            raise Unavailable("the changelogs were read anew meanwhile")
+            raise Unavailable("the changelogs were read again in the meantime")
         if not group.is_open:
             raise Unavailable("the group is not open: only a commit could prove who owns it")
         for place, writer in group.writers.items():

@@ -57,8 +57,8 @@ class RepartitionPartition:
         """Names of these senders."""
         self._looks: deque[tuple[int, float]] = deque([(0, NEVER)], _LOOKS)
         """The partition's end, open transactions included, and a time (s) before it was asked for."""
-        told = {earlier.get(time.sender, time.sender): time for time in known if time.topic == topic}
-        self.senders = {name.encode(): SenderStream(self, name, told.get(name)) for name in senders}
+        times_by_sender = {earlier.get(time.sender, time.sender): time for time in known if time.topic == topic}
+        self.senders = {name.encode(): SenderStream(self, name, times_by_sender.get(name)) for name in senders}
         renamed = {before.encode(): self.senders[name.encode()] for before, name in earlier.items()}
         self._by_name = renamed | self.senders
 

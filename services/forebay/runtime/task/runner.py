@@ -20,7 +20,7 @@ from forebay.runtime.task.pacing import Pacing
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 20.0
-"""How long a loop goes on after its lease, for the next one to come."""
+"""How long a loop continues after its lease, waiting for the next one."""
 
 OUTLIVING_SECONDS = 90.0
 """How long it does where the driver is replaced: what a new pod takes, which may have to wait for an image."""
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class LoopEnded(Unavailable):
-    """The loop does not run any more: its group has to be opened anew."""
+    """The loop does not run any more: its group has to be opened again."""
 
 
 class LoopBusy(Unavailable):
@@ -54,7 +54,7 @@ class LoopBusy(Unavailable):
 
 
 class GroupRunner:
-    """A group's loop. It outlives its lease by a short grace, so that nobody waits while Spark plans the next one.
+    """A group's loop. It survives its lease by a grace period, so processing continues while Spark plans the next.
 
     Args:
         seconds: how long a lease lasts.
@@ -133,7 +133,7 @@ class GroupRunner:
         self._thread.start()
 
     def renew(self, lease: Lease) -> None:
-        """Go on under another lease."""
+        """Continue under another lease."""
         before, self._lease, self._grace = self._lease, lease, GRACE_SECONDS
         self._reopens = before is not None and _shape(before) != _shape(lease)
         self._deadline = self._monotonic() + self._seconds + GRACE_SECONDS
@@ -145,17 +145,17 @@ class GroupRunner:
         self._deadline = max(self._deadline, self._monotonic() + seconds)
 
     def release(self) -> None:
-        """Note that the lease is over: the loop goes on for the grace, but makes the group ours no more."""
+        """Note that the lease is over: the loop continues for the grace period, but does not reopen the group."""
         self._is_held = False
         self._deadline = self._monotonic() + self._grace
 
     def lose(self) -> None:
-        """Note that the lease is held no more, as by a worker that was killed: the loop goes on as long as it would."""
+        """Note that the lease was lost, as if its worker had been killed: the loop continues as it would have."""
         self._is_held = False
         self._deadline = min(self._deadline, self._monotonic() + self._seconds + GRACE_SECONDS)
 
     def outlive(self) -> None:
-        """Note that no lease comes before another driver is there: the loop goes on for longer."""
+        """Note that the next lease comes only from the next driver: the loop continues for longer."""
         self._grace = OUTLIVING_SECONDS
         self.release()
 
@@ -169,7 +169,7 @@ class GroupRunner:
 
         Raises:
             LoopBusy: the loop did not come to it. LoopEnded: the loop ended meanwhile. Unavailable: it takes too long.
-            Whatever `call` raises.
+            Any error that `call` raises.
         """
         answer: Future[T] = Future()
 
@@ -214,7 +214,7 @@ class GroupRunner:
             self.failure = error
             self.group.abandon()
             if isinstance(error, GroupFenced) and not self._is_held:
-                # Others have taken over, as was to come: nobody asks this one again, and its tables take room.
+                # Another worker took over, as expected. Nothing will use this loop again: free its tables.
                 log.info("%s: another worker has it now", self.group.settings.name)
                 self.group.close()
         finally:

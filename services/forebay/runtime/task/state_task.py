@@ -219,8 +219,8 @@ class StateTask:
     def is_done(self, lease: Lease) -> bool:
         """Return whether a lease that ends by itself needs nothing more of this task, all of it committed."""
         closed = lease.close_until < 0 or (self._is_closed and self._lease == lease.token)
-        told = not self.settings.sends or self._announcer.last.done == lease.token
-        return self._is_done(lease) and closed and told
+        announced = not self.settings.sends or self._announcer.last.done == lease.token
+        return self._is_done(lease) and closed and announced
 
     def _is_done(self, lease: Lease) -> bool:
         return lease.until is not None and self.input.is_done(lease.token)

@@ -34,7 +34,7 @@ class Suspicion:
     def on_commit(self, result: BatchResult) -> None:
         """Note that a commit is through.
 
-        A commit without records, of a task that only announces its time, tells nothing of the suspected record.
+        A commit without records, of a task that only announces its time, says nothing about the suspected record.
         """
         records = sum(result.records_by_topic.values())
         if self._before:

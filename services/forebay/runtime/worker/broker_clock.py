@@ -82,13 +82,13 @@ class BrokerClock:
         with self._lock:
             if self._monotonic() - self._looked_at < _LOOK_SECONDS:
                 return
-            told = self._ask()
+            broker_ms = self._ask()
             self._looked_at = now = self._monotonic()
-            if told < 0:
+            if broker_ms < 0:
                 return
             own = self._wall()
-            off = own - told
-            self._ahead_ms = (own if abs(off) <= _CLOSE_MS else told) - now * 1_000
+            off = own - broker_ms
+            self._ahead_ms = (own if abs(off) <= _CLOSE_MS else broker_ms) - now * 1_000
             if abs(off) > _CLOSE_MS and not self._is_warned:
                 log.warning(
                     "the clock of this worker is %.0f s %s the broker's: records are judged by the broker's time. Set "

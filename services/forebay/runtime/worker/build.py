@@ -137,7 +137,7 @@ def _runner(
 _READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536, "queued.min.messages": 10_000}
 """How a group's consumer reads ahead.
 
-librdkafka counts the bytes of records only: 100,000 a partition, its own default, are 30 MB and more beside them.
+librdkafka counts the bytes of records only: 100,000 a partition, its own default, take 30 MB and more in addition.
 """
 
 

@@ -1,4 +1,4 @@
-"""Tells how far the reading of changelogs came."""
+"""Reports the progress of changelog replay."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from forebay.runtime.errors import Unavailable
 log = logging.getLogger(__name__)
 
 _LOG_SECONDS = 5.0
-_TELL_SECONDS = 1.0
+_COMMIT_SECONDS = 1.0
 
 Reached = Iterable[tuple[str, int, int, int]]
 """Topic, partition, the offset behind what was read, and how many bytes that was."""
 
 
 class Pace:
-    """Tells how far reading came: the log every few seconds, the consumer's group every second.
+    """Reports progress: in the log every few seconds, to the consumer's group every second.
 
     Args:
-        consumer: whose group is told (see `restore_progress`); None: no group.
+        consumer: to whose group progress is committed (see `restore_progress`); None: no group.
     """
 
     def __init__(self, name: str, consumer: Consumer | None) -> None:
         self._name = name
         self._consumer = consumer
-        self._begun = self._heard = self._logged = self._told = time.monotonic()
+        self._begun = self._heard = self._logged = self._committed_at = time.monotonic()
         self._records = self._bytes = 0
 
     def took(self, records: int, size: int, stall_seconds: float) -> None:
@@ -46,19 +46,19 @@ class Pace:
             self._logged = now
             log.info("%s: restoring: %s", self._name, self._figures(now))
 
-    def tell(self, reached: Reached) -> None:
-        """Tell the group, once a second."""
+    def commit(self, reached: Reached) -> None:
+        """Commit progress to the group, once a second."""
         now = time.monotonic()
-        if self._consumer is not None and self._records and now - self._told > _TELL_SECONDS:
-            self._told = now
+        if self._consumer is not None and self._records and now - self._committed_at > _COMMIT_SECONDS:
+            self._committed_at = now
             offsets = [TopicPartition(topic, number, offset, str(size)) for topic, number, offset, size in reached]
             self._consumer.commit(offsets=offsets, asynchronous=True)
 
     def done(self, rows: int, reached: Reached) -> None:
-        """Tell the end, where anything was read: `rows` are there."""
+        """Report the end if anything was read: the tables hold `rows`."""
         if self._records:
-            self._told = -math.inf
-            self.tell(reached)
+            self._committed_at = -math.inf
+            self.commit(reached)
             log.info("%s: restored %d rows: %s", self._name, rows, self._figures(time.monotonic()))
 
     def _figures(self, now: float) -> str:

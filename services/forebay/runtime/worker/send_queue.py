@@ -74,7 +74,7 @@ class SendQueue:
             self._check_time(stall.left)
 
     def _ask(self) -> bool:
-        """Ask who leads the partitions; tell whether the producer alone gets no answer."""
+        """Ask which brokers lead the partitions. Return whether only the producer gets no answer."""
         if _is_answered(self._producer):
             return False
         return self._other is not None and _is_answered(self._other)

@@ -1,4 +1,4 @@
-"""What a task group asks the broker beside its reader and producer."""
+"""Requests to the broker that a task group makes in addition to its reader and producer."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _COORDINATOR_MOVES = (
 _SECONDS = 60.0
 
 _RESTORING = {"fetch.wait.max.ms": 10}
-"""A partition's end is told by a fetch that found nothing, which the broker answers that late: it would be half a
-second, three times at a start."""
+"""An empty fetch shows a partition's end, and the broker answers it only after this time: with the default, that takes
+half a second, three times at a start."""
 
 
 class GroupSurroundings:
@@ -82,7 +82,7 @@ class GroupSurroundings:
     def read_tails(self, tails: list[Tail]) -> None:
         group = {"group.id": self._spec.restore_group, **_RESTORING}
         name = self._spec.application
-        read_tails(name, tails, lambda: Consumer(self._spec.kafka.consumer(**group)), telling=True)
+        read_tails(name, tails, lambda: Consumer(self._spec.kafka.consumer(**group)), commits_progress=True)
 
     def former(self, number: int) -> list[Tail]:
         return [Tail(topic, ChangelogRows({}, topic), number, MemoryTable(), {}) for topic in self._spec.former]

@@ -26,7 +26,7 @@ def read_tails(
     name: str,
     tails: list[Tail],
     new_consumer: Callable[[], Consumer],
-    telling: bool = False,
+    commits_progress: bool = False,
     stall_seconds: float = 60.0,
 ) -> None:
     """Read every task's changelogs to their last stable offsets, and apply what is found.
@@ -34,20 +34,20 @@ def read_tails(
     Args:
         name: of the group, for the log.
         new_consumer: makes a read_committed consumer with partition end events; closed after use.
-        telling: whether progress is committed to the consumer's group (see `restore_progress`).
+        commits_progress: whether progress is committed to the consumer's group (see `restore_progress`).
 
     Raises:
         StateConflict: a changelog lacks what is asked for. Unavailable.
     """
     consumer = new_consumer()
     try:
-        _Reading(name, tails, consumer, telling, stall_seconds).run()
+        _Reading(name, tails, consumer, commits_progress, stall_seconds).run()
         mistaken = [tail for tail in tails if tail.corrects_formats()]
         if mistaken:
             for tail in mistaken:
                 tail.offsets = dict(tail.begins)
             log.info("%s: stores were converted in the meantime: reading their changelogs in their new format", name)
-            _Reading(name, mistaken, consumer, telling, stall_seconds).run()
+            _Reading(name, mistaken, consumer, commits_progress, stall_seconds).run()
     except KafkaException as error:
         raise Unavailable(f"can't read the changelogs: {error}") from error
     finally:
@@ -67,7 +67,9 @@ class _Partition:
 
 
 class _Reading:
-    def __init__(self, name: str, tails: list[Tail], consumer: Consumer, telling: bool, stall_seconds: float) -> None:
+    def __init__(
+        self, name: str, tails: list[Tail], consumer: Consumer, commits_progress: bool, stall_seconds: float
+    ) -> None:
         self._tails = tails
         self._partitions = {
             (topic, tail.number): _Partition(tail, topic) for tail in tails for topic in tail.rows.topics
@@ -75,7 +77,7 @@ class _Reading:
         self._unread = set(self._partitions)
         self._consumer = consumer
         self._stall_seconds = stall_seconds
-        self._pace = Pace(name, consumer if telling else None)
+        self._pace = Pace(name, consumer if commits_progress else None)
 
     def run(self) -> None:
         learn_leaders(self._consumer, (topic for topic, _ in self._partitions), _ANSWER_SECONDS)
@@ -91,7 +93,7 @@ class _Reading:
             for tail in self._tails:
                 if tail.waits:
                     tail.apply()
-            self._pace.tell(self._progress())
+            self._pace.commit(self._progress())
         for tail in self._tails:
             tail.finish()
         self._pace.done(sum(len(tail.table) for tail in self._tails), self._progress())

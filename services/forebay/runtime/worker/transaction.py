@@ -155,8 +155,8 @@ class GroupProducer:
 
     def _mark(self, producer: Producer, positions: Sequence[TaskPosition]) -> None:
         # Of a partition that several tasks read (a global table's), only one of them commits the offset.
-        told = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
-        offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in told.items()]
+        ends = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
+        offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in ends.items()]
         group = self._consumer.consumer_group_metadata()
         self._bounded(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
 
