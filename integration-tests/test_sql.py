@@ -26,6 +26,8 @@ from forebay.serde.schema import Schema
 from forebay.serde.varint import integer_bytes
 
 STATEMENTS = """
+ASSERT TOPIC sql_readings WITH (PARTITIONS=2) TIMEOUT 10 SECONDS;
+ASSERT NOT EXISTS TOPIC sql_no_such_topic;
 CREATE STREAM readings (sensor VARCHAR KEY, area VARCHAR, reading DOUBLE)
   WITH (KAFKA_TOPIC='sql_readings', PARTITIONS=2, VALUE_FORMAT='JSON');
 CREATE STREAM movie_ticket_sales (title VARCHAR, sale_ts VARCHAR, ticket_total_value INT)
@@ -131,9 +133,8 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         registry.register(f"sql_clicks-{part}", Schema(json.dumps(schema))).schema_id
         for part, schema in (("key", {"type": "long"}), ("value", CLICK))
     )
-    files = write(tmp_path)
     broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
-    environment = {"FOREBAY_HOME": str(tmp_path)}
+    files, environment = write(tmp_path), {"FOREBAY_HOME": str(tmp_path)}
     job = JobProcess([*files, "--run", *broker], tmp_path / "job.log", environment, "sql")
     processes = [job]
     try:
@@ -159,10 +160,10 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         wait_for_rows(url, sold, [{"TITLE": "Die Hard", "TICKETS_SOLD": 3}], 60)
         read_back = "SELECT tickets_sold, price FROM priced WHERE sold_title = 'Die Hard';"
         wait_for_rows(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 9}], 60)
-        own = "SELECT product, SHOUT(area) AS area FROM products WHERE sensor = 'sensor-1';"
-        wait_for_rows(url, own, [{"PRODUCT": 4_140.0, "AREA": "HALL!!"}], 60)
-        insert = "INSERT INTO prices (title, price) VALUES ('Die Hard', 11);"
-        assert rows(url, insert) == [{"topic": "sql_prices", "records": 1}]
+        own = [{"PRODUCT": 4_140.0, "AREA": "HALL!!"}]
+        wait_for_rows(url, "SELECT product, SHOUT(area) AS area FROM products WHERE sensor = 'sensor-1';", own, 60)
+        inserted = rows(url, "INSERT INTO prices (title, price) VALUES ('Die Hard', 11);")
+        assert inserted == [{"topic": "sql_prices", "records": 1}]
         wait_for_rows(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 11}], 60)
         wait_for_rows(url, "SELECT avg FROM part_avg WHERE area = 'hall';", [{"AVG": 178.0 / 3}], 60)
         wait_for_rows(url, "SELECT * FROM clicks_per_page WHERE page = 'home';", [{"PAGE": "home", "CLICKS": 2}], 60)
@@ -170,6 +171,7 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         changes = "SELECT * FROM clicks_per_page WHERE page = 'cart' EMIT CHANGES LIMIT 1;"
         assert rows(url, changes, from_beginning=True) == [{"PAGE": "cart", "CLICKS": 1}]
         assert "string PAGE = 1" in str(registry.newest("sql_clicks_per_page-key"))
+        wait_for_rows(url, "SELECT reading FROM readings WHERE sensor = 'sensor-2';", [{"READING": 41.0}], 60)
         follower.join(30)
         assert pushed == [{"SENSOR": "sensor-1", "AVG": 45.0}, {"SENSOR": "sensor-1", "AVG": 68.5}]
         with pytest.raises(HTTPError) as refused:

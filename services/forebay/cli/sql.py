@@ -21,7 +21,7 @@ from forebay.sql.errors import SqlError
 from forebay.sql.extension.loading import VARIABLE as FUNCTIONS
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.lookup import Kept
-from forebay.sql.service import MODULE, VARIABLE, name_of, runnable, statements_of
+from forebay.sql.service import MODULE, VARIABLE, name_of, program_at, runnable, statements_of
 from forebay.sql.statements import parse
 from forebay.sql.syntax import Command, Select, Statement
 
@@ -146,7 +146,7 @@ def _as_service(
     from forebay.cli.main import cli  # noqa: PLC0415 (the group imports this module)
 
     whole = path.resolve()
-    _warn(runnable(statements_of(whole), Kept(whole)))
+    _warn(program_at(whole))
     os.environ[VARIABLE] = str(whole)
     others = [name for name in os.environ.get(SERVICES, "").split(",") if name and name != MODULE]
     os.environ[SERVICES] = ",".join([*others, MODULE])

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import DecodeError, Unavailable
 from forebay.kafka.settings import KafkaSettings
@@ -24,19 +24,32 @@ _SECONDS = 20
 class Tail:
     """Records of a topic as key, row, timestamp in ms and where they come from; None whenever none came for 2 seconds.
 
+    Args:
+        stops_at_end: Whether it stops at the records that are committed now.
+
     Raises:
         Unavailable: the broker can't be reached, or has no such topic.
     """
 
     def __init__(
-        self, kafka: KafkaSettings, codecs: Callable[[Source], Codecs], source: Source, from_beginning: bool
+        self,
+        kafka: KafkaSettings,
+        codecs: Callable[[Source], Codecs],
+        source: Source,
+        from_beginning: bool,
+        stops_at_end: bool = False,
     ) -> None:
+        self._ends: set[int] | None = None
         self._key, self._value = codecs(source)
         self._topic = source.topic
         options = {"group.id": f"forebay-sql-{uuid.uuid4().hex}", "enable.auto.commit": False}
+        if stops_at_end:
+            options["enable.partition.eof"] = True
         self._consumer = Consumer(kafka.consumer(**options, **{"isolation.level": "read_committed"}))
         try:
-            self._consumer.assign(self._places(from_beginning))
+            places = self._places(from_beginning)
+            self._consumer.assign(places)
+            self._ends = {place.partition for place in places} if stops_at_end else None
         except (KafkaException, Unavailable) as error:
             self._consumer.close()
             raise Unavailable(f"topic {self._topic} can't be followed: {error}: retry") from error
@@ -55,7 +68,7 @@ class Tail:
 
     def __iter__(self) -> Iterator[tuple[Any, Any, int, Origin] | None]:
         silent, read = 0, dict[int | None, int]()
-        while True:
+        while self._ends is None or self._ends:
             message = self._consumer.poll(_POLL_SECONDS)
             if message is None:
                 silent += 1
@@ -65,6 +78,8 @@ class Tail:
             silent = 0
             error = message.error()
             if error is not None:
+                if error.code() == KafkaError._PARTITION_EOF and self._ends is not None:
+                    self._ends.discard(message.partition() or 0)
                 if error.fatal():
                     raise Unavailable(str(error))
                 continue

@@ -17,6 +17,7 @@ from forebay.queries.push import Tail
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.sql_requests import Asked, read
 from forebay.queries.stores import JobStores, UnknownStore
+from forebay.queries.topic_scans import scan
 from forebay.runtime.http import Answer, Request, json_answer
 from forebay.sql.describing import describe
 from forebay.sql.encodings.rows import encode_json
@@ -103,12 +104,13 @@ class SqlPages:
         All is read before the answer begins, so that an error has its status.
         """
         readable = self._queryable.tables.get(reading.source.name)
-        if readable is None:
+        if readable is None and self._queryable.lower:
             raise SqlError(
                 asked.statement.place,
-                f"{reading.source.name} is a {'table' if reading.source.is_table else 'stream'} that no query "
-                "here keeps: follow it with EMIT CHANGES, or query a TABLE ... AS SELECT of it",
+                f"{reading.source.name} is no view: follow it with EMIT CHANGES, or query a MATERIALIZED VIEW of it",
             )
+        if readable is None:
+            return self._read_topic(reading, asked), ()
         local, began = self._stores(), time.monotonic()
         stores = local if self._parts is None else self._parts.stores(local, asked.caller)
         wanted = parameters.read_reached({"at_least": asked.at_least})
@@ -129,16 +131,26 @@ class SqlPages:
                 break
             shown = reading.shown(row)
             size += len(encode_json(shown))
-            if size > ANSWER_BYTES:
-                raise WrongQuery(
-                    f"the answer is larger than {ANSWER_BYTES} bytes (limit ANSWER_BYTES): name keys, select fewer "
-                    "columns, or add LIMIT"
-                )
+            check_size(size)
             rows.append({"row": shown})
         end: dict[str, Any] = {"rows": len(rows), "more": more, "batches": batches, **stores.ages(readable.store)}
         missing = stores.missing if isinstance(stores, PartedStores) else ()
         end |= {"missing": missing} if missing else {}
         return iter([_head(reading), *rows, {"end": end}]), missing
+
+    def _read_topic(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any]]:
+        """Return the rows of a topic that no query here keeps as a table."""
+        rows: list[dict[str, Any]] = []
+        more, size = False, 0
+        for row in scan(reading.source, reading, self._tail, asked.statement.place):
+            if reading.limit is not None and len(rows) >= reading.limit:
+                more = True
+                break
+            shown = reading.shown(row)
+            size += len(encode_json(shown))
+            check_size(size)
+            rows.append({"row": shown})
+        return iter([_head(reading), *rows, {"end": {"rows": len(rows), "more": more}}])
 
     def _insert(self, statement: InsertValues) -> Iterator[dict[str, Any]]:
         """Send a record to its topic, and return what was sent. Raises SqlError, EncodeError, Unavailable."""
@@ -182,6 +194,15 @@ class SqlPages:
                 tail.close()
 
         return rows()
+
+
+def check_size(size: int) -> None:
+    """Refuse an answer of too many bytes. Raises WrongQuery."""
+    if size > ANSWER_BYTES:
+        raise WrongQuery(
+            f"the answer is larger than {ANSWER_BYTES} bytes (limit ANSWER_BYTES): name keys, select fewer columns, "
+            "or add LIMIT"
+        )
 
 
 def _entries(

@@ -176,6 +176,12 @@ class Catalog:
         self._sources: dict[str, Source] = {}
         self.types: dict[str, SqlType] = {}
 
+    def copy(self) -> Catalog:
+        """Return a catalog of the same sources and types."""
+        result = Catalog()
+        result._sources, result.types = dict(self._sources), dict(self.types)
+        return result
+
     def __iter__(self) -> Iterator[Source]:
         return iter(self._sources.values())
 

@@ -76,6 +76,22 @@ class Program:
     _numbered: int = 0
     _dropped: dict[str, SqlError] = field(default_factory=dict)
 
+    def copy(self) -> Program:
+        """Return a program that has what this one has, and can take more statements in."""
+        return replace(
+            self,
+            catalog=self.catalog.copy(),
+            queries=list(self.queries),
+            selects=list(self.selects),
+            inserts=list(self.inserts),
+            settings=dict(self.settings),
+            warnings=list(self.warnings),
+            assertions=list(self.assertions),
+            variables=Variables(dict(self.variables.values)),
+            paused=dict(self.paused),
+            _dropped=dict(self._dropped),
+        )
+
     def add(self, statement: Statement) -> None:
         """Take one statement in. Raises SqlError."""
         match statement:

@@ -74,7 +74,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     alias = query.source.alias
     _check_functions(query)
     sources = Sources(query, [(alias, source)], is_asked=True)
-    extras = _extras(source, alias) if query.emit else ()
+    extras = _extras(source, alias) if query.emit or not (source.is_table and source.is_derived) else ()
     relation = _relation(source, alias, extras)
     items = sources.items(query.select, frozenset(), [])
     codes = [relation.code(item.expression) for item in items]

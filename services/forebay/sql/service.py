@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -68,13 +68,13 @@ def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
 
 
 def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
-    """Return the job of statements. Raises SqlError."""
-    runnable(statements, lookup)
+    """Return the job of statements, which are understood and compiled once per process. Raises SqlError."""
+    program = runnable(statements, lookup)
 
     def build(_settings: NoSettings) -> Topology:
-        return Compiler(runnable(statements, lookup)).run()
+        return Compiler(program).run()
 
-    return replace(job(NoSettings, build, is_shared=True), program=lambda: runnable(statements, lookup))
+    return replace(job(NoSettings, build, is_shared=True), program=program.copy)
 
 
 def name_of(path: Path) -> str:
@@ -84,7 +84,7 @@ def name_of(path: Path) -> str:
 
 def service_of(path: Path, statements: list[Statement], made: Job, lookup: Lookup = ask) -> Service:
     """Return the entry of a job in the table of services."""
-    program = runnable(statements, lookup)
+    program = runnable(statements, lookup) if made.program is None else made.program()
     wanted = {source.topic: source.wanted for source in program.catalog if source.wanted != Wanted()}
     compacted = {query.target.topic for query in program.queries if query.is_table}
     compacted |= {source.topic for source in program.catalog if source.is_table}
@@ -123,21 +123,24 @@ def path_of() -> Path:
 
 
 @cache
-def _load(path: Path) -> tuple[list[Statement], Job, Service]:
+def load(path: Path) -> tuple[Job, Service]:
+    """Return the job of a file or folder, and its entry in the table of services. Raises SqlError."""
     statements, lookup = statements_of(path), Kept(path)
     result = job_of(statements, lookup)
-    return statements, result, service_of(path, statements, result, lookup)
+    return result, service_of(path, statements, result, lookup)
 
 
-def program() -> Program:
-    """Return the program that this process runs. Raises SqlError."""
-    return runnable(_load(path_of())[0], Kept(path_of()))
+def program_at(path: Path) -> Program:
+    """Return the program of a file or folder. Raises SqlError."""
+    program: Callable[[], Program] | None = load(path)[0].program
+    assert program is not None
+    return program()
 
 
 def __getattr__(name: str) -> Any:
     """Return JOB and SERVICE, made when they are asked for."""
     if name == "JOB":
-        return _load(path_of())[1]
+        return load(path_of())[0]
     if name == "SERVICE":
-        return _load(path_of())[2]
+        return load(path_of())[1]
     raise AttributeError(name)
