@@ -67,7 +67,7 @@ class Latencies:
 
     def __init__(self, kafka: KafkaSettings, topic: str, since: float) -> None:
         self._consumer = Consumer(kafka.consumer(**{"group.id": f"bench-{topic}", "fetch.wait.max.ms": 10}))
-        # What was there before is not measured: reading millions of records of it would take the measured time.
+        # Older records are not measured: reading millions of them would take the time of the measurement.
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_END) for partition in range(4)])
         self._since, self._values = since, list[float]()
         self._closed = threading.Event()
@@ -89,7 +89,7 @@ class Latencies:
 
     def _read(self) -> None:
         while not self._closed.is_set():
-            # consume() alone would wait for a thousand records, or for its time: an age of its own.
+            # consume() alone would wait for a thousand records or for its timeout, which would add to the latency.
             first = self._consumer.poll(0.1)
             messages = [] if first is None else [first, *self._consumer.consume(1_000, 0)]
             now = time.time() * 1000

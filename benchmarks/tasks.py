@@ -110,7 +110,7 @@ def resources(job: JobProcess) -> tuple[float, float, int]:
         with suppress(psutil.Error), process.oneshot():
             resident = process.memory_info().rss / 1e6
             memory += resident
-            # A worker has clients of the broker; the daemon it was forked from has none.
+            # A worker has threads of Kafka clients; the daemon that it was forked from has none.
             if process.name() != "java" and process != root and process.num_threads() > _FEW_THREADS:
                 workers, threads = workers + resident, max(threads, process.num_threads())
     return memory, workers, threads

@@ -107,7 +107,7 @@ def schema_of(chart: Path) -> dict[str, Any]:
     root["properties"]["global"] = root["properties"].get("global", {"type": "object"})
     if chart.name != UMBRELLA:
         root["properties"]["enabled"] = {"description": "Whether the chart forebay installs it.", "type": "boolean"}
-    # Helm gives every chart of a release a place for the values of its dependencies.
+    # Helm adds a key for the values of its dependencies to every chart of a release.
     root["properties"][LIBRARY] = {"description": "Unused: the library has no values.", "type": "object"}
     for name in _parts(meta):
         root["properties"][name].pop("additionalProperties", None)

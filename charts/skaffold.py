@@ -13,7 +13,7 @@ BROKER_RELEASE = "forebay"
 EXTERNAL = "external-kafka"
 KIND = "kind"
 _HEADER = """\
-# Made from the table of services by `make charts`.
+# Generated from the table of services by `make charts`.
 #   skaffold dev                                   everything, built again at every change
 #   skaffold dev -m services                       broker and services, without producers
 #   skaffold run -p kind                           images are loaded into kind instead of pushed

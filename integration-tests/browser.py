@@ -47,7 +47,7 @@ class Browser:
         for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", scheme):
             options.add_argument(argument)
         if os.geteuid() == 0:
-            options.add_argument("--no-sandbox")  # in a container there is only root, and Chromium's sandbox wants none
+            options.add_argument("--no-sandbox")  # a container has only root, for which Chromium's sandbox fails
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
         self.url = url
         self.size(*WIDE)

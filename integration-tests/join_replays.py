@@ -50,7 +50,7 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
     """
     outputs = bench.outputs()
     of_partitions = usable_records(bench)
-    # A join's grace counts the time of its stream: prices don't move it.
+    # A join's grace is measured in the time of its stream, which prices don't advance.
     latest = {
         partition: max(time for topic, *_, time in records if topic == "food_orders")
         for partition, records in of_partitions.items()

@@ -83,7 +83,7 @@ class LoopWorker:
         """Run cycles until a condition holds."""
         deadline = time.monotonic() + seconds
         while not check():
-            assert time.monotonic() < deadline, "it does not come to that"
+            assert time.monotonic() < deadline, "the condition does not become true"
             self.cycle()
 
     def read_everything(self) -> None:

@@ -149,7 +149,7 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
         rows = Counter(frozen(value) for part in bench.changelog(store).values() for value in part.values())
         wanted, leftovers = Counter(map(frozen, values)), Counter(map(frozen, replayed.leftovers.get(store, ())))
         assert not wanted - rows, f"{name}: the store {store} lacks rows"
-        assert rows - wanted <= leftovers, f"{name}: the store {store} has rows too many"
+        assert rows - wanted <= leftovers, f"{name}: the store {store} has surplus rows"
         assert values, f"{name}: the input leaves the store {store} empty"
     refused = bench.check_errors(received.unusable)
     assert {dict(message.headers() or [])["error.stage"] for message in refused} <= {b"process"}

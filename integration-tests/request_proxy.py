@@ -138,7 +138,7 @@ class RequestProxy:
         """Forward requests and answers; a broker answers the requests of a connection in order."""
         unanswered: asyncio.Queue[tuple[Request, bool]] = asyncio.Queue()
         answering = asyncio.ensure_future(self._answer(back, writer, unanswered))
-        # Without answers nothing more is read.
+        # Without the answers, the client would send no further requests.
         answering.add_done_callback(lambda _: reader.feed_eof())
         try:
             while True:

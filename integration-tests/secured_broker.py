@@ -36,7 +36,7 @@ def broker_properties(store: object, authority: object) -> dict[str, str]:
     return {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "false",
-        # Clients of the plain listener and of the controller's; those of the other listeners have names of their own.
+        # Clients of the unencrypted listeners (also the controller's) are anonymous; others authenticate.
         "super.users": "User:ANONYMOUS",
         "sasl.enabled.mechanisms": _SCRAM,
         "listener.name.users.scram-sha-512.sasl.jaas.config": (

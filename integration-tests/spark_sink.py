@@ -110,7 +110,7 @@ def _zigzag(value: bytes) -> int:
 
 
 if __name__ == "__main__":
-    # A driver that a test kills: settings as JSON on the command line.
+    # A driver process for tests to kill; its settings are JSON on the command line.
     given = json.loads(sys.argv[1])
     spark_session = session(given["cores"], given["partitions"])
     print("started", flush=True)

@@ -65,7 +65,7 @@ def test_five_jobs_side_by_side_are_exact_although_each_is_killed(benches: dict[
             with some_commits(bench, watch, sent) as job:
                 assert job.terminate() == 0, job.text()
 
-    # A job that waits for more closes by the idle clock, which a replay of the records does not know; these don't wait.
+    # A job that waits for records closes windows by the idle clock, which the replay does not know; these don't wait.
     jobs = {name: bench.job("--trigger", "available-now") for name, bench in benches.items()}
     for name, bench in benches.items():
         assert jobs[name].finish() == 0, jobs[name].text()

@@ -118,5 +118,5 @@ def test_a_reset_is_refused_during_an_open_transaction(
     producer.abort_transaction(30)
     deadline = time.monotonic() + 30
     while application.run("reset", SERVICE, "--yes") != 0:
-        # The broker ends a transaction behind the answer that it will.
+        # The broker writes a transaction's markers after it has answered the commit.
         assert time.monotonic() < deadline, capsys.readouterr().err

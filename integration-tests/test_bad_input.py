@@ -98,7 +98,7 @@ class Seen:
 @pytest.fixture(scope="module")
 def bench(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     bench = Bench(platform, "bad-input", tmp_path_factory.mktemp("bad-input"))
-    # No subject takes schemas that break its rule: they are under others, and each must still be read as what it is.
+    # A subject accepts no incompatible schemas. These are registered under other subjects, and must still be read.
     bench.environment["FOREBAY_SCHEMA_REGISTRY_IDS"] = "any"
     yield bench
     bench.close()

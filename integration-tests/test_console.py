@@ -89,7 +89,7 @@ class WorkingJob:
             at += 1
             for task in worker.group.tasks:
                 task.figures.at = at
-            # As a driver gets them: what it had before stays as it was.
+            # As in a driver: it replaces the reports, and does not change old ones.
             metrics.observe([TaskFigures.from_json(task.figures.to_json()) for task in worker.group.tasks])
             health.working()
 
@@ -219,7 +219,7 @@ def test_a_plan_is_steps_and_a_picture(
     assert "aggregate AVG" in " ".join(browser.texts("ol.plan li"))
     kinds = ("topic", "repartition", "store")
     assert [len(browser.all(f".topology .node.{kind}")) for kind in kinds] == [2, 1, 1]
-    assert not browser.all(".topology a"), "nothing of it runs, so nothing opens"
+    assert not browser.all(".topology a"), "no part of it runs, so nothing opens"
     assert not browser.complaints()
 
 

@@ -69,13 +69,13 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
         wait_for_results(job, {"EDITED_BY_A": 1, "EDITED_BY_V": 1, "EDITED_OF_MORE": 1})
         job.kill()
 
-        job = run(MORE + BY_V)  # the first statement taken out, the others in another order
+        job = run(MORE + BY_V)  # without the first statement, the others in another order
         send(settings)
         wait_for_results(job, {"EDITED_BY_V": 2, "EDITED_OF_MORE": 2})
         assert any("the topology changed" in message for message in job.messages())
         assert job.terminate() == 0
 
-        job = run(BY_V + BY_A)  # one put back, another taken out with its topic
+        job = run(BY_V + BY_A)  # one statement restored, another removed with its topic
         send(settings)
         # Records that the topic's other reader processed during this time are not read again.
         wait_for_results(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2})

@@ -28,6 +28,6 @@ def test_the_commands_of_the_page_feed_run_and_query_the_service(platform: Platf
     assert [result["value"]["user"] for result in results] == [result["key"] for result in results]
     assert len(results) == 2
     assert len(answer["entries"]) == 3, answer
-    # The broker is shared with other pages' tests, and one of them has a service of this name.
+    # The broker is shared with the tests of other pages, one of which has a service of this name.
     forgotten = walkthrough.shell(service, "forebay reset page-counts --yes", FOREBAY_HOME=str(platform.home))
     assert forgotten.returncode == 0, forgotten.stdout + forgotten.stderr

@@ -146,7 +146,9 @@ def test_a_zombie_s_open_transaction_is_aborted_before_its_successor_reads(place
     offsets = [TopicPartition(place.source, 1, 20, "never committed")]
     hanging.send_offsets_to_transaction(offsets, group.consumer_group_metadata(), 20)
     successor = place.open()
-    assert [position.n for position in place.positions()] == [1], "read to the end: nothing hides it any more"
+    assert [position.n for position in place.positions()] == [1], (
+        "everything is read: no open transaction hides it any more"
+    )
     successor.commit([place.commit(2, b"second")])
     assert place.seen(place.output) == [b"first", b"second"]
     assert b"never committed" in place.seen(place.output, **{"isolation.level": "read_uncommitted"})

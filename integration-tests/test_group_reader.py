@@ -43,7 +43,7 @@ def until_ended(reader: GroupReader) -> None:
     """Wait for the markers of committed transactions, which the broker writes after it has answered."""
     deadline = time.monotonic() + SECONDS
     while reader.open_transactions():
-        assert time.monotonic() < deadline, "a transaction's end does not show"
+        assert time.monotonic() < deadline, "a transaction's marker does not appear"
 
 
 def read(reader: GroupReader, item: TaskInput, hidden: bool = False) -> None:
@@ -53,7 +53,7 @@ def read(reader: GroupReader, item: TaskInput, hidden: bool = False) -> None:
     deadline = time.monotonic() + SECONDS
     reader.look()
     while not reader.has_all(item):
-        assert time.monotonic() < deadline, "not everything came"
+        assert time.monotonic() < deadline, "some records did not arrive"
         reader.read(0.1, EVERYTHING)
 
 
@@ -141,7 +141,7 @@ def test_a_partition_with_too_much_waiting_is_paused_and_resumed(
         reader.read(0.1, 50)
     reader.balance([item])
     reader.look()
-    assert reader.has_all(item) or item.partitions[1].next < 11, "what is paused is not waited for"
+    assert reader.has_all(item) or item.partitions[1].next < 11, "the reader does not wait for paused partitions"
     results: list[str] = []
     deadline = time.monotonic() + SECONDS
     while len(results) < 2_010:

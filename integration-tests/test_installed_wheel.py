@@ -61,7 +61,7 @@ def test_the_library_names_no_service_and_both_are_typed(wheels: tuple[Path, Pat
         services
     )
     assert [name for name in (*library, *services) if name.endswith(".pyc")] == []
-    assert [name for name in library if "conformance" in name] == [], "the case runner is for who works on the stores"
+    assert [name for name in library if "conformance" in name] == [], "the case runner is for developers of the stores"
 
 
 def test_the_command_line_has_no_case_runner(python: Path, tmp_path: Path) -> None:

@@ -98,7 +98,9 @@ def test_a_late_end_of_a_transaction_commits_half_of_the_next_one(platform: Requ
     with suppress(KafkaException):
         producer.abort_transaction(20)
     assert late.delivered == 1
-    assert place.seen(place.output) == [b"first", b"half"], "the hole is closed elsewhere: this file can be simpler"
+    assert place.seen(place.output) == [b"first", b"half"], (
+        "the broker or client has fixed this problem: this file can be simpler"
+    )
 
 
 class Careless(RetryWatch):
@@ -235,7 +237,7 @@ def test_a_group_is_exact_despite_late_and_lost_requests(
                 worker.open()
             return worker.cycle()
         except Unavailable:
-            # Also that it is fenced off, by a late InitProducerId: in a job the next lease opens the group.
+            # A late InitProducerId may also fence the producer; in a job, the next lease then opens the group.
             worker.group.abandon()
         return True
 

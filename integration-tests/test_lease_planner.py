@@ -159,7 +159,7 @@ def test_partitions_that_fit_the_tasks_are_adopted_and_others_refused(
     _grow(bench, 6, wait_until)
     fill(bench, 5, range(3))
     following = planner(tasks=2).plan(start)
-    assert offset(following).start[INPUT] == (0, 0, 0, 0, 0, 0), "what was added is read from its beginning"
+    assert offset(following).start[INPUT] == (0, 0, 0, 0, 0, 0), "an added partition is read from its beginning"
     _grow(bench, 7, wait_until)
     with pytest.raises(TopicChanged, match="7 partitions can't be spread over 2 tasks"):
         planner(tasks=2).plan(following)

@@ -69,8 +69,8 @@ def limit_memory(job: JobProcess) -> None:
         process.rlimit(resource.RLIMIT_AS, (most, most))
 
 
-# A worker that dies of it, in librdkafka, is replaced by Spark before the query fails. The next one is smaller and has
-# room for all of it, so commits need not become smaller: then the test says that it has shown nothing.
+# If a worker dies of it in librdkafka, Spark replaces it before the query fails. The next worker is smaller and may
+# have room for all records, so that commits need not become smaller. The test then fails and says so.
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_large_records_go_through_in_smaller_commits_under_a_memory_limit(bench: Bench) -> None:

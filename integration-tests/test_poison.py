@@ -46,7 +46,7 @@ class Poisoned(ServiceBench):
     def begin(self) -> None:
         """Connect a producer, and create the poisons of each input topic: all that reaches a decoder."""
         self.settings = replace(self.settings, schema_registry_ids=SchemaIds.ANY)
-        # Larger than what .errors takes.
+        # Larger than the record limit of .errors.
         self._producer = Producer({**self.settings.producer(), "message.max.bytes": 2 * SIDE_MAX_BYTES})
         self._encoders: dict[str, Any] = {}
         self.makers: dict[str, Maker] = {}

@@ -76,7 +76,7 @@ def test_a_join_behind_a_repartition(endpoints: Endpoints, service: OwnService, 
     job.until(is_joined, "what came while the job was down is joined")
     assert differences(settings, sent) == []
 
-    # The clients of the broker have threads of their own.
+    # Kafka clients have threads of their own.
     loops = [worker for worker in job.workers() if worker.num_threads() > 8]
     assert len(loops) == 2, [worker.num_threads() for worker in job.workers()]
     loops[0].suspend()

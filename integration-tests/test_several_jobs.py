@@ -73,7 +73,7 @@ def test_two_jobs_share_a_spark_and_nothing_else(
         one, two = pair.names
         job.until(lambda: all(pair.results(number) == 300 for number in range(2)), "the results of both jobs")
         job.until(lambda: job.http("/readyz")[0] == 200, "both jobs are ready")
-        assert job.jvm().is_running(), "there is one JVM, or finding it had failed"
+        assert job.jvm().is_running(), "there is exactly one JVM, or the search for it has failed"
         status, metrics = job.http("/metrics")
         assert (status, *(f'service="{name}"' in metrics for name in pair.names)) == (200, True, True)
         assert f'service="{two}"' not in job.http(f"/{one}/metrics")[1]
@@ -88,7 +88,7 @@ def test_two_jobs_share_a_spark_and_nothing_else(
         assert job.http(f"/{one}/readyz")[0] == 200
         assert job.terminate() == 1
         assert f"error: {two}: " in job.text()
-        assert "its loop ends" not in job.text(), "a lease was not handed to the worker that has its loop"
+        assert "its loop ends" not in job.text(), "a lease did not reach the worker that has its loop"
         assert "Traceback" not in job.text()
     finally:
         job.kill()

@@ -266,7 +266,7 @@ def test_a_dataframe_is_written_once_however_often_the_job_runs_with_its_key(
         save(spark, keyed, 200, 1)
     assert ids(settings, topic) == once(200)
     save(spark, options_of(settings, topic), 200)
-    assert ids(settings, topic) == once(200) + once(200), "without a key each job writes"
+    assert ids(settings, topic) == once(200) + once(200), "without a job id each job writes"
 
 
 def test_a_job_that_failed_in_part_is_completed_by_its_repetition(spark: SparkSession, settings: KafkaSettings) -> None:

@@ -75,7 +75,7 @@ def test_an_executor_s_jvm_takes_classes_from_the_same_archive(tmp_path: Path, m
     results = [part for part in rest if not part.startswith("-XX:SharedArchiveFile")]
     given = [f"-XX:SharedArchiveFile={archive}", f"-Xlog:class+load:file={loaded}"]
     done = subprocess.run([java, *given, *results], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode, "there is no driver to join"
+    assert done.returncode, "there is no driver to connect to"
     shared = [line for line in loaded.read_text().splitlines() if "shared objects file (top)" in line]
     assert sum("org.apache.spark" in line for line in shared) > 100, done.stderr[-500:]
 

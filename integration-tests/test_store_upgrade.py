@@ -170,7 +170,7 @@ class Dishes:
         deadline = time.monotonic() + 150
         while armory.fired_at() is None:
             assert driver.poll() is None, (self.folder / "killed.log").read_text()
-            assert time.monotonic() < deadline, "it does not come to its snapshot"
+            assert time.monotonic() < deadline, "it did not write its snapshot"
             time.sleep(0.05)
         for process in [driver, *driver.children(recursive=True)]:
             with contextlib.suppress(psutil.NoSuchProcess):

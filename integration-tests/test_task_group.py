@@ -51,7 +51,7 @@ def test_workers_that_follow_each_other_complete_their_snapshots_by_the_changelo
     for seed in range(1, 5):
         feed(bench, seed)
         worker = LoopWorker(bench, snapshots).open()
-        assert (worker.read_back() > 0) == (seed in (2, 4)), "a tail is what was committed after the snapshot"
+        assert (worker.read_back() > 0) == (seed in (2, 4)), "a tail holds what was committed after the snapshot"
         worker.read_everything()
         if seed % 2 == 0:
             worker.snapshot()
@@ -276,7 +276,7 @@ def test_what_the_next_stage_has_used_is_deleted_from_the_repartition_topic(plat
     worker.snapshot()
     marks = [consumer.get_watermark_offsets(TopicPartition(first.name, number), 20) for number in range(PARTITIONS)]
     assert all(high > 20 for _, high in marks)
-    assert all(high - low <= high // 2 for low, high in marks), f"what was used is still there: {marks}"
+    assert all(high - low <= high // 2 for low, high in marks), f"used records still exist: {marks}"
 
     feed(bench, 2)
     again = LoopWorker(bench, worker.snapshots).open()

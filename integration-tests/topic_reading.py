@@ -171,7 +171,7 @@ class PositionWatch:
             return 0
 
     def _is_new(self, message: Message) -> bool:
-        # The client may hand over a record once more after a broker's restart (its leader has another epoch).
+        # The client may return a record twice after a broker's restart, which changes the leader's epoch.
         place, offset = (message.topic() or "", message.partition() or 0), message.offset() or 0
         is_new = offset > self._read.get(place, -1)
         self._read[place] = max(offset, self._read.get(place, -1))

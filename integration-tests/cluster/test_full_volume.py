@@ -86,7 +86,7 @@ def test_the_job_reports_a_full_volume_and_resumes_once_there_is_space(release: 
     poll_until(
         lambda: not release.namespace.is_ready(driver), "the driver is not ready while nothing can be written", 300
     )
-    # Records are still processed, so between two attempts to write it is ready again.
+    # Records are still processed, so the job is ready between two attempts to write.
     poll_until(
         lambda: "No space left on device: a volume is full" in release.namespace.readiness(driver), "it says why", 300
     )

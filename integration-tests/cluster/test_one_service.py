@@ -137,7 +137,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
             poll_until(lambda: "disruption budget" in drain.output(), "an executor is kept", 300)
             poll_until(lambda: len(same_pods(release, before, *pods[1:])) == 1, "one executor is gone", 300)
             (survivor,) = same_pods(release, before, *pods[1:])
-            # Not ready any more: its driver is gone, and can't come back to the only node.
+            # It is no longer ready: its driver is gone, and can't come back to the only node.
             assert release.namespace.get("pod", survivor)["status"]["phase"] == "Running", drain.output()
         finally:
             run("kubectl", "uncordon", nodes[0])
@@ -174,7 +174,7 @@ def test_an_upgrade_to_code_that_reads_nothing_of_the_other_costs_no_record(
     release.apply(*load.values(release.producer))
     release.settings.pop()
     (driver,) = release.namespace.get("pod", release.driver)["status"]["containerStatuses"]
-    assert driver["restartCount"] == 0, "a driver waits for executors of its own code"
+    assert driver["restartCount"] == 0, "a driver waits for executors that run its own code"
     release.finish(job)
     release.namespace.helm("rollback", "demo", "--wait", "--timeout", "10m")
     release.scale(1)

@@ -69,7 +69,7 @@ def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
                 plan = plan_of(seed, options.faults, services, kinds)
                 run = run_plan(platform, plan, place)
                 if _asked.is_set():
-                    # A client that was being asked made an error of the interrupt: this run shows nothing.
+                    # A client call turned the interrupt into an error, so this run shows nothing.
                     raise KeyboardInterrupt
                 tally.runs.append(run)
                 print(f"[{number}/{len(seeds)}] load {os.getloadavg()[0]:.1f}: {line_of(run)}", flush=True)

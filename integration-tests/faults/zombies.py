@@ -75,7 +75,7 @@ def jvm_outlives_its_driver(life: Life) -> float:
     try:
         first.process.kill()
         first.process.wait(30)
-        # The kernel wakes what is stopped in a process group whose last outside parent ends.
+        # The kernel wakes the stopped processes of a process group when its last outside parent ends.
         jvm.suspend()
         life.until(lambda: life.job is not first and _WAITS in life.job.text(), "the next driver waits", END_SECONDS)
     finally:

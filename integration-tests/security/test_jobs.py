@@ -175,7 +175,7 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
         job.until(bench.has_read_everything, "everything is read")
         check(SERVICE, bench)
 
-        assert owners_of(scram_job.secrets[0], job) >= {"python", "java"}, "the job's processes must have been given it"
+        assert owners_of(scram_job.secrets[0], job) >= {"python", "java"}, "the job's processes must have the secret"
         assert scram_job.leaks_of(job) == []
         assert scram_job.leaks() == []
     finally:
@@ -183,7 +183,7 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
     assert scram_job.leaks() == []
     user = next(iter(next(part for part in bench.changelog("user-profiles").values() if part)))
     assert files_with(user.decode(), bench.checkpoint), "the search must see into Spark's state"
-    assert any(scram_job.scratch.rglob("*")), "temporary files must be where they are searched"
+    assert any(scram_job.scratch.rglob("*")), "temporary files must be in the searched folder"
     assert list((scram_job.folder / "events").iterdir())
 
 

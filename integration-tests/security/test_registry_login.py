@@ -36,8 +36,8 @@ def door(broker: Secured) -> Iterator[str]:
                 socket.create_connection((HOST, port), 1).close()
                 break
             except OSError:
-                assert process.poll() is None, "the door has ended"
-                assert time.monotonic() < deadline, "the door does not open"
+                assert process.poll() is None, "the proxy has ended"
+                assert time.monotonic() < deadline, "the proxy does not listen"
         yield f"https://{HOST}:{port}{behind.path}"
         process.terminate()
 

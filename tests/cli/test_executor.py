@@ -39,9 +39,7 @@ def test_it_connects_to_the_configured_driver() -> None:
     assert options["--app-id"] == "demo-executor"
     assert options["--podName"] == "demo-executor-0"
     assert options["--hostname"] == options["--bind-address"] == "10.0.0.7"
-    assert int(options["--cores"]) >= 64, (
-        "as many task groups as a job may have run in one executor when the others are gone"
-    )
+    assert int(options["--cores"]) >= 64, "all task groups of a job may run in one executor if the others are gone"
 
 
 def test_an_ipv6_address_is_in_brackets_and_the_jvm_opens_such_sockets() -> None:
@@ -66,7 +64,7 @@ def test_it_must_prove_itself_before_it_has_the_driver_s_settings(tmp_path: Path
     command = java_command("d", "e", "10.0.0.7", "e-0", "640m", ENCRYPTED)
     assert "-Dspark.authenticate=true" in command
     own = {name: value for name, value in driver_settings(secret).items() if name in ENCRYPTED}
-    assert own == ENCRYPTED, "both sides must say the same"
+    assert own == ENCRYPTED, "both sides must use the same value"
     assert executor_environment(secret) == {"_SPARK_AUTH_SECRET": "MDEyMzQ1Njc4OWFiY2RlZg=="}
     assert not any("MDEyMz" in part for part in command), "the list of processes shows commands to everybody"
 
@@ -147,7 +145,7 @@ def test_one_that_can_t_hold_its_driver_s_leases_leaves_until_there_is_another(
     until(lambda: "this executor has other code than driver" in capsys.readouterr().err)
     for _ in range(20):
         assert asked.acquire(timeout=20), "it checks whether the driver still runs"
-    assert started.read_text() == "started,", "it does not join the same driver again"
+    assert started.read_text() == "started,", "it does not connect to the same driver again"
     driver_is_there.clear()
     until(lambda: "driver:7078 is not there yet" in capsys.readouterr().err)
     driver_is_there.set()

@@ -31,7 +31,7 @@ def test_rates_and_latencies_are_of_the_time_between_two_looks(job: Job, console
     console.look(NOW)
     _, body = console.get("/api/jobs")
     assert body["jobs"][0]["state"] == "running"
-    assert body["jobs"][0]["in"] is None, "one look says nothing of rates"
+    assert body["jobs"][0]["in"] is None, "a single poll gives no rates"
     job.report(300, at=2)
     console.look(NOW + 4)
     (shown,) = console.get("/api/jobs")[1]["jobs"]
@@ -98,5 +98,5 @@ def test_what_was_not_seen_is_a_gap() -> None:
     ring.put(NOW + 3 * STEP_S, {"in": 2.0})
     assert ring.lately("in", NOW + 4 * STEP_S, 5) == [None, 1.0, None, None, 2.0]
     assert ring.lately("p50", NOW + 4 * STEP_S, 5) == [None] * 5
-    # An hour later the same slots hold nothing of the hour before.
+    # An hour later the same slots hold no values of the previous hour.
     assert ring.lately("in", NOW + 3600 + 4 * STEP_S, 5) == [None] * 5

@@ -90,7 +90,7 @@ def test_without_the_token_only_the_page_itself_is_served(stores: JobStores) -> 
             assert (status, "a token is asked for" in body["error"]) == (401, True)
     with urlopen(console.url) as page:
         assert b"<!doctype html>" in page.read()
-    # The query server asks for the same one: it is handed on.
+    # The query server requires the same token, so the console forwards it.
     assert console.get(f"{QUERIES}/stores", TOKEN)[0] == 200
     console.close()
 

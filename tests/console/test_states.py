@@ -38,7 +38,7 @@ def test_a_job_that_is_down_says_what_to_start() -> None:
     assert "forebay run user-sessions" in reason
     status, body = console.get("/api/jobs/user-sessions?topology=1")
     assert (status, body["tasks"], body["stores"]) == (200, [], {})
-    assert body["topology"]["nodes"], "its topology is shown all the same"
+    assert body["topology"]["nodes"], "its topology is still shown"
     console.close()
 
 

@@ -121,7 +121,7 @@ def test_the_console_watches_every_job_of_the_demo() -> None:
     command = plan.console(8090, port)._command
     assert f"{SERVICE.name}=http://127.0.0.1:8090/{SERVICE.name}" in command
     assert "price-join=http://127.0.0.1:8090/price-join" in command
-    assert PLAN.console_at(8090) is None, "none unless it is asked for"
+    assert PLAN.console_at(8090) is None, "there is none by default"
 
 
 def test_jobs_and_console_get_the_topics_names() -> None:

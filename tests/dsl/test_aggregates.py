@@ -34,7 +34,9 @@ def test_count_reduce_aggregate_give_tables() -> None:
     run.feed("in", ("a", "x", 5), ("a", "y", 3), ("a", None, 9))
     assert run.by_topic("counts") == [("a", 1, 5), ("a", 2, 5)]
     assert run.by_topic("texts") == [("a", "x", 5), ("a", "xy", 5)]
-    assert run.by_topic("short") == [("a", "0+x", 5), ("a", None, 5)], "a row that passes no longer is deleted"
+    assert run.by_topic("short") == [("a", "0+x", 5), ("a", None, 5)], (
+        "a row that the filter no longer passes is deleted"
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_what_functions_keep_themselves_is_of_one_task_and_one_process() -> None
 
     driver = TestDriver(job(NoSettings, build), tasks=2)
     counts = [driver.pipe(key, "v")[0].value for key in "abcdefgh"]
-    assert sorted(counts) != [str(number) for number in range(1, 9)], "the tasks share what functions keep"
+    assert sorted(counts) != [str(number) for number in range(1, 9)], "the tasks share the state of functions"
     driver.restart()
     assert driver.pipe("a", "v")[0].value == "1"
 

@@ -175,7 +175,7 @@ def test_every_task_has_all_of_a_global_table() -> None:
             (f"o{number * 7}", f"r{number}:region {number}", 1),
             (f"r{number}", f"r{number}=region {number}", 1),
         ]
-    assert run.driver.stream_time == 1, "its records move no time"
+    assert run.driver.stream_time == 1, "its records do not advance stream time"
     run.driver.restart()
     assert run.pipe("orders", "x", "r3", 2)[0][1] == "r3:region 3"
     run.pipe("regions", "r3", None, 3)

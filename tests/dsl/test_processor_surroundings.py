@@ -99,7 +99,7 @@ def test_processors_share_stores_with_each_other_and_with_tables() -> None:
     run.pipe("prices", "k", 5, 4)
     assert run.pipe("asked", "k", "?", 5) == [("k", "2 at 5", 5)]
     assert run.pipe("asked", "j", "?", 5) == [("j", "1 at None", 5)]
-    assert len(run.job.topology) == 1, "what shares a store runs together"
+    assert len(run.job.topology) == 1, "processors that share a store run in one sub-topology"
 
 
 class Placing(Processor[str, str]):

@@ -105,7 +105,7 @@ def test_a_processor_chooses_among_named_children() -> None:
     run.driver.pipe("k", 11, "in")
     reason = run.driver.errors[0].headers["error.message"]
     assert reason == "a forward to 'nowhere' leads nowhere: forward to one of numbers, texts"
-    assert len(run.by_topic("numbers")) == 1, "what it forwarded before is undone"
+    assert len(run.by_topic("numbers")) == 1, "its earlier outputs are rolled back"
 
 
 def test_process_values_keeps_the_key() -> None:

@@ -29,7 +29,7 @@ class StartsOver(TestDriver):
 
     def pipe(self, *given: Any, **more: Any) -> list[Forwarded[Any]]:
         self._time.clock += self._draw.choice((-HOUR, -1, 0, 7, HOUR, 30 * HOUR))
-        assert self.restart() == [], "a start has nothing to send"
+        assert self.restart() == [], "a start sends nothing"
         return super().pipe(*given, **more)
 
 

@@ -64,5 +64,5 @@ def test_a_record_meets_the_row_that_suppress_emits_because_of_it(table_first: b
     build = partial(build_join, table_first=table_first, limit_ms=10_000, max_records=1, grace_ms=None)
     driven = Driven(build)
     driven.feed("in", ("a", 1, 0), ("b", 2, 1), ("a", 4, 2), ("b", 8, 3))
-    # The update of a leaves with the record of b, b's with the next one of a, and a's second with b's second.
+    # The update of a is emitted with the record of b, b's with the next one of a, and a's second with b's second.
     assert [value for _, value, _ in driven.by_topic("out")] == ["1/None", "2/None", "4/1", "8/2"]

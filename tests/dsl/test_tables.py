@@ -237,7 +237,7 @@ def test_a_filtered_and_mapped_table_is_versioned_if_it_is_kept_so() -> None:
     run.feed("prices", ("tea", 7, 10), ("tea", 9, 30), ("tea", 3, 20), ("tea", 8, 15))
     asked = [("tea", f"{at}", at) for at in (9, 12, 17, 22, 31)]
     assert [value for _, value, _ in run.feed("asked", *asked)] == ["9:None", "12:70", "17:80", "22:None", "31:90"]
-    assert run.by_topic("latest") == [("tea", 70, 10), ("tea", 90, 30)], "what is late belongs into the history alone"
+    assert run.by_topic("latest") == [("tea", 70, 10), ("tea", 90, 30)], "late updates only change the history"
     assert [value for _, value, _ in run.by_topic("counts")] == [1, 1]
 
 

@@ -69,7 +69,7 @@ def test_what_the_command_line_needs_is_passed() -> None:
 
 def test_types_of_the_options_are_those_of_the_command_line() -> None:
     hints = get_type_hints(RunOptions)
-    # forebay.run has parameters of its own for these.
+    # forebay.run has parameters for these options.
     assert {*hints, "home", "set"} == OPTIONS.keys()
     for name, hint in hints.items():
         option = OPTIONS[name]

@@ -123,7 +123,7 @@ def test_an_error_that_is_on_its_way_passes_a_callback_that_is_called_in_peace(
 
 def test_the_logger_s_method_is_of_its_class() -> None:
     logger = librdkafka_log.log_options()["logger"]
-    assert "log" in vars(type(logger)), "looked up in an instance, it clears the error that is on its way"
+    assert "log" in vars(type(logger)), "a lookup on an instance would clear the current error"
 
 
 @pytest.mark.parametrize(

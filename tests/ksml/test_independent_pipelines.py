@@ -59,7 +59,7 @@ def test_pipelines_of_one_topic_are_independent() -> None:
     ]
     (failed,) = run.driver.errors
     assert failed.value == (2).to_bytes(8, "big")
-    # The sum of 1 and 2 was undone with the result that failed: 1 + 4.
+    # The sum of 1 and 2 was rolled back with the failed result, so the sum is 1 + 4.
     assert run.driver.store("sums") == {"k": 5}
 
 

@@ -138,7 +138,7 @@ pipelines:
     run = driver(text)
     run.pipe("a", 1, "numbers")
     (refused_record,) = run.driver.errors
-    # At which line the stack ends depends on how deep the caller is.
+    # The line at which the stack overflows depends on the depth of the caller.
     assert re.search(r"function one, its line \d: RecursionError", refused_record.headers["error.message"])
     assert not run.sent
 

@@ -42,7 +42,7 @@ def test_the_start_waits_for_a_port_without_a_visible_owner(monkeypatch: pytest.
     monkeypatch.setattr("forebay.platform.ports.is_free", lambda _: next(answers))
     monkeypatch.setattr("forebay.platform.ports._holder", lambda _: "")
     require_free(1, "broker", "--broker-port")
-    assert next(answers, None) is None, "it was asked until it was free"
+    assert next(answers, None) is None, "the port was polled until it was free"
 
 
 def test_the_start_waits_for_a_port_of_a_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:

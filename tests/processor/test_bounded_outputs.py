@@ -44,7 +44,7 @@ def test_their_number_is_bounded() -> None:
     (error,) = sums.errors
     assert error.headers["error.stage"] == "encode"
     assert f"more than {LIMIT} bytes (max_output_bytes" in error.headers["error.message"]
-    assert sums.pipe("a", Number("e3", 3, 1))[0].value == Total(51, 2), "its puts are undone"
+    assert sums.pipe("a", Number("e3", 3, 1))[0].value == Total(51, 2), "its puts are rolled back"
 
 
 def test_their_bytes_are_bounded() -> None:

@@ -78,7 +78,7 @@ def test_events_begin_when_they_can_be_sent(broker: str) -> None:
     answered: list[int] = []
 
     def register(_subject: str, text: str) -> int:
-        time.sleep(0.01)  # the registry's time, which must not be in the events' age
+        time.sleep(0.01)  # the registry's response time must not add to the events' age
         answered.append(time.time_ns() // 1_000_000)
         return schemas.register(Schema(text)).schema_id
 

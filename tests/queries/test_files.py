@@ -49,7 +49,7 @@ def test_a_start_resumes_where_the_last_one_ended(file: Path) -> None:
     assert again.begins == ends
     assert (again.batch, value(again, "a")) == (1, Cell("1"))
     assert again.ends == task.replica.ends
-    assert not again.is_current, "what was committed meanwhile is not read yet"
+    assert not again.is_current, "later commits are not read yet"
 
 
 @pytest.mark.parametrize("why", ["too old", "another kind of store", "killed while it read", "damaged"])

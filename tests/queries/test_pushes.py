@@ -106,7 +106,7 @@ def test_an_abandoned_snapshot_holds_no_rows_and_no_lock(task: WrittenTask, job:
     reader.start()
     reader.join(30)
     assert [entry.value for entry in entries] == [Cell("3")]
-    assert not has_overflown(subscription), "changes of rows that are still to come are not held"
+    assert not has_overflown(subscription), "changes of rows that the scan has not reached are not buffered"
     for number in range(11):
         task.store("plain").put(key_of(number), Cell("new"))
     task.publish()

@@ -131,7 +131,7 @@ def random_case(seed: int, verbs: frozenset[Verb], steps: int = 9, records: int 
 
 def _step(dice: random.Random, made: list[Step], verbs: frozenset[Verb]) -> Step:
     number = dice.randint(0, 9)
-    # What a record meets in a table is only known if all of the table's results come at once.
+    # The row that a record is joined with is only known if the table emits all results at once.
     may_enrich = made and not is_final_only(tuple(made))
     sources = [verb for verb in verbs if verb in TOPICS and (verb is not Verb.ENRICH or may_enrich)]
     others = [verb for verb in verbs if verb not in TOPICS]
@@ -142,7 +142,7 @@ def _step(dice: random.Random, made: list[Step], verbs: frozenset[Verb]) -> Step
         return Step(verb, number, of, f"t{len(made)}")
     weights = [4 if verb in TWO else 2 for verb in sorted(others, key=lambda verb: verb.value)]
     verb = dice.choices(sorted(others, key=lambda verb: verb.value), weights)[0]
-    # The newest steps are taken most often: graphs get deep, and their sides have ancestors in common.
+    # The newest steps are chosen most often, so that graphs are deep and their sides have common ancestors.
     recent = [max(0, len(made) - 1 - int(dice.expovariate(0.6))) for _ in range(2)]
     if verb is Verb.SUPPRESS and made[recent[0]].verb is Verb.VERSIONED:
         verb = Verb.KEEP  # a versioned table can't be suppressed

@@ -49,7 +49,7 @@ def refuse(call: Callable[[], object]) -> Callable[[], object]:
     ids=["decoded", "encoded", "truncated", "trailing", "unfit"],
 )
 def test_memory_does_not_grow(call: Callable[[], object]) -> None:
-    # What leaks grows each time; threads that other tests left behind allocate now and then.
+    # A leak grows each time; threads of other tests allocate only now and then.
     assert min(grown(call) for _ in range(3)) < RUNS / 2
 
 

@@ -51,7 +51,7 @@ def test_options_are_read_without_regard_to_case() -> None:
     assert (options.topic, options.key_columns, options.value.format) == ("orders", ("a", "b"), "avro")
     assert (options.settings.bootstrap_servers, options.transaction_seconds) == ("broker:9092", 2.0)
     assert options.settings.producer()["linger.ms"] == "5"
-    assert pickle.loads(pickle.dumps(options)) == options, "tasks get the same"
+    assert pickle.loads(pickle.dumps(options)) == options, "all tasks get the same schema"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_subject_without_a_schema_gets_one_only_if_asked(name: str) -> None:
     asked = Request(part="value", topic="2.orders", format=name, registers=True)
     encoding = choose_encoding(asked, IDS, NONE, registry)
     assert registry.newest("2.orders-value") is not None
-    assert choose_encoding(request, IDS, NONE, registry) == encoding, "the next start takes what was registered"
+    assert choose_encoding(request, IDS, NONE, registry) == encoding, "the next start uses the registered schema"
 
 
 def test_a_schema_can_be_named_by_its_id() -> None:

@@ -85,7 +85,7 @@ def test_columns_without_a_property_and_required_properties_without_a_column_are
     with pytest.raises(ColumnMismatch, match="the field id"):
         json_encoder(text, row(("note", spark.StringType())))
     encode = json_encoder(text, row(("id", spark.LongType()), ("note", spark.StringType())))
-    assert encode({"id": 1, "note": None}) == b'{"id":1}', "a property that may be missing but not null is left out"
+    assert encode({"id": 1, "note": None}) == b'{"id":1}', "a property that may be missing but not null is omitted"
     with pytest.raises(ValueMismatch, match="id is null"):
         encode({"id": None, "note": None})
 

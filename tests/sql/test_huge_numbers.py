@@ -16,7 +16,7 @@ WHOLE = [INT, BIGINT, DATE, TIME, TIMESTAMP]
 
 
 def row(kind: SqlType) -> JsonRow:
-    # With a text column: then numbers are read as decimals.
+    # If there is a text column, numbers are read as decimals.
     return JsonRow((Named("A", kind), Named("S", STRING)), wraps=True)
 
 

@@ -36,7 +36,7 @@ CREATE STREAM o AS SELECT s.id, name, {} FROM s JOIN t ON s.id = t.id;"""
 )
 @pytest.mark.parametrize("more", ["t.ROWPARTITION, t.ROWOFFSET", "h"])
 def test_a_table_whose_rows_were_its_topics_values(encoding: str, value: Any, more: str) -> None:
-    # Without the columns of records, a table is kept as release 0.2 kept it with them.
+    # Without record columns, a table's rows are stored as release 0.2 stored them with record columns.
     old, new = Driven(TABLE.format(encoding, "n"), tasks=1), Driven(TABLE.format(encoding, more), tasks=1)
     old.send("t", "k", value)
     carry(old.driver, new.driver)
