@@ -1,4 +1,4 @@
-"""A group of one task on a broker in memory, for tests of what it commits."""
+"""A group of one task on a broker in memory, for tests of its commits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DAY = 86_400_000
 
 
 class GroupBench:
-    """One task; `worker()` goes on in a new process.
+    """One task; `worker()` continues in a new process.
 
     Args:
         checkpoint: identity of the checkpoint.
@@ -88,7 +88,7 @@ class GroupBench:
         return NOW + int(self.broker.now * 1_000)
 
     def worker(self) -> None:
-        """Continue in a new process, which knows what the snapshots say."""
+        """Continue in a new process, which only knows the snapshots."""
         environment: Any = self
         processor, self.table = self.processor(), MemoryTable()
         log = stage_log(APPLICATION, 0, self.processor())
@@ -131,7 +131,7 @@ class GroupBench:
         self.broker.append((TOPIC, partition), key.encode(), value, event.timestamp, headers)
 
     def run(self, idle_seconds: float = 0) -> int:
-        """Commit all there is; after that, idle time. Return the number of commits."""
+        """Commit all waiting records, then idle time. Return the number of commits."""
         if not self.group.is_open:
             self.group.open(self.lease)
         commits = 0
@@ -143,7 +143,7 @@ class GroupBench:
         return commits
 
     def fail(self, point: str) -> None:
-        """Have the broker not answer at a point, and the loop take that back."""
+        """Make the broker unreachable at a point, and let the loop roll the cycle back."""
         self.fails = point
         try:
             self.run()
@@ -151,7 +151,7 @@ class GroupBench:
             self.group.abandon()
 
     def end_lease(self) -> None:
-        """Write the task's snapshot, once the broker has told all partitions of its commits."""
+        """Write the task's snapshot, after the broker has written the markers of all commits."""
         for _ in self.broker.partitions:
             self.broker.settle()
         self.keeper.write(Loop(self.group, 1e9, self.monotonic, self.keeper))
@@ -170,7 +170,7 @@ class GroupBench:
         return [TaskPosition.from_json(r.value_ or b"") for r in internal if r.key_ == POSITION]
 
     def rows(self) -> dict[bytes, bytes]:
-        """Return the task's rows as a new process has them."""
+        """Return the task's rows as a new process restores them."""
         self.group.abandon()
         self.worker()
         self.group.open(self.lease)
@@ -179,11 +179,11 @@ class GroupBench:
     def totals(self) -> dict[str, Total]:
         """Return the totals among them."""
         codec, prefix = CODECS.stores["totals"], b"totals\0"
-        found = {key[len(prefix) :]: value for key, value in self.rows().items() if key.startswith(prefix)}
-        return {key.decode(): codec.decode(value) for key, value in found.items()}
+        rows = {key[len(prefix) :]: value for key, value in self.rows().items() if key.startswith(prefix)}
+        return {key.decode(): codec.decode(value) for key, value in rows.items()}
 
     def limit(self, **changes: Any) -> None:
-        """Go on in a new process with other settings of the task."""
+        """Continue in a new process with other settings of the task."""
         self.settings = replace(self.settings, **changes)
         self.group.abandon()
         self.worker()

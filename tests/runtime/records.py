@@ -1,4 +1,4 @@
-"""Records of input partitions, and of what senders say in repartitions."""
+"""Records of input partitions, and senders' reports in repartition topics."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ REPARTITION = "app-grouped-repartition"
 
 
 def give(part: InputPartition, *timestamps: int) -> None:
-    """Have a partition read records with these timestamps, at its next offsets."""
+    """Let a partition read records with these timestamps, at its next offsets."""
     for timestamp in timestamps:
         offset = part.next
         part.take(Record((part.topic, part.partition), offset, b"k", b"v", timestamp, None, None, 0), offset)
 
 
 def forward(part: RepartitionPartition, offset: int, sender: str, timestamp: int) -> None:
-    """Have a repartition read a record that a sender forwarded."""
+    """Let a repartition topic's partition read a record that a sender forwarded."""
     headers = data_headers(sender)
     part.take(Record((part.topic, part.partition), offset, b"k", b"v", timestamp, headers, None, 0), offset)
 
 
-def tell(part: RepartitionPartition, offset: int, sender: str, time: TaskTime) -> None:
-    """Have a repartition read what a sender tells of its time."""
+def announce_time(part: RepartitionPartition, offset: int, sender: str, time: TaskTime) -> None:
+    """Let a repartition topic's partition read a sender's report of its time."""
     headers = time_headers(sender, time)
     part.take(Record((part.topic, part.partition), offset, None, None, 0, headers, None, 0), offset)

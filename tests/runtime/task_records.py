@@ -31,7 +31,7 @@ class Total:
 
 
 class Sum(Processor[Number, Total]):
-    """Totals by key; a negative amount raises after it put and forwarded; every key has an idle timer."""
+    """Totals by key; a negative amount raises after its put and forward; every key has an idle timer."""
 
     totals = KeyValueStore("totals", Total)
 
@@ -71,7 +71,7 @@ class JsonCodec:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of the topic (a `Message`), far from any broker."""
+    """A record of the topic (a `Message`), without a broker."""
 
     offset_: int
     key_: bytes | None

@@ -1,4 +1,4 @@
-"""Input that was deleted before it was read stops the job, unless the operator names the topic or partition."""
+"""If input was deleted before it was read, the job stops, unless the operator names the topic or partition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Bench(GroupBench):
         self.worker()
 
     def retain_from(self, offset: int) -> None:
-        """Have retention delete what is before an offset."""
+        """Let retention delete everything before an offset."""
         for _ in self.broker.partitions:
             self.broker.settle()
         self.broker.delete_before((TOPIC, 0), offset)
@@ -106,7 +106,7 @@ def test_a_gap_that_a_running_job_meets_has_it_open_the_group_again() -> None:
 
 
 def test_an_offset_behind_the_end_is_no_gap() -> None:
-    """A topic that became shorter was recreated: what it holds now was not asked for."""
+    """A topic that became shorter was recreated; the operator did not accept its new content."""
     bench = job_with_a_gap()
     bench.accept(TOPIC)
     bench.run()

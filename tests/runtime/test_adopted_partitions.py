@@ -1,4 +1,4 @@
-"""Partitions that were added to an input are read from their beginning; what does not fit stops the job."""
+"""Partitions that were added to an input are read from their beginning; inconsistent ones stop the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Those behind a task are told its time when they can use it, and no more often."""
+"""Tasks behind a repartition get a task's time when they can use it, and no more often."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def announcer(clock: Clock) -> Announcer:
     return announcer
 
 
-def test_a_new_task_tells_its_time_whatever_it_is() -> None:
+def test_a_new_task_announces_any_time() -> None:
     assert Announcer().is_due(TaskTime())
 
 
-def test_a_task_that_has_not_caught_up_tells_each_new_time(announcer: Announcer) -> None:
+def test_a_task_that_has_not_caught_up_announces_each_new_time(announcer: Announcer) -> None:
     assert not announcer.is_due(TaskTime(10))
     assert announcer.is_due(TaskTime(11))
 
@@ -45,7 +45,7 @@ def test_one_that_has_caught_up_says_so_again_after_an_interval(announcer: Annou
     assert announcer.is_due(TaskTime(99, caught_up=True)), "a reader that has just started must hear it"
 
 
-def test_an_idle_one_tells_so_again_and_again(announcer: Announcer, clock: Clock) -> None:
+def test_an_idle_task_announces_it_repeatedly(announcer: Announcer, clock: Clock) -> None:
     announcer.announced(TaskTime(10, caught_up=True))
     clock.now += 1.9
     assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=1_900))
@@ -58,20 +58,20 @@ def test_an_idle_one_tells_so_again_and_again(announcer: Announcer, clock: Clock
     assert announcer.is_due(TaskTime(10, caught_up=True, idle_ms=4_100))
 
 
-def test_the_end_of_idleness_is_told(announcer: Announcer) -> None:
+def test_the_end_of_idleness_is_announced(announcer: Announcer) -> None:
     announcer.announced(TaskTime(10, caught_up=True, idle_ms=2_000))
     assert announcer.is_due(TaskTime(11, caught_up=True))
 
 
-def test_the_end_of_a_lease_is_told(announcer: Announcer) -> None:
+def test_the_end_of_a_lease_is_announced(announcer: Announcer) -> None:
     announcer.announced(TaskTime(10, caught_up=True))
     assert announcer.is_due(TaskTime(10, caught_up=True, done=4))
 
 
-def test_after_a_start_it_is_told_anew(announcer: Announcer) -> None:
+def test_after_a_start_it_is_announced_again(announcer: Announcer) -> None:
     announcer.forget()
     assert announcer.is_due(TaskTime(10))
 
 
-def test_where_many_tell_many_each_tells_less_often() -> None:
+def test_with_many_senders_and_readers_each_announces_less_often() -> None:
     assert (idle_interval(4), idle_interval(200)) == (1.0, 10.0)

@@ -1,4 +1,4 @@
-"""Latency begins with the append of a record, regardless of its timestamp; event-time delay is another figure."""
+"""Latency begins with the append of a record, regardless of its timestamp; event-time delay is measured separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record that runs out of memory is found in a group of several tasks, which also commit what holds no records."""
+"""A record that runs out of memory is found in a group of several tasks, also in commits without records."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Unencodable(JsonCodec):
 
 
 class SlowReader(GroupReader):
-    """Its first records come a while after partitions were assigned, as those of a broker do."""
+    """Its first records arrive a while after partitions were assigned, as from a real broker."""
 
     bench: TasksBench
     _assigned_at = 0.0
@@ -120,7 +120,7 @@ class TasksBench(GroupBench):
     def settle(self) -> int:
         """Run as the loop does until all records are committed; return how often memory ran out."""
         failures = 0
-        while self._committed() < TASKS * COUNT:
+        while self._commit_number() < TASKS * COUNT:
             try:
                 if not self.group.is_open:
                     self.group.open(self.lease)
@@ -132,7 +132,7 @@ class TasksBench(GroupBench):
                 self.group._pacing.halve()
         return failures
 
-    def _committed(self) -> int:
+    def _commit_number(self) -> int:
         return sum(end for task in self.group.tasks for _, _, end in task.position.ends)
 
 

@@ -1,4 +1,4 @@
-"""A record, timer or punctuation that runs out of memory alone is to blame; before that, its commit is taken back."""
+"""A record, timer or punctuation is blamed only if it runs out of memory alone; before that its commit is retried."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ class Codec(JsonCodec):
         return super().encode(record)
 
     def decode(self, data: bytes) -> Any:
-        found = super().decode(data)
-        if self._method == "decode" and found.amount == self._amount:
+        decoded = super().decode(data)
+        if self._method == "decode" and decoded.amount == self._amount:
             raise MemoryError
-        return found
+        return decoded
 
 
 class Broken(JsonCodec):
     def decode(self, data: bytes) -> Any:
-        found = super().decode(data)
-        if found.amount == POISON:
+        decoded = super().decode(data)
+        if decoded.amount == POISON:
             raise OverflowError("no codec should raise this")
-        return found
+        return decoded
 
 
 CASES: dict[str, tuple[type[Sum], Codecs]] = {
@@ -87,7 +87,7 @@ CASES: dict[str, tuple[type[Sum], Codecs]] = {
 
 
 def settle(bench: GroupBench) -> int:
-    """Run as the loop does, which takes back what ran out of memory; return how often that was."""
+    """Run as the loop does, which rolls back after memory ran out; return how often that was."""
     failures = 0
     while True:
         try:

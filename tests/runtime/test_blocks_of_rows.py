@@ -1,4 +1,4 @@
-"""Blocks are the same bytes whoever writes them, native code or fastavro, and each reads the other's."""
+"""Native code and fastavro write the same bytes of blocks, and read each other's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCKS: list[list[Change]] = [[], [(b"", b"")], [(b"\0", None)], [(b"k" * 63, b"
 
 @pytest.fixture(scope="module")
 def plain() -> list[bytes]:
-    """Return the blocks as fastavro alone writes them, once it has read them."""
+    """Return the blocks as fastavro alone writes them after reading them."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(stateformat, "_encode_rows", lambda _: None)
         patched.setattr(stateformat, "_decode_rows", lambda _: None)
@@ -42,7 +42,7 @@ def test_both_write_the_same_bytes_and_read_them(number: int, plain: list[bytes]
     assert encode_block(BLOCKS[number]) == written
 
 
-def test_an_array_that_comes_in_parts_and_tells_their_sizes_is_read() -> None:
+def test_an_array_in_parts_with_sizes_is_read() -> None:
     # Avro's other forms: a negative count is followed by the bytes of its items.
     assert list(decode_block(b"\x01\x0a\x02a\x02\x02b" + b"\x02\x02c\x00" + b"\x00")) == [(b"a", b"b"), (b"c", None)]
 

@@ -1,4 +1,4 @@
-"""A group that breaks while it is opened stands afterwards where its tables do, and opens as if for the first time."""
+"""If opening a group fails, its next opening starts from the state of its tables, as if it were the first."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class World:
 
     @property
     def error_ms(self) -> int:
-        """How far the worker's time is from the broker's."""
+        """The difference between the worker's time and the broker's."""
         return abs(self.clock.now_ms() - self.now)
 
 

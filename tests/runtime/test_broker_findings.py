@@ -1,4 +1,4 @@
-"""What is wrong with topics and brokers is found before a job starts, each in one line that says what to change."""
+"""Problems with topics and brokers are found before a job starts; each is one line with the correction."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def topics(copies: int = 1) -> dict[str, TopicDescription]:
     }
 
 
-def changed(name: str, **config: str) -> dict[str, TopicDescription]:
+def changed_topics(name: str, **config: str) -> dict[str, TopicDescription]:
     """The same with another configuration of one topic; _ stands for a dot."""
-    found = topics()
+    changed = topics()
     settings = {key.replace("_", "."): value for key, value in config.items()}
-    return {**found, name: replace(found[name], config={**found[name].config, **settings})}
+    return {**changed, name: replace(changed[name], config={**changed[name].config, **settings})}
 
 
 def found_in(described: dict[str, TopicDescription], brokers: int = 1) -> list[Finding]:
@@ -64,27 +64,59 @@ def test_topics_as_created_on_a_broker_with_kafkas_defaults_are_fine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("described", "told", "fatal"),
+    ("described", "message", "fatal"),
     [
-        (changed(STORE, cleanup_policy="delete"), f"{STORE}: cleanup.policy=delete lets rows of the state", True),
-        (changed(INTERNAL, cleanup_policy="compact,delete"), f"{INTERNAL}: cleanup.policy=compact,delete", True),
-        (changed(ERRORS, cleanup_policy="compact"), f"{ERRORS}: cleanup.policy=compact refuses records without", True),
-        (changed(STORE, message_timestamp_type="LogAppendTime"), f"{STORE}: .* gives restored rows the time", True),
-        (changed(OUTPUT, message_timestamp_type="LogAppendTime"), f"{OUTPUT}: .* gives results the time", False),
-        (changed(OUTPUT, message_timestamp_after_max_ms="60000"), f"{OUTPUT}: .*=60000 refuses what comes", True),
-        (changed(STORE, message_timestamp_before_max_ms="1"), f"{STORE}: .*=1 refuses what comes of older", False),
-        (changed(STORE, max_message_bytes="1048588"), f"{STORE}: max.message.bytes=1048588 refuses large rows", False),
-        (changed(LATE, max_message_bytes="900000"), f"{LATE}: .* refuses large input records: .*=1052684`", False),
-        (changed(OUTPUT, max_message_bytes="900000"), f"{OUTPUT}: .* refuses large outputs: .*=1000000`", False),
-        (changed(STORE, min_insync_replicas="2"), f"{STORE}: min.insync.replicas=2 with one copy refuses every", True),
+        (
+            changed_topics(STORE, cleanup_policy="delete"),
+            f"{STORE}: cleanup.policy=delete lets rows of the state",
+            True,
+        ),
+        (changed_topics(INTERNAL, cleanup_policy="compact,delete"), f"{INTERNAL}: cleanup.policy=compact,delete", True),
+        (
+            changed_topics(ERRORS, cleanup_policy="compact"),
+            f"{ERRORS}: cleanup.policy=compact refuses records without",
+            True,
+        ),
+        (
+            changed_topics(STORE, message_timestamp_type="LogAppendTime"),
+            f"{STORE}: .* gives restored rows the time",
+            True,
+        ),
+        (changed_topics(OUTPUT, message_timestamp_type="LogAppendTime"), f"{OUTPUT}: .* gives results the time", False),
+        (
+            changed_topics(OUTPUT, message_timestamp_after_max_ms="60000"),
+            f"{OUTPUT}: .*=60000 refuses what comes",
+            True,
+        ),
+        (
+            changed_topics(STORE, message_timestamp_before_max_ms="1"),
+            f"{STORE}: .*=1 refuses what comes of older",
+            False,
+        ),
+        (
+            changed_topics(STORE, max_message_bytes="1048588"),
+            f"{STORE}: max.message.bytes=1048588 refuses large rows",
+            False,
+        ),
+        (
+            changed_topics(LATE, max_message_bytes="900000"),
+            f"{LATE}: .* refuses large input records: .*=1052684`",
+            False,
+        ),
+        (changed_topics(OUTPUT, max_message_bytes="900000"), f"{OUTPUT}: .* refuses large outputs: .*=1000000`", False),
+        (
+            changed_topics(STORE, min_insync_replicas="2"),
+            f"{STORE}: min.insync.replicas=2 with one copy refuses every",
+            True,
+        ),
     ],
 )
 def test_a_topic_that_does_not_fit_is_named_with_the_command(
-    described: dict[str, TopicDescription], told: str, fatal: bool
+    described: dict[str, TopicDescription], message: str, fatal: bool
 ) -> None:
     (finding,) = found_in(described)
     assert finding.fatal is fatal
-    assert re.match(told, finding.text), finding.text
+    assert re.match(message, finding.text), finding.text
     assert "`kafka-configs --alter --entity-type topics --entity-name " in finding.text
     assert "\n" not in finding.text
 
@@ -111,16 +143,16 @@ def test_copies_are_compared_with_the_number_of_brokers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "told", "fatal"),
+    ("config", "message", "fatal"),
     [
         ({"transaction.max.timeout.ms": "60000"}, "or give --transaction-timeout-ms 60000", True),
         ({"offsets.retention.minutes": "1440"}, "are lost while the job runs: set at least 10080", True),
         ({"offsets.retention.minutes": "2880"}, "are lost when it rests for 48 hours", False),
     ],
 )
-def test_a_broker_that_does_not_fit_is_told_once(config: dict[str, str], told: str, fatal: bool) -> None:
+def test_an_unsuitable_broker_is_reported_once(config: dict[str, str], message: str, fatal: bool) -> None:
     (finding,) = broker_findings(Cluster({1: {**BROKER, **config}, 2: {**BROKER, **config}}), NEEDS)
-    assert (told in finding.text, finding.fatal) == (True, fatal)
+    assert (message in finding.text, finding.fatal) == (True, fatal)
 
 
 def test_what_is_fatal_stops_the_start_and_the_rest_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -132,7 +164,7 @@ def test_what_is_fatal_stops_the_start_and_the_rest_is_logged(caplog: pytest.Log
     assert caplog.messages == ["app: c"]
 
 
-def test_without_the_right_to_see_configurations_the_start_goes_on(
+def test_without_the_right_to_see_configurations_the_start_continues(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def forbidden(*_: object) -> None:
@@ -154,8 +186,8 @@ def test_a_jobs_own_settings_count() -> None:
 
 def test_changelogs_that_forget_deletes_within_a_day_are_warned_about() -> None:
     assert topics()[STORE].config["delete.retention.ms"] == "86400000"
-    (finding,) = found_in(changed(STORE, delete_retention_ms="3600000"))
+    (finding,) = found_in(changed_topics(STORE, delete_retention_ms="3600000"))
     assert not finding.fatal
     assert f"{STORE}: delete.retention.ms=3600000 keeps deletes for less than a day" in finding.text
     assert f"--entity-name {STORE} --add-config delete.retention.ms=86400000" in finding.text
-    assert found_in(changed(STORE, delete_retention_ms="604800000")) == []
+    assert found_in(changed_topics(STORE, delete_retention_ms="604800000")) == []

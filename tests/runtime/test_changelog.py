@@ -1,4 +1,4 @@
-"""Which changed rows go to which changelog topic, and in what form."""
+"""The changelog topic and the format of each changed row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_task_s_own_rows_go_to_the_internal_topic_and_unlogged_stores_nowher
     assert [topic for topic, *_ in ROUTER.route(changes, 7)] == ["app-0-task", "app-0-task"]
 
 
-def test_stores_whose_names_begin_alike_are_told_apart() -> None:
+def test_stores_with_a_common_name_prefix_are_distinguished() -> None:
     router = ChangelogRouter({"a": "a-topic", "ab": "ab-topic"}, "own", 0, {"ab": RowValue.STAMPED})
     changes: list[Change] = [
         (b"a\0b", b"1"),

@@ -23,7 +23,7 @@ def test_a_second_driver_is_refused_until_the_first_is_gone(tmp_path: Path) -> N
         pass
 
 
-def test_a_place_that_can_not_be_made_is_told_with_the_option(tmp_path: Path) -> None:
+def test_a_folder_that_can_not_be_created_is_reported_with_the_option(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StopJob, match="--checkpoint"), held_checkpoint(str(tmp_path / "file" / "sums")):
         pass

@@ -1,4 +1,4 @@
-"""An archive of a training that failed is none: it would lack the classes of all that comes behind."""
+"""An archive of a failed training run is discarded, since it would lack classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_what_java_wrote_after_a_failure_is_not_kept(tmp_path: Path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_training_without_an_archive_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_training_without_an_archive_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, "", NOISE))
     with pytest.raises(OSError, match=r"no whole archive: $"):
         class_archive.build(tmp_path / "spark.jsa")

@@ -1,4 +1,4 @@
-"""A lease that moves closing times on does so though its commit fails: a rescale joins tasks of one closing time."""
+"""A lease that advances closing times does so even if its commit fails: a rescale needs equal closing times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNTIL = 5_000
 
 
 class EndingBench(GroupBench):
-    """Its lease ends where the topic does, and closes everything."""
+    """Its lease ends at the end of the topic, and closes everything."""
 
     @property
     def lease(self) -> Lease:

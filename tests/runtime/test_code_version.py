@@ -1,4 +1,4 @@
-"""The version of what computes a batch tells of every change in the service's package that can change a result."""
+"""The code version changes with every change in the service's package that can change a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit is bounded by the time that its records and timers take; what it gives does not depend on that."""
+"""A commit is bounded by the processing time of its records and timers; its results do not depend on that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNENCODABLE = 13
 
 
 class Slow(Sum):
-    """Takes its time for every record and timer."""
+    """Spends time on every record and timer."""
 
     bench: GroupBench | None = None
 
@@ -38,7 +38,7 @@ class Slow(Sum):
 
 
 def run(bench: GroupBench) -> list[float]:
-    """Run until nothing is left; return how long each commit took."""
+    """Run until nothing is left; return the duration of each commit."""
     if not bench.group.is_open:
         bench.group.open(bench.lease)
     took, begun = [], bench.monotonic()
@@ -48,7 +48,7 @@ def run(bench: GroupBench) -> list[float]:
     return took
 
 
-def fed(partitions: int) -> GroupBench:
+def new_bench(partitions: int) -> GroupBench:
     """Return a task whose partitions hold records of interleaved times, some of which can't be decoded."""
     bench = GroupBench(Slow, partitions=partitions)
     for number in range(COUNT):
@@ -69,9 +69,9 @@ def seen(bench: GroupBench) -> tuple[Any, ...]:
 def test_slow_records_are_committed_in_time_and_in_their_order(
     partitions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fast = fed(partitions)
+    fast = new_bench(partitions)
     assert len(run(fast)) == 1
-    slow = fed(partitions)
+    slow = new_bench(partitions)
     monkeypatch.setattr(Slow, "bench", slow)
     took = run(slow)
     assert len(took) >= COUNT * SLOW_SECONDS / PROCESSING_SECONDS
@@ -113,7 +113,7 @@ def test_slow_timers_are_committed_in_time(how: str, monkeypatch: pytest.MonkeyP
 
 
 def test_timers_that_make_a_commit_too_large_fire_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Finals of many windows at once would otherwise take all the memory, in every attempt."""
+    """Without the bound, finals of many windows at once would use up the memory in every attempt."""
     monkeypatch.setattr("forebay.processor.engine._MOST_FIRED_OUTPUTS", 99)
     bench = GroupBench(Slow)
     bench.feed(*((f"key-{number}", number, 1) for number in range(COUNT)))

@@ -1,4 +1,4 @@
-"""After a worker died for lack of memory commits are smaller; once batches succeed, a new query has larger ones."""
+"""After a worker died for lack of memory, commits are smaller; once batches succeed, a new query has larger ones."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> JobRunner:
 
 def limits(runner: JobRunner) -> tuple[int, int]:
     session: Any = runner._session
-    found = session.registered[-1].limits
-    return found.max_records, found.max_bytes
+    limits = session.registered[-1].limits
+    return limits.max_records, limits.max_bytes
 
 
 def test_they_are_halved_and_grow_again_by_a_new_query(runner: JobRunner) -> None:

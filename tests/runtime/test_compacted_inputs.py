@@ -1,4 +1,4 @@
-"""A compacted input must keep its records for the longest downtime that the job shall survive."""
+"""A compacted input must keep its deletes for the longest downtime that the job must survive."""
 
 from __future__ import annotations
 

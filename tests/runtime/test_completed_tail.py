@@ -1,4 +1,4 @@
-"""Where a task stands after its changelogs' tail was read, and when they contradict the checkpoint."""
+"""The position of a task after its changelogs were replayed, and changelogs that contradict the checkpoint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tail(position: TaskPosition | None, rows: int = 0) -> Tail:
     return Tail("app-0-0", ChangelogRows({}, "internal"), 0, table, {}, position=position)
 
 
-def test_a_task_that_never_committed_stands_nowhere() -> None:
+def test_a_task_that_never_committed_has_no_position() -> None:
     assert complete_tail("app-0-0", tail(None), None, HERE, restore=False) is None
 
 
@@ -39,7 +39,7 @@ def test_commits_of_another_checkpoint_are_not_gone_on_from() -> None:
         complete_tail("app-0-0", tail(TaskPosition(OTHER, 9)), TaskPosition(HERE, 7), HERE, restore=False)
 
 
-def test_a_restore_goes_on_from_them() -> None:
+def test_a_restore_resumes_from_them() -> None:
     assert complete_tail("app-0-0", tail(TaskPosition(OTHER, 9)), None, HERE, restore=True) == TaskPosition(OTHER, 9)
 
 

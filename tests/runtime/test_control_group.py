@@ -1,4 +1,4 @@
-"""What workers tell the driver by the control group's offsets, with a broker that keeps them in memory."""
+"""Workers report to the driver in the control group's offsets, here with a broker that keeps them in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEASE = Lease("checkpoint", number=1, group=0, groups=1, tasks=2, planned_at=5, 
 
 
 class ControlGroup:
-    """A consumer of a group whose offsets are kept here."""
+    """A consumer of a group whose offsets are stored here."""
 
     def __init__(self) -> None:
         self.offsets: dict[tuple[str, int], Any] = {}
@@ -49,37 +49,37 @@ def spec(run: str) -> JobSpec:
     return JobSpec("user-sessions", "app", 2, 1, KAFKA, {}, {}, "1", run=run)
 
 
-def tell(group: Any, run: str, task: int, trouble: str = "") -> None:
+def report(group: Any, run: str, task: int, trouble: str = "") -> None:
     WorkerControl(spec(run), LEASE, group).tell([TaskFigures(0, task, restored_rows=9)], 1, trouble)
 
 
-def test_a_driver_is_told_what_its_run_s_tasks_did_and_what_they_wait_for(group: ControlGroup) -> None:
-    tell(group, "this", 0)
-    tell(group, "this", 1, "the broker is away")
+def test_a_driver_gets_its_tasks_reports_and_what_they_wait_for(group: ControlGroup) -> None:
+    report(group, "this", 0)
+    report(group, "this", 1, "the broker is away")
     figures, trouble = DriverControl(spec("this")).figures()
     assert [(item.task, item.restored_rows) for item in figures] == [(0, 9), (1, 9)]
     assert trouble == "the broker is away"
 
 
-def test_what_an_earlier_run_told_a_moment_before_is_not_taken_for_this_one_s(group: ControlGroup) -> None:
-    tell(group, "before", 0, "the broker is away")
-    tell(group, "this", 1)
+def test_a_recent_report_of_an_earlier_run_is_ignored(group: ControlGroup) -> None:
+    report(group, "before", 0, "the broker is away")
+    report(group, "this", 1)
     figures, trouble = DriverControl(spec("this")).figures()
     assert [item.task for item in figures] == [1]
     assert trouble == ""
 
 
 def test_a_worker_of_the_release_before_is_passed_over(group: ControlGroup) -> None:
-    tell(group, "", 0)
-    ((place, told),) = group.offsets.items()
-    without = told.metadata.replace('"run": "", ', "")
-    assert without != told.metadata
+    report(group, "", 0)
+    ((place, result),) = group.offsets.items()
+    without = result.metadata.replace('"run": "", ', "")
+    assert without != result.metadata
     group.offsets[place] = TopicPartition(*place, 0, without)
     assert DriverControl(spec("this")).figures() == ([], "")
 
 
 class Clock:
-    """The wall clock, which is set by hand."""
+    """A wall clock that is set by hand."""
 
     def __init__(self) -> None:
         self.ms = 1_000_000
@@ -103,14 +103,14 @@ def test_a_start_ends_what_was_planned_before_it_and_nothing_after(group: Contro
 
 
 @pytest.mark.parametrize("is_followed", [True, False])
-def test_a_worker_is_told_whether_other_leases_follow(group: ControlGroup, clock: Clock, *, is_followed: bool) -> None:
+def test_a_worker_learns_whether_other_leases_follow(group: ControlGroup, clock: Clock, *, is_followed: bool) -> None:
     DriverControl(spec("this")).end_leases(is_followed=is_followed)
     worker = WorkerControl(spec("this"), replace(LEASE, planned_at=clock.ms), group)  # type: ignore[arg-type]
     assert worker.is_told_to_end
     assert worker.is_followed is is_followed
 
 
-def test_a_worker_that_goes_on_without_a_lease_leaves_once_nobody_follows(
+def test_a_worker_without_a_lease_ends_once_no_driver_follows(
     group: ControlGroup, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control, "_LOOK_SECONDS", 0)
@@ -160,7 +160,7 @@ def test_a_command_ahead_of_the_clock_from_an_earlier_run_is_taken_back(
     assert not is_ended(group, clock.ms - 5), "one planned since the start goes on"
 
 
-def test_while_the_clock_goes_on_nothing_is_commanded(group: ControlGroup, clock: Clock) -> None:
+def test_while_the_clock_advances_no_command_is_sent(group: ControlGroup, clock: Clock) -> None:
     driver = DriverControl(spec("this"))
     driver.end_leases()
     before = dict(group.offsets)

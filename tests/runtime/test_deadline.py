@@ -1,4 +1,4 @@
-"""A call is waited for only so long."""
+"""A call has a deadline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from forebay.runtime.worker.deadline import DeadlineExceeded, leave, within
 
 
-def test_a_call_in_time_is_waited_for() -> None:
+def test_the_result_of_a_call_in_time_is_returned() -> None:
     done: list[int] = []
     within(5.0, lambda: done.append(1))
     assert done == [1]
@@ -44,7 +44,7 @@ def test_a_client_that_waits_for_its_broker_is_left(caplog: pytest.LogCaptureFix
     client.ended.set()
 
 
-def test_a_client_s_failure_to_close_is_told() -> None:
+def test_a_client_s_failure_to_close_is_reported() -> None:
     class Failing:
         def close(self) -> None:
             raise RuntimeError("closed already")

@@ -1,4 +1,4 @@
-"""Records of a sub-topology that a new release no longer has are counted, logged and passed over."""
+"""Records of a sub-topology that a new release no longer has are counted, logged and skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an admin client says of a partition counts once the consumer has said something of it."""
+"""An admin client's answer about a partition is used only after the consumer has returned something of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def record(place: Place, time: int) -> Record:
 
 
 class Broker:
-    """A consumer that gets what it is given, and an admin client that says what it is told to."""
+    """A consumer that returns the given records, and an admin client that returns the given ends."""
 
     def __init__(self) -> None:
         self.arrived: list[Record | EndEvent] = []
@@ -37,8 +37,8 @@ class Broker:
         return
 
     def consume(self, _most: int, _seconds: float) -> list[Record | EndEvent]:
-        found, self.arrived = self.arrived, []
-        return found
+        records, self.arrived = self.arrived, []
+        return records
 
     def list_offsets(self, asked: dict[TopicPartition, Any], **_options: Any) -> dict[TopicPartition, Future[Any]]:
         answers: dict[TopicPartition, Future[Any]] = {}
@@ -54,7 +54,7 @@ class Broker:
         return -1001, -1001
 
 
-def opened() -> tuple[Broker, GroupReader, TaskInput]:
+def open_reader() -> tuple[Broker, GroupReader, TaskInput]:
     broker = Broker()
     item = TaskInput([InputPartition(*PRICES, 0, 0), InputPartition(*ORDERS, 1, 0)])
     reader = GroupReader(broker, broker)  # type: ignore[arg-type]
@@ -62,37 +62,37 @@ def opened() -> tuple[Broker, GroupReader, TaskInput]:
     return broker, reader, item
 
 
-def taken(item: TaskInput) -> list[str]:
+def take(item: TaskInput) -> list[str]:
     return [message.topic() or "" for stream in item.ready(100) for message in stream]
 
 
 def test_orders_wait_for_prices_of_which_nothing_was_heard() -> None:
-    broker, reader, item = opened()
+    broker, reader, item = open_reader()
     broker.arrived = [record(ORDERS, 1_000)]
     broker.says = {ORDERS: 1, PRICES: 0}
     reader.read(0, 100)
     reader.look()
     assert not reader.has_all(item)
-    assert taken(item) == []
+    assert take(item) == []
     broker.arrived = [record(PRICES, 999)]
     broker.says = {ORDERS: 1, PRICES: 1}
     reader.read(0, 100)
     reader.look()
-    assert taken(item) == ["menu_prices", "food_orders"]
+    assert take(item) == ["menu_prices", "food_orders"]
 
 
-def test_a_partition_that_the_consumer_found_empty_is_not_waited_for() -> None:
-    broker, reader, item = opened()
+def test_a_task_does_not_wait_for_a_partition_that_the_consumer_found_empty() -> None:
+    broker, reader, item = open_reader()
     broker.arrived = [record(ORDERS, 1_000), EndEvent(PRICES, 0)]
     broker.says = {ORDERS: 1, PRICES: 0}
     reader.read(0, 100)
     reader.look()
     assert reader.has_all(item)
-    assert taken(item) == ["food_orders"]
+    assert take(item) == ["food_orders"]
 
 
 def test_an_answer_that_is_no_offset_is_no_end() -> None:
-    broker, reader, _item = opened()
+    broker, reader, _item = open_reader()
     broker.arrived = [record(ORDERS, 1_000), record(PRICES, 2_000)]
     broker.says = {ORDERS: 1, PRICES: -1}
     reader.read(0, 100)

@@ -1,4 +1,4 @@
-"""A task whose records fail too often stops before anything of it is committed; a few failures never stop it."""
+"""If too many records of a task fail, it stops before it commits any of them; a few failures never stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record of `.errors` is sent again as it was, or it is said why it can't be."""
+"""A record of `.errors` is sent again unchanged, or the reason why it can't be is reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _own() -> Headers:
 
 @dataclass
 class Record:
-    """A record as the client gives it."""
+    """A record as the client returns it."""
 
     key_: bytes | None = b"k"
     value_: bytes | None = b"v"
@@ -52,8 +52,8 @@ class Record:
         return 1, self.time
 
 
-def failed(record: Record, error: str = "no field id", room: Room | None = None) -> Any:
-    """Return what a job writes of a record, as it is read back."""
+def failed_record(record: Record, error: str = "no field id", room: Room | None = None) -> Any:
+    """Return the error record that a job writes, as it is read back."""
     side = error_record(record, "service", "decode", ValueError(error), 5, room)
     return Record(side.key, side.value, side.headers, "service.errors", 0, side.timestamp)
 
@@ -69,19 +69,19 @@ def failed(record: Record, error: str = "no field id", room: Room | None = None)
     ],
 )
 def test_key_value_headers_time_and_place_are_the_record_s_own(record: Record) -> None:
-    assert again(failed(record), INPUTS) == Again(
+    assert again(failed_record(record), INPUTS) == Again(
         "events", 3, record.key_, record.value_, record.time, record.headers_ or []
     )
 
 
 def test_what_failed_twice_is_still_the_record_it_was() -> None:
-    twice = failed(failed(Record()))
+    twice = failed_record(failed_record(Record()))
     twice.headers_ = [(name, b"events" if name == "error.topic" else value) for name, value in twice.headers_]
     assert again(twice, INPUTS).headers[:2] == Record().headers_
 
 
 def test_a_record_without_a_time_is_sent_without_one() -> None:
-    assert again(failed(Record(time=-1)), INPUTS).timestamp is None
+    assert again(failed_record(Record(time=-1)), INPUTS).timestamp is None
 
 
 UNFIT = [
@@ -93,7 +93,7 @@ UNFIT = [
 @pytest.mark.parametrize(("record", "why"), UNFIT)
 def test_what_no_input_can_take_is_passed_over(record: Record, why: str) -> None:
     with pytest.raises(Unfit, match=why):
-        again(failed(record), INPUTS)
+        again(failed_record(record), INPUTS)
 
 
 def test_what_the_job_did_not_write_is_passed_over() -> None:
@@ -108,12 +108,12 @@ def test_a_timer_s_failure_is_no_record() -> None:
 
 
 def test_what_was_shortened_is_passed_over() -> None:
-    found = failed(Record())
-    found.headers_ = [*found.headers_, ("error.shortened", b"value (9 bytes) left out")]
+    failure = failed_record(Record())
+    failure.headers_ = [*failure.headers_, ("error.shortened", b"value (9 bytes) left out")]
     with pytest.raises(Unfit, match="parts of it were left out"):
-        again(found, INPUTS)
+        again(failure, INPUTS)
 
 
 def test_reasons_that_differ_in_names_are_one() -> None:
-    texts = {reason_of(failed(Record(), f"order order_{number} is unknown,\nof {number}")) for number in (1, 22)}
+    texts = {reason_of(failed_record(Record(), f"order order_{number} is unknown,\nof {number}")) for number in (1, 22)}
     assert texts == {"decode: ValueError: order … is unknown, of …"}

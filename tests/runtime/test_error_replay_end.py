@@ -1,4 +1,4 @@
-"""A replay ends even if records fail again; these are for the next replay."""
+"""A replay ends even if records fail again; those are for the next replay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_TRANSACTIONS = 20
 
 @dataclass
 class Message:
-    """A record of `.errors`, or what says that there is none behind `offset_`."""
+    """A record of `.errors`, or the event that there is none behind `offset_`."""
 
     partition_: int
     offset_: int
@@ -79,20 +79,22 @@ class FakeConsumer:
         return 0, self._job.ends[place.partition]
 
     def committed(self, asked: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
-        return [TopicPartition(ERRORS, each.partition, self._job.replayed.get(each.partition, -1001)) for each in asked]
+        return [
+            TopicPartition(ERRORS, place.partition, self._job.replayed.get(place.partition, -1001)) for place in asked
+        ]
 
     def assign(self, places: list[TopicPartition]) -> None:
         self._next = {place.partition: place.offset for place in places}
 
     def consume(self, count: int, _seconds: float) -> list[Message]:
-        found = []
+        messages = []
         for number, begin in self._next.items():
             end = min(self._job.ends[number], begin + count)
-            found += [Message(number, offset) for offset in range(begin, end)]
+            messages += [Message(number, offset) for offset in range(begin, end)]
             self._next[number] = end
             if end == self._job.ends[number]:
-                found.append(Message(number, end, KafkaError(KafkaError._PARTITION_EOF)))
-        return found
+                messages.append(Message(number, end, KafkaError(KafkaError._PARTITION_EOF)))
+        return messages
 
     def consumer_group_metadata(self) -> object:
         return None

@@ -181,7 +181,7 @@ def test_idle_time_does_not_pass_while_a_foreign_transaction_is_open(bench: Grou
     coordinator, place = bench.broker.coordinator, ("numbers", 0)
     epoch = coordinator.init("foreign")
     coordinator.add_partition("foreign", epoch, place)
-    transaction = coordinator.verified("foreign", epoch, place)
+    transaction = coordinator.verify("foreign", epoch, place)
     bench.broker.append(("numbers", 0), b"a", b"[]", 20, None, transaction)
     assert bench.run(idle_seconds=10) == 0
     assert bench.group._idleness.hidden == {("numbers", 0): 1}

@@ -1,4 +1,4 @@
-"""When a driver waits for executors, and when it spreads its tasks anew."""
+"""When a driver waits for executors, and when it redistributes its tasks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_too_few_are_complete_after_a_while_without_change() -> None:
     assert membership.complete(among("1", "2"), 3, 39.0)
 
 
-def test_where_nobody_knows_how_many_are_wanted_three_quiet_seconds_count() -> None:
+def test_if_the_wanted_number_is_unknown_three_quiet_seconds_count() -> None:
     membership = Membership()
     assert not membership.complete(among("1"), None, 0.0)
     assert membership.complete(among("1"), None, 3.0)

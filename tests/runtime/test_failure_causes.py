@@ -1,4 +1,4 @@
-"""A failed query is told in one line: the one that says most."""
+"""A failed query is reported in one line, that of the most specific cause."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def test_the_line_that_names_the_failure_is_given(text: str, cause: str) -> None
 
 
 @pytest.mark.parametrize("text", [f"{PREFIX} SQLSTATE: XXKST\n=== Streaming Query ===\n", ""])
-def test_a_process_that_says_nothing_is_told_as_such(text: str) -> None:
+def test_a_process_without_output_is_reported_as_such(text: str) -> None:
     assert "ended without a word" in cause_of(text)

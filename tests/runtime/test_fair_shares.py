@@ -1,4 +1,4 @@
-"""Of one commit's records every task has its share, so the stages of a job advance together."""
+"""Every task has its share of a commit's records, so that a job's sub-topologies advance together."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def test_what_one_leaves_the_others_have(most: int, waiting: list[int], shares: 
 
 def test_a_task_never_has_more_than_waits_but_for_one() -> None:
     waiting = [3, 0, 700, 20, 9_000]
-    found = fair_shares(1_000, waiting)
-    assert all(share <= max(1, count) for share, count in zip(found, waiting, strict=True))
-    assert sum(found) <= 1_000
+    shares = fair_shares(1_000, waiting)
+    assert all(share <= max(1, count) for share, count in zip(shares, waiting, strict=True))
+    assert sum(shares) <= 1_000
 
 
 def _used_at_the_first_output(read_ahead: int) -> int:
-    """Return how many records of the input were used when the last of three stages told something."""
+    """Return the number of used input records when the last of three sub-topologies forwarded something."""
     world = World(Setup("chain", partitions=4, tasks=4, records=600, read_ahead=read_ahead), seed=1)
     while not world.broker.committed(OUTPUT):
         world.turn()
-    return world.used(INPUT)
+    return world.used_records(INPUT)
 
 
 @pytest.mark.long

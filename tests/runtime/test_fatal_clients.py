@@ -1,4 +1,4 @@
-"""After a fatal error of its producer or consumer a worker ends: it is no outage that passes."""
+"""After a fatal error of its producer or consumer a worker ends, since this is no temporary outage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Failing(MemoryProducer):
     met: KafkaError | None = None
 
     def __getattribute__(self, name: str) -> Any:
-        found = object.__getattribute__(self, name)
+        attribute = object.__getattribute__(self, name)
         if name == Failing.call or (name == "begin_transaction" and Failing.met is not None):
 
             def fail(*_: Any, **__: Any) -> None:
@@ -45,7 +45,7 @@ class Failing(MemoryProducer):
                 raise KafkaException(Failing.error if name == Failing.call else Failing.met)
 
             return fail
-        return found
+        return attribute
 
 
 @pytest.fixture
@@ -136,16 +136,16 @@ def test_a_consumer_that_can_not_be_used_any_more_ends_the_worker() -> None:
 def test_what_can_not_be_used_any_more_is_not_taken_for_a_broker_that_takes_nothing(
     bench: GroupBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it shows while records wait in the client's queue."""
+    """As it appears while records wait in the client's queue."""
     consumer: Any = MemoryConsumer(bench.broker, lambda _: None, bench.wait)
     new: Any = lambda: Failing(bench.broker, "app-group-0", bench.at)  # noqa: E731
     producer = GroupProducer(consumer, new, Destinations("errors", "late", {}, Partitioner(1)))
     producer.fence()
 
-    def stalled(_: Any) -> None:
+    def stall(_: Any) -> None:
         Failing.met = KafkaError(KafkaError._FENCED, fatal=True)
         raise Unavailable("1 record waits, of which the broker took none for 60 s")
 
-    monkeypatch.setattr("forebay.runtime.worker.send_queue.SendQueue.drain", stalled)
+    monkeypatch.setattr("forebay.runtime.worker.send_queue.SendQueue.drain", stall)
     with pytest.raises(GroupFenced):
         producer.commit([], [TaskPosition("c", 1)])

@@ -1,4 +1,4 @@
-"""A batch is applied whole: never a position whose rows are not readable yet."""
+"""A commit is applied as a whole, and a position never without its rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS, POSITIONS = ("app-rows-changelog", 0), ("app-0-task", 0)
 
 
 class Task(FollowedTask):
-    """Notes up to where it was told that batches end."""
+    """Records the ends of commits that it got."""
 
     def __init__(self) -> None:
         super().__init__(ChangelogRows({"rows": ROWS[0]}, POSITIONS[0]))
@@ -32,7 +32,7 @@ class Task(FollowedTask):
 
 
 class Broker(Follower):
-    """A follower that is told where its partitions end: last stable offsets, and high watermarks."""
+    """A follower with given ends of its partitions: last stable offsets, and high watermarks."""
 
     def __init__(self) -> None:
         self.task = Task()
@@ -71,7 +71,7 @@ def test_rows_wait_for_their_position() -> None:
 
 
 class Stop(threading.Event):
-    """Ends after so many rounds; notes the pauses between them, and takes none."""
+    """Ends after so many rounds; records the pauses between them without sleeping."""
 
     def __init__(self, rounds: int) -> None:
         super().__init__()
@@ -98,11 +98,11 @@ def test_the_pause_is_as_long_as_before_once_the_transaction_has_ended() -> None
     broker.written = {ROWS: 5, POSITIONS: 2}
     stop = Stop(4)
 
-    def told(_batch: int, _rows: int) -> None:
+    def applied(_batch: int, _rows: int) -> None:
         if len(stop.pauses) == 1:
             broker.stable = dict(broker.written)
         if len(stop.pauses) == 2:
             broker.written = {ROWS: 7, POSITIONS: 3}
 
-    broker.follow(stop, 0.1, told)
+    broker.follow(stop, 0.1, applied)
     assert stop.pauses == [0.01, 0.02, 0.1, 0.01]

@@ -1,4 +1,4 @@
-"""A follower of changelogs that was cut off for longer than they keep deletes begins anew: it may have missed some."""
+"""A follower that was cut off for longer than changelogs keep deletes starts over, as it may have missed some."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = 86_400.0
 
 
 class Clocks:
-    """Wall clock and monotonic clock; only the first goes on while a machine sleeps."""
+    """Wall clock and monotonic clock; only the first advances while a machine sleeps."""
 
     def __init__(self) -> None:
         self.wall = self.monotonic = 1_000.0
@@ -53,7 +53,7 @@ class Task(FollowedTask):
 
 
 class Quiet(Follower):
-    """A follower of changelogs to which nothing is written; reading takes `reading` seconds."""
+    """A follower of changelogs that are not written; reading takes `reading` seconds."""
 
     def __init__(self, clocks: Clocks) -> None:
         self.task = Task(ChangelogRows({}, "app-0-task"))
@@ -86,7 +86,7 @@ def test_an_outage_shorter_than_deletes_are_kept_is_gone_on_from() -> None:
     assert follower.round() == 2
 
 
-def test_a_longer_one_begins_anew() -> None:
+def test_a_longer_absence_starts_over() -> None:
     clocks = Clocks()
     follower = Quiet(clocks)
     follower.round()
@@ -96,7 +96,7 @@ def test_a_longer_one_begins_anew() -> None:
     assert follower.task.rounds == 1
 
 
-def test_a_machine_that_slept_begins_anew_though_its_monotonic_clock_stood_still() -> None:
+def test_a_machine_that_slept_starts_over_though_its_monotonic_clock_stood_still() -> None:
     clocks = Clocks()
     follower = Quiet(clocks)
     follower.round()
@@ -133,7 +133,7 @@ def test_a_first_reading_may_take_as_long_as_it_takes() -> None:
 
 
 class Admin:
-    """Tells of the topics' configuration, or refuses to."""
+    """Returns the topics' configuration, or refuses to."""
 
     def __init__(self, kept: dict[str, str] | None) -> None:
         self._kept = kept
@@ -158,8 +158,8 @@ def test_the_shortest_time_of_all_changelogs_counts_and_kafkas_default_where_it_
     assert len(caplog.messages) == (kept is None)
 
 
-def delivered(record: PipedRecord) -> Any:
-    """Give a record as the client does: without an error."""
+def deliver(record: PipedRecord) -> Any:
+    """Return a record as the client does: without an error."""
     return SimpleNamespace(
         error=lambda: None,
         **{name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value", "timestamp")},
@@ -167,7 +167,7 @@ def delivered(record: PipedRecord) -> Any:
 
 
 class Gathering(Task):
-    """Notes what it is given."""
+    """Records its arguments."""
 
     def __init__(self) -> None:
         super().__init__(ChangelogRows({}, "app-0-task"))
@@ -179,7 +179,7 @@ class Gathering(Task):
 
 def test_what_the_client_hands_over_once_more_is_passed_over() -> None:
     records = [PipedRecord("app-0-task", offset, b"k", b"v", 5, []) for offset in (0, 1, 2, 1, 2, 3)]
-    consumer: Any = SimpleNamespace(assign=lambda _: None, consume=lambda *_: [delivered(r) for r in records])
+    consumer: Any = SimpleNamespace(assign=lambda _: None, consume=lambda *_: [deliver(r) for r in records])
     task = Gathering()
     Follower(consumer, consumer, [(0, task)], Clocks().watch())._read_to({("app-0-task", 0): 4}, threading.Event())
     assert task.taken == [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""Offset metadata that somebody else wrote stops the job with what to do, whatever it says."""
+"""If another program wrote the offset metadata, the job stops with the remedy, regardless of the content."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ FOREIGN = ["", "rubbish", "7", "null", "[]", '"text"', "{}", '{"to": 7}', '{"to"
 
 
 @pytest.mark.parametrize("text", FOREIGN, ids=lambda text: text[:20] or "nothing")
-def test_a_foreign_marker_is_told(text: str) -> None:
+def test_a_foreign_marker_is_reported(text: str) -> None:
     with pytest.raises(StateConflict, match="was not written by Forebay") as caught:
         owner(text)
     assert len(str(caught.value)) < 1_000
 
 
 @pytest.mark.parametrize("text", FOREIGN, ids=lambda text: text[:20] or "nothing")
-def test_a_foreign_position_is_told(text: str) -> None:
+def test_a_foreign_position_is_reported(text: str) -> None:
     with pytest.raises(StateConflict, match="was not written by Forebay"):
         TaskPosition.from_json(text.encode())

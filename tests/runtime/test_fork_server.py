@@ -1,4 +1,4 @@
-"""A fork has what a start of Python has: command, streams, environment; and it ends as its streams do."""
+"""A forked process has all that a started Python has (command, streams, environment), and ends as its streams do."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(place: Path) -> Iterator[dict[str, str]]:
-    """Give an environment with a fork server."""
+def serve(place: Path) -> Iterator[dict[str, str]]:
+    """Yield an environment with a fork server."""
     environment = dict(os.environ)
     with closing(Started(environment)) as started:
         environment["SERVER"] = str(started.server.pid)
@@ -66,7 +66,7 @@ def served(place: Path) -> Iterator[dict[str, str]]:
 
 
 class Started:
-    """A fork server of its own for an environment."""
+    """A fork server for one environment."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         environment.pop(VARIABLE, None)
@@ -82,7 +82,7 @@ class Started:
         forking._end(self.server)
 
 
-def spawned(environment: dict[str, str], *command: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+def spawn(environment: dict[str, str], *command: str, cwd: Path | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [environment["PYSPARK_PYTHON"], *command],
         env=environment,
@@ -101,70 +101,70 @@ def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-def test_a_fork_has_what_a_start_has(served: dict[str, str], tmp_path: Path) -> None:
-    told = []
-    for environment in (served, {name: value for name, value in served.items() if name != VARIABLE}):
+def test_a_fork_has_what_a_start_has(serve: dict[str, str], tmp_path: Path) -> None:
+    reports = []
+    for environment in (serve, {name: value for name, value in serve.items() if name != VARIABLE}):
         given = {**environment, "GIVEN": "an\nodd välue", "PYTHONHASHSEED": "0"}
-        process = spawned(given, "-m", "shown", "two words", "", cwd=tmp_path)
+        process = spawn(given, "-m", "shown", "two words", "", cwd=tmp_path)
         output, errors = process.communicate("its input", timeout=60)
         assert (errors, process.returncode) == ("an error\n", 0)
-        told.append(json.loads(output))
-    assert told[0].pop("path")[:2] == told[1].pop("path")[:2]
-    assert told[0].pop("threads") == told[1].pop("threads") == 1
-    assert told[0] == told[1]
-    assert told[0]["name"] == "__main__"
+        reports.append(json.loads(output))
+    assert reports[0].pop("path")[:2] == reports[1].pop("path")[:2]
+    assert reports[0].pop("threads") == reports[1].pop("threads") == 1
+    assert reports[0] == reports[1]
+    assert reports[0]["name"] == "__main__"
 
 
-def test_pyarrow_imports_no_pandas_and_knows_of_it_once_it_is_imported(served: dict[str, str]) -> None:
-    process = spawned(served, "-m", "converts")
+def test_pyarrow_imports_no_pandas_and_knows_of_it_once_it_is_imported(serve: dict[str, str]) -> None:
+    process = spawn(serve, "-m", "converts")
     output, errors = process.communicate(timeout=60)
     assert errors == ""
     assert json.loads(output) == [False, 1, [1, 1], "SourceFileLoader", "SourceFileLoader"]
 
 
-def waiting(served: dict[str, str], *arguments: str) -> tuple[subprocess.Popen[str], psutil.Process]:
-    """Return a process that waits, and its fork."""
-    process = spawned(served, "-m", "waits", *arguments)
+def waiting(serve: dict[str, str], *arguments: str) -> tuple[subprocess.Popen[str], psutil.Process]:
+    """Return a waiting process and its fork."""
+    process = spawn(serve, "-m", "waits", *arguments)
     assert process.stdout is not None
     assert process.stdout.readline() == "waits\n"
-    (fork,) = psutil.Process(int(served["SERVER"])).children()
+    (fork,) = psutil.Process(int(serve["SERVER"])).children()
     return process, fork
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process can't change how it is listed")
-def test_it_is_listed_under_its_command(served: dict[str, str]) -> None:
-    process, fork = waiting(served, "two words")
+def test_it_is_listed_under_its_command(serve: dict[str, str]) -> None:
+    process, fork = waiting(serve, "two words")
     assert [part for part in fork.cmdline() if part][-3:] == ["-m", "waits", "two words"]
     process.communicate(timeout=20)
 
 
-def test_it_ends_with_its_input(served: dict[str, str]) -> None:
-    process, fork = waiting(served)
+def test_it_ends_with_its_input(serve: dict[str, str]) -> None:
+    process, fork = waiting(serve)
     process.communicate(timeout=20)
     until(lambda: not fork.is_running())
 
 
-def test_who_waits_for_a_fork_ends_with_it(served: dict[str, str]) -> None:
-    process, fork = waiting(served, "on")
+def test_a_process_that_waits_for_a_fork_ends_with_it(serve: dict[str, str]) -> None:
+    process, fork = waiting(serve, "on")
     fork.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere its streams alone end it")
-def test_it_ends_with_who_waits_for_it(served: dict[str, str]) -> None:
-    process, fork = waiting(served, "on")
+def test_a_fork_ends_with_the_process_that_waits_for_it(serve: dict[str, str]) -> None:
+    process, fork = waiting(serve, "on")
     process.terminate()
     process.wait(20)
     until(lambda: not fork.is_running())
     process.communicate(timeout=20)
 
 
-def test_a_server_that_ends_before_it_has_forked_leaves_the_process_to_who_asked(place: Path) -> None:
+def test_if_a_server_ends_before_it_has_forked_the_caller_starts_the_process(place: Path) -> None:
     environment = dict(os.environ)
     server = Started(environment)
     environment["PYTHONPATH"] = os.pathsep.join([str(place), environment.get("PYTHONPATH", "")])
     server.server.send_signal(signal.SIGSTOP)
-    process = spawned(environment, "-m", "shown")
+    process = spawn(environment, "-m", "shown")
     asking = psutil.Process(process.pid)
     until(lambda: any("fork_client" in part for part in asking.cmdline()))
     server.server.kill()
@@ -180,7 +180,7 @@ def test_without_a_server_a_process_is_started(place: Path) -> None:
     server.server.kill()
     server.server.wait()
     assert Path(environment[VARIABLE]).exists(), "killed, it has left its socket"
-    output, _ = spawned(environment, "-m", "shown").communicate("", timeout=60)
+    output, _ = spawn(environment, "-m", "shown").communicate("", timeout=60)
     assert json.loads(output)["name"] == "__main__"
     server.close()
 
@@ -190,10 +190,10 @@ def test_it_ends_with_its_driver_and_not_by_a_signal_that_is_the_driver_s() -> N
     server = Started(environment)
     process = psutil.Process(server.server.pid)
     until(lambda: "forebay.runtime.fork_server" in " ".join(process.cmdline()))
-    probe = spawned({**environment, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}, "-m", "platform")
+    probe = spawn({**environment, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}, "-m", "platform")
     assert probe.wait(60) == 0, "it serves"
     process.send_signal(signal.SIGTERM)
-    assert spawned(environment, "-m", "platform").wait(60) == 0
+    assert spawn(environment, "-m", "platform").wait(60) == 0
     assert process.is_running()
     folder = Path(environment[VARIABLE]).parent
     server.close()

@@ -1,4 +1,4 @@
-"""Internal changelogs of former sub-topologies are read by the tasks that their partitions belong to, or not at all."""
+"""Changelogs of former sub-topologies are read by the tasks that own their partitions, or not at all."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Admin:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "read", "told"),
+    ("tasks", "read", "message"),
     [
         (8, ("app-1-task",), "app-2-task (4 partitions), app-3-task (16 partitions) hold is not used"),
         (4, ("app-2-task",), "app-1-task (8 partitions), app-3-task (16 partitions) hold is not used"),
         (2, (), "app-1-task (8 partitions), app-2-task (4 partitions), app-3-task (16 partitions) hold is not used"),
     ],
 )
-def test_those_of_another_number_of_tasks_are_told_and_not_read(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tasks: int, read: tuple[str, ...], told: str
+def test_topics_of_another_number_of_tasks_are_reported_and_not_read(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tasks: int, read: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.setattr(prepare, "TopicAdmin", Admin)
     assert find_former(SETTINGS, find_service("user-sessions"), "app", tasks) == read
-    assert told in caplog.text
+    assert message in caplog.text

@@ -1,4 +1,4 @@
-"""A process that was frozen between its look at the partitions' ends and its next read looks again."""
+"""A process that was frozen after it read the partitions' ends reads them again before its next read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.runtime.records import give
 
 
 class Broker:
-    """Clicks and prices, some of which arrive at each read; the process is frozen before the second one."""
+    """Clicks and prices, some of which arrive at each read; the process is frozen before the second read."""
 
     def __init__(self, frozen_seconds: float) -> None:
         self.now = 100.0
@@ -43,7 +43,7 @@ class Broker:
         return
 
 
-def opened(broker: Broker, sends: tuple[str, ...] = ()) -> tuple[Gathering, TaskInput]:
+def open_reader(broker: Broker, sends: tuple[str, ...] = ()) -> tuple[Gathering, TaskInput]:
     item = TaskInput([broker.clicks, broker.prices])
     task: Any = SimpleNamespace(input=item, settings=SimpleNamespace(sends=sends, part=0))
     clock = lambda: broker.now  # noqa: E731
@@ -53,15 +53,15 @@ def opened(broker: Broker, sends: tuple[str, ...] = ()) -> tuple[Gathering, Task
     return gathering, item
 
 
-def gathered(broker: Broker) -> TaskInput:
-    gathering, item = opened(broker)
+def gather_input(broker: Broker) -> TaskInput:
+    gathering, item = open_reader(broker)
     gathering.gather(1.0, goes_on=False)
     return item
 
 
 def test_it_takes_what_belongs_before_the_records_that_came_meanwhile() -> None:
     broker = Broker(frozen_seconds=16.0)
-    item = gathered(broker)
+    item = gather_input(broker)
     assert broker.looks == 2
     taken = [[message.timestamp()[1] for message in stream] for stream in item.ready(99)]
     assert taken == [[1, 100, 200, 300], [*range(1, 10)]]
@@ -71,7 +71,7 @@ def test_it_takes_what_belongs_before_the_records_that_came_meanwhile() -> None:
 def test_a_task_says_that_it_has_caught_up_only_after_it_has_looked() -> None:
     broker = Broker(frozen_seconds=0.0)
     broker._reads, broker._ends = [((1,), (1,)), ((), ()), ((), ())], [(1, 1), (2, 1)]
-    gathering, item = opened(broker, sends=("next",))
+    gathering, item = open_reader(broker, sends=("next",))
     gathering.gather(0.1, goes_on=False)
     assert len(item.ready(99)) == 2
     assert has_caught_up(item)
@@ -82,11 +82,11 @@ def test_a_task_says_that_it_has_caught_up_only_after_it_has_looked() -> None:
 
 
 def has_caught_up(item: TaskInput) -> bool:
-    """Return whether it has: the type checker takes what one assert says of a property for lasting."""
+    """Return whether it has; in a property, the type checker would take the first assertion as lasting."""
     return item.is_caught_up
 
 
 def test_it_looks_once_if_nothing_happened() -> None:
     broker = Broker(frozen_seconds=0.01)
-    gathered(broker)
+    gather_input(broker)
     assert broker.looks == 1

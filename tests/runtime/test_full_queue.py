@@ -1,4 +1,4 @@
-"""A producer's queue that is full makes a commit wait: every record is sent once, in order."""
+"""If a producer's queue is full, the commit waits: every record is sent once, in order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forebay.runtime.worker.transaction import GroupProducer
 
 
 class SmallQueue:
-    """A producer that has room for a few records until it is polled."""
+    """A producer with space for a few records until it is polled."""
 
     def __init__(self, room: int) -> None:
         self.room, self.left = room, room
@@ -77,7 +77,7 @@ def test_all_is_sent_once_and_in_order(room: int, monkeypatch: pytest.MonkeyPatc
 
 
 class Forgetful:
-    """A producer that sends nothing before it is told again who leads the partitions."""
+    """A producer that sends nothing before it gets the partition leaders again."""
 
     def __init__(self, asks: int) -> None:
         self.asks, self.asked, self.now = asks, 0, 0.0
@@ -97,7 +97,7 @@ class Forgetful:
 
 
 @pytest.mark.parametrize("asks", [1, 3])
-def test_while_nothing_goes_the_broker_is_asked_who_leads_the_partitions(
+def test_while_nothing_is_sent_the_client_asks_for_partition_leaders(
     asks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     producer: Any = Forgetful(asks)
@@ -108,7 +108,7 @@ def test_while_nothing_goes_the_broker_is_asked_who_leads_the_partitions(
 
 
 class Answered:
-    """A client that is answered, from the `first` question on."""
+    """A client that is answered from the `first` request on."""
 
     def __init__(self, first: int) -> None:
         self.left = first - 1

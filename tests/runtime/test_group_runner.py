@@ -1,4 +1,4 @@
-"""A group's loop on its thread: it outlives its lease by a grace, takes failures back, and ends when it must."""
+"""A group's loop on its thread survives its lease by a grace, rolls failures back, and ends when it must."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lease(number: int, partitions: int = 1) -> Lease:
 
 @dataclass
 class Group:
-    """A group whose cycles do what they are told (as far as `TaskGroup` is used)."""
+    """A group with scripted cycles (with the part of `TaskGroup` that is used)."""
 
     is_open: bool = False
     is_finished: bool = False
@@ -118,7 +118,7 @@ def test_what_opening_raises_is_raised_by_start(bench: Bench, monkeypatch: pytes
     assert not bench.runner.is_alive
 
 
-def test_it_goes_on_from_lease_to_lease_without_opening_anew(bench: Bench) -> None:
+def test_it_continues_from_lease_to_lease_without_reopening(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.wait("a cycle", bench.group.turned.is_set)
     bench.runner.release()
@@ -184,7 +184,7 @@ def test_a_lease_that_comes_after_all_ends_that(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("is_held", "closed"), [(True, 0), (False, 1)])
-def test_what_others_have_taken_over_is_given_back_unless_a_lease_asks_why(
+def test_a_group_taken_over_is_released_unless_a_lease_needs_the_error(
     bench: Bench, *, is_held: bool, closed: int
 ) -> None:
     bench.runner.start(lease(1))
@@ -196,8 +196,8 @@ def test_what_others_have_taken_over_is_given_back_unless_a_lease_asks_why(
     assert isinstance(bench.runner.failure, GroupFenced)
 
 
-def test_while_its_lease_is_held_it_goes_on_however_long_that_lasts(bench: Bench) -> None:
-    """A lease that ends when everything is read, or restored, lasts longer than one that ends with its interval."""
+def test_while_its_lease_is_held_it_continues_without_a_limit(bench: Bench) -> None:
+    """A lease that ends once everything is read or restored lasts longer than one that ends with its interval."""
     bench.runner.start(lease(1))
     for _ in range(20):
         bench.clock.now += SECONDS / 2
@@ -207,7 +207,7 @@ def test_while_its_lease_is_held_it_goes_on_however_long_that_lasts(bench: Bench
     assert not bench.runner.finished.is_set()
 
 
-def test_while_its_snapshots_are_written_it_goes_on_however_long_that_lasts(bench: Bench) -> None:
+def test_while_its_snapshots_are_written_it_continues_without_a_limit(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.clock.now += SECONDS
     for _ in range(5):
@@ -254,13 +254,13 @@ def test_without_a_lease_it_does_not_make_the_group_its_own(bench: Bench) -> Non
     bench.wait("opening", lambda: bench.group.opened == [1, 2])
 
 
-def test_an_input_with_more_partitions_is_opened_anew(bench: Bench) -> None:
+def test_an_input_with_more_partitions_is_reopened(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.runner.renew(lease(2, partitions=2))
     bench.wait("opening", lambda: bench.group.opened == [1, 2])
 
 
-def test_a_lease_that_is_done_is_marked_once_and_answers_go_on(bench: Bench) -> None:
+def test_a_finished_lease_is_marked_once_and_answers_continue(bench: Bench) -> None:
     bench.group.is_finished = True
     bench.runner.start(lease(1))
     assert bench.runner.finished.wait(20)
@@ -289,13 +289,13 @@ def test_a_loop_that_has_ended_answers_nothing(bench: Bench) -> None:
 
 @dataclass
 class Busy:
-    """Something on the loop's thread that takes as long as a test wants."""
+    """A call on the loop's thread that takes as long as a test wants."""
 
     begun: threading.Event = field(default_factory=threading.Event)
     may_end: threading.Event = field(default_factory=threading.Event)
 
     def occupy(self, runner: GroupRunner) -> None:
-        """Make a loop busy."""
+        """Keep a loop busy."""
         threading.Thread(target=runner.between_commits, args=(self.run,), daemon=True).start()
         assert self.begun.wait(20)
 

@@ -1,4 +1,4 @@
-"""A group that another worker has taken over believes nothing any more, least of all what it sees of the other."""
+"""After another worker has taken over a group, the previous owner trusts nothing that it reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.runtime.simulator.worker import build
 from tests.runtime.simulator.world import Setup, World
 
 
-def opened(world: World) -> TaskGroup:
+def open_group(world: World) -> TaskGroup:
     """Return a worker's group that has just taken over."""
     lease = world.lease(0)
     group = build(world, lease, Store().storage(), lambda _: None)
@@ -31,11 +31,11 @@ def world(request: pytest.FixtureRequest) -> World:
 
 
 def test_where_the_changelogs_end_is_learnt_only_while_the_group_is_its_own(world: World) -> None:
-    former = opened(world)
+    former = open_group(world)
     work(world, former, 3)
     former.look_at_changelogs()
     known = former.offsets()
-    latter = opened(world)
+    latter = open_group(world)
     work(world, latter, 3)
     with pytest.raises(GroupFenced):
         former.look_at_changelogs()
@@ -45,9 +45,9 @@ def test_where_the_changelogs_end_is_learnt_only_while_the_group_is_its_own(worl
 
 
 def test_nothing_is_learnt_before_the_first_commit(world: World) -> None:
-    former = opened(world)
+    former = open_group(world)
     known = former.offsets()
-    latter = opened(world)
+    latter = open_group(world)
     work(world, latter, 3)
     former.look_at_changelogs()
     assert former.offsets() == known
@@ -55,9 +55,9 @@ def test_nothing_is_learnt_before_the_first_commit(world: World) -> None:
 
 def test_records_that_the_other_used_and_had_deleted_are_not_lost() -> None:
     world = World(Setup("windows", 1, 1), 0)
-    former = opened(world)
+    former = open_group(world)
     work(world, former, 2)
-    latter = opened(world)
+    latter = open_group(world)
     work(world, latter, 8)
     latter.mark()
     with pytest.raises(GroupFenced):
@@ -65,19 +65,19 @@ def test_records_that_the_other_used_and_had_deleted_are_not_lost() -> None:
 
 
 def test_what_it_commits_is_refused(world: World) -> None:
-    former = opened(world)
+    former = open_group(world)
     work(world, former, 1)
-    opened(world)
+    open_group(world)
     with pytest.raises(GroupFenced):
         work(world, former, 1)
 
 
 def test_one_that_has_nothing_to_commit_sees_it_when_it_looks(world: World) -> None:
-    former = opened(world)
+    former = open_group(world)
     work(world, former, 1)
     world.wait(1.0)
     former.confirm(2.0)
-    latter = opened(world)
+    latter = open_group(world)
     former.confirm(2.0)
     world.wait(1.5)
     with pytest.raises(GroupFenced):

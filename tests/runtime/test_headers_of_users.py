@@ -1,4 +1,4 @@
-"""Users' headers pass through a job regardless of their names, and are never taken for Forebay's own."""
+"""Users' headers pass through a job regardless of their names, and are never mistaken for Forebay's own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OWN: list[Headers] = [
 
 
 class Seen(Processor[str, str]):
-    """Sends a text of the headers it sees, with the same headers; fails on `fail`."""
+    """Forwards a text of its record's headers, with the same headers; fails on `fail`."""
 
     def process(self, event: str, ctx: Context[str]) -> None:
         if event == "fail":
@@ -46,7 +46,7 @@ class Seen(Processor[str, str]):
         ctx.forward(json.dumps([(name, (data or b"").decode()) for name, data in ctx.headers]), headers=ctx.headers)
 
 
-def shown(headers: Headers) -> str:
+def header_text(headers: Headers) -> str:
     return json.dumps([(name, (data or b"").decode()) for name, data in headers])
 
 
@@ -62,10 +62,10 @@ def test_they_pass_through_repartitions(headers: Headers, tasks: int) -> None:
     driven = Driven(twice, tasks)
     for number in range(4):
         sent = driven.pipe("in", f"k{number}", "v", number, headers=headers)
-        assert sent == [(f"k{number}'", shown(headers), number)]
+        assert sent == [(f"k{number}'", header_text(headers), number)]
     assert {tuple(sent.headers) for sent in driven.driver.outputs} == {tuple(headers)}
     driven.driver.restart()
-    assert driven.pipe("in", "k", "v", 9, headers=headers) == [("k'", shown(headers), 9)]
+    assert driven.pipe("in", "k", "v", 9, headers=headers) == [("k'", header_text(headers), 9)]
 
 
 @pytest.mark.parametrize("headers", OWN)
@@ -87,7 +87,7 @@ def test_they_are_kept_on_records_that_fail_behind_a_repartition_or_come_too_lat
 
 
 def own(headers: dict[str, str], prefix: str) -> dict[str, str]:
-    """Return the headers that do not explain why a record is where it is."""
+    """Return the headers, without those that explain why a record is here."""
     return {name: text for name, text in headers.items() if not name.startswith(prefix)}
 
 

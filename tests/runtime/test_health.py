@@ -1,4 +1,4 @@
-"""What /healthz and /readyz say of a job."""
+"""The answers of a job's /healthz and /readyz."""
 
 from __future__ import annotations
 

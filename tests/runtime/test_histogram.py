@@ -1,4 +1,4 @@
-"""Quantiles are within their bucket, rise with the share, and belong to the time between two looks."""
+"""Quantiles are within their bucket, increase with the share, and cover the time between two polls."""
 
 import math
 
@@ -37,7 +37,7 @@ def test_since_an_earlier_look() -> None:
     assert later.since(earlier).mean == pytest.approx(0.85)
 
 
-def test_a_restarted_job_counts_anew() -> None:
+def test_a_restarted_job_starts_counting_from_zero() -> None:
     assert histogram([0.2]).since(histogram([0.2, 0.3])) == histogram([0.2])
     assert histogram([0.2]).since(Histogram()) == histogram([0.2])
 
@@ -45,8 +45,8 @@ def test_a_restarted_job_counts_anew() -> None:
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=50), st.floats(0.01, 1), st.floats(0.01, 1))
 def test_quantiles_lie_in_the_bucket_of_the_value_and_rise(values: list[float], one: float, other: float) -> None:
     low, high = sorted((one, other))
-    found = histogram(values)
-    smaller, larger = found.quantile(low), found.quantile(high)
+    quantiles = histogram(values)
+    smaller, larger = quantiles.quantile(low), quantiles.quantile(high)
     assert smaller is not None
     assert larger is not None
     assert smaller <= larger

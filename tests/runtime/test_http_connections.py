@@ -1,4 +1,4 @@
-"""Connections that send nothing, or never end a request, keep no other client from an answer."""
+"""Idle connections and unfinished requests don't delay other clients' answers."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Start = Callable[..., HttpServer]
 def start() -> Iterator[Start]:
     servers: list[HttpServer] = []
 
-    def started(answer: Callable[[Request], Answer], limits: Limits, tls: Tls | None = None) -> HttpServer:
+    def start_server(answer: Callable[[Request], Answer], limits: Limits, tls: Tls | None = None) -> HttpServer:
         servers.append(HttpServer(answer, HOST, 0, limits, tls))
         return servers[-1]
 
-    yield started
+    yield start_server
     for server in servers:
         server.close()
 
@@ -50,12 +50,12 @@ def sockets() -> Iterator[contextlib.ExitStack]:
 
 
 def certificate(folder: Path) -> Tls:
-    """Make a certificate for localhost."""
-    made = Tls(folder / "certificate.pem", folder / "key.pem")
+    """Create a certificate for localhost."""
+    tls = Tls(folder / "certificate.pem", folder / "key.pem")
     what = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    files = ["-keyout", str(made.key), "-out", str(made.certificate), "-addext", "subjectAltName=DNS:localhost"]
+    files = ["-keyout", str(tls.key), "-out", str(tls.certificate), "-addext", "subjectAltName=DNS:localhost"]
     subprocess.run(["openssl", *what, *files], check=True, capture_output=True)
-    return made
+    return tls
 
 
 def path_of(request: Request) -> Answer:
@@ -73,10 +73,10 @@ def get(server: HttpServer, path: str) -> tuple[int, bytes]:
 
 
 def idle(server: HttpServer, stack: contextlib.ExitStack, count: int, sent: bytes) -> list[socket.socket]:
-    made = [stack.enter_context(socket.create_connection((HOST, server.port), timeout=30)) for _ in range(count)]
-    for each in made:
-        each.sendall(sent)
-    return made
+    connections = [stack.enter_context(socket.create_connection((HOST, server.port), timeout=30)) for _ in range(count)]
+    for connection in connections:
+        connection.sendall(sent)
+    return connections
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,20 +90,20 @@ def test_they_make_room_for_those_that_ask(start: Start, sockets: contextlib.Exi
 @pytest.mark.parametrize("kind", KINDS)
 def test_they_are_closed_after_a_while(start: Start, sockets: contextlib.ExitStack, kind: str) -> None:
     server = start(path_of, Limits(seconds=0.3))
-    (made,) = idle(server, sockets, 1, KINDS[kind])
+    (connection,) = idle(server, sockets, 1, KINDS[kind])
     with contextlib.suppress(ConnectionError):
-        while made.recv(65_536):
+        while connection.recv(65_536):
             pass
 
 
 def test_one_that_sends_a_letter_now_and_then_gets_no_more_time(start: Start, sockets: contextlib.ExitStack) -> None:
     server = start(path_of, Limits(seconds=0.5))
-    (made,) = idle(server, sockets, 1, b"GET /")
-    made.settimeout(0.05)
+    (connection,) = idle(server, sockets, 1, b"GET /")
+    connection.settimeout(0.05)
     for _ in range(500):
         try:
-            made.sendall(b"x")
-            assert made.recv(1) == b""
+            connection.sendall(b"x")
+            assert connection.recv(1) == b""
         except TimeoutError:
             continue
         except ConnectionError:
@@ -118,9 +118,9 @@ def test_a_handshake_that_does_not_come_is_closed(
 ) -> None:
     tls = certificate(tmp_path)
     server = start(path_of, Limits(seconds=0.3), tls)
-    (made,) = idle(server, sockets, 1, sent)
+    (raw,) = idle(server, sockets, 1, sent)
     with contextlib.suppress(ConnectionError):
-        while made.recv(65_536):
+        while raw.recv(65_536):
             pass
     context = ssl.create_default_context(cafile=str(tls.certificate))
     connection = http.client.HTTPSConnection("localhost", server.port, timeout=30, context=context)

@@ -1,4 +1,4 @@
-"""The HTTP server's limits, its encryption, and what becomes of clients that go away."""
+"""The HTTP server: limits, encryption, and clients that disconnect."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ Start = Callable[..., HttpServer]
 def start() -> Iterator[Start]:
     servers: list[HttpServer] = []
 
-    def started(answer: Callable[[Request], Answer], limits: Limits = Limits()) -> HttpServer:  # noqa: B008
+    def start_server(answer: Callable[[Request], Answer], limits: Limits = Limits()) -> HttpServer:  # noqa: B008
         servers.append(HttpServer(answer, HOST, 0, limits))
         return servers[-1]
 
-    yield started
+    yield start_server
     for server in servers:
         server.close()
 
 
-def said(server: HttpServer, request: bytes) -> bytes:
-    """Send bytes as they are; give all that comes back until the server closes the connection."""
+def exchange(server: HttpServer, request: bytes) -> bytes:
+    """Send raw bytes; return everything until the server closes the connection."""
     with socket.create_connection((HOST, server.port), timeout=30) as raw:
         raw.sendall(request)
-        found = b""
+        received = b""
         while data := raw.recv(65_536):
-            found += data
-        return found
+            received += data
+        return received
 
 
 def fine(_request: Request) -> Answer:
@@ -52,7 +52,8 @@ def fine(_request: Request) -> Answer:
 def test_a_body_that_does_not_arrive_ends_the_connection(start: Start) -> None:
     server = start(fine, Limits(seconds=0.2))
     assert (
-        b" 408 " in said(server, b"POST / HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 100\r\n\r\nhalf").split(b"\r\n")[0]
+        b" 408 "
+        in exchange(server, b"POST / HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 100\r\n\r\nhalf").split(b"\r\n")[0]
     )
 
 
@@ -69,8 +70,8 @@ def test_a_body_that_does_not_arrive_ends_the_connection(start: Start) -> None:
     ],
 )
 def test_a_page_whose_name_leads_here_is_not_answered(start: Start, host: bytes, status: bytes) -> None:
-    found = said(start(fine), b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
-    assert found.split(b" ")[1] == status
+    answer = exchange(start(fine), b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
+    assert answer.split(b" ")[1] == status
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,8 @@ def test_what_is_no_fair_request_is_refused_and_others_are_answered(
 ) -> None:
     server = start(fine)
     with contextlib.suppress(ConnectionError):  # it may end the connection before it has read all of this
-        said(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")
-    assert said(server, request_).split(b" ")[1] == status
+        exchange(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")
+    assert exchange(server, request_).split(b" ")[1] == status
     connection = http.client.HTTPConnection(HOST, server.port, timeout=30)
     connection.request("GET", "/")
     assert connection.getresponse().read() == b"fine\n"
@@ -148,11 +149,13 @@ def test_a_mistake_of_ours_is_an_answer_and_a_line_of_the_log(start: Start, capl
         raise KeyError("ours")
 
     server = start(broken)
-    assert b" 500 " in said(server, b"GET /a HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n").split(b"\r\n")[0]
+    assert (
+        b" 500 " in exchange(server, b"GET /a HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n").split(b"\r\n")[0]
+    )
     assert "a request for a could not be answered" in caplog.text
 
 
-def test_a_port_that_is_taken_is_told(start: Start) -> None:
+def test_a_port_in_use_is_reported(start: Start) -> None:
     server = start(fine)
     with pytest.raises(PortInUse, match="give another one with --http-port"):
         HttpServer(fine, HOST, server.port)
@@ -180,10 +183,10 @@ def test_the_address_of_all_is_ipv4_s_without_ipv6(monkeypatch: pytest.MonkeyPat
 
 
 def test_requests_are_answered_over_tls(tmp_path: Path) -> None:
-    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    options = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "certificate.pem")]
     names = ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(["openssl", *made, *files, *names], check=True, capture_output=True)
+    subprocess.run(["openssl", *options, *files, *names], check=True, capture_output=True)
     server = HttpServer(fine, HOST, 0, tls=Tls(tmp_path / "certificate.pem", tmp_path / "key.pem"))
     try:
         trusting = ssl.create_default_context(cafile=str(tmp_path / "certificate.pem"))
@@ -195,13 +198,13 @@ def test_requests_are_answered_over_tls(tmp_path: Path) -> None:
         server.close()
 
 
-def test_a_certificate_that_cant_be_read_is_told_at_once(tmp_path: Path) -> None:
+def test_an_unreadable_certificate_is_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.pem").write_text("no certificate")
     with pytest.raises((OSError, ssl.SSLError)):
         HttpServer(fine, HOST, 0, tls=Tls(tmp_path / "a.pem", tmp_path / "missing.pem"))
 
 
 def test_answers_are_sent_at_once(start: Start) -> None:
-    """Each answer's body must not wait for the acknowledgement of its head."""
+    """An answer's body must not wait for the acknowledgement of its head."""
     server = start(fine)
     assert server._socket.proto == socket.IPPROTO_TCP, "asyncio sets TCP_NODELAY on such alone"

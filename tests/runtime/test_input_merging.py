@@ -1,4 +1,4 @@
-"""A task takes the record with the smallest timestamp next, and waits for heads that are known to be there."""
+"""A task takes the record with the smallest timestamp, and waits for partitions that are known to have more records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from forebay.runtime.protocol.times import TaskTime
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import GLOBAL, InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
-from tests.runtime.records import REPARTITION, forward, give, tell
+from tests.runtime.records import REPARTITION, announce_time, forward, give
 
 STREAM, TABLE = 1, 0
 
@@ -15,8 +15,8 @@ def partition(topic: str = "t", number: int = 0, rank: int = STREAM, until: int 
     return InputPartition(topic, number, rank, 0, until)
 
 
-def taken(task: TaskInput, most: int = 100) -> list[list[int]]:
-    """Return the timestamps taken, by stream."""
+def take(task: TaskInput, most: int = 100) -> list[list[int]]:
+    """Return the timestamps of the taken records, by stream."""
     return [[message.timestamp()[1] for message in stream] for stream in task.ready(most)]
 
 
@@ -29,33 +29,33 @@ def test_one_partition_gives_what_it_has_in_the_order_of_offsets() -> None:
     part = partition()
     give(part, 5, 3, 9)
     task = TaskInput([part])
-    assert taken(task, 2) == [[5, 3]]
+    assert take(task, 2) == [[5, 3]]
     assert task.ends == (("t", 0, 2),)
-    assert taken(task) == [[9]]
+    assert take(task) == [[9]]
 
 
-def test_a_partition_whose_head_has_not_come_is_waited_for() -> None:
+def test_a_task_waits_for_the_next_record_of_a_partition() -> None:
     first, second = partition(), partition(number=1)
     task = TaskInput([first, second])
     give(first, 10, 30)
     first.reach_end(2)
-    assert taken(task) == [[], []]
+    assert take(task) == [[], []]
     give(second, 20)
-    assert taken(task) == [[10], [20]]
+    assert take(task) == [[10], [20]]
     read(second)
-    assert taken(task) == [[30], []]
+    assert take(task) == [[30], []]
 
 
-def test_what_came_after_the_look_is_not_waited_for() -> None:
+def test_a_task_does_not_wait_for_records_after_the_known_end() -> None:
     first, second = partition(), partition(number=1)
     task = TaskInput([first, second])
     give(first, 10)
     second.end = 0
-    assert taken(task) == [[10], []]
+    assert take(task) == [[10], []]
     second.end = 1
     give(first, 11)
     assert not second.is_read
-    assert taken(task) == [[], []]
+    assert take(task) == [[], []]
 
 
 def test_no_more_are_taken_than_a_commit_may_have_and_the_rest_keeps_its_turn() -> None:
@@ -64,10 +64,10 @@ def test_no_more_are_taken_than_a_commit_may_have_and_the_rest_keeps_its_turn() 
     give(first, 1, 4, 5)
     give(second, 2, 3)
     read(first, second)
-    assert taken(task, 3) == [[1], [2, 3]]
+    assert take(task, 3) == [[1], [2, 3]]
     assert task.waiting == 2
     assert {(t, p): end for t, p, end in task.ends} == {("t", 0): 1, ("t", 1): 2}
-    assert taken(task) == [[4, 5], []]
+    assert take(task) == [[4, 5], []]
 
 
 def test_at_equal_timestamps_tables_come_first_then_topic_and_partition() -> None:
@@ -76,7 +76,7 @@ def test_at_equal_timestamps_tables_come_first_then_topic_and_partition() -> Non
     for part in (table, late, early):
         give(part, 7)
     read(table, late, early)
-    assert [taken(task, 1) for _ in range(3)] == [[[7], [], []], [[], [7], []], [[], [], [7]]]
+    assert [take(task, 1) for _ in range(3)] == [[[7], [], []], [[], [7], []], [[], [], [7]]]
 
 
 def test_a_record_out_of_order_goes_when_it_is_its_streams_head() -> None:
@@ -85,36 +85,36 @@ def test_a_record_out_of_order_goes_when_it_is_its_streams_head() -> None:
     give(first, 10, 2, 11)
     give(second, 9, 12)
     read(first, second)
-    assert taken(task, 2) == [[10], [9]]
-    assert taken(task) == [[2, 11], [12]]
+    assert take(task, 2) == [[10], [9]]
+    assert take(task) == [[2, 11], [12]]
 
 
-def test_a_sender_is_waited_for_up_to_the_time_it_told() -> None:
+def test_a_task_waits_for_a_sender_up_to_its_announced_time() -> None:
     part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
     task = TaskInput([], [part])
     forward(part, 0, "0-0", 10)
     forward(part, 1, "0-0", 30)
     part.reach_end(2)
-    assert taken(task) == [[], []]
-    tell(part, 2, "0-1", TaskTime(20))
-    assert taken(task) == [[10], []]
-    tell(part, 3, "0-1", TaskTime(20, caught_up=True))
+    assert take(task) == [[], []]
+    announce_time(part, 2, "0-1", TaskTime(20))
+    assert take(task) == [[10], []]
+    announce_time(part, 3, "0-1", TaskTime(20, caught_up=True))
     part.reach_end(4)
-    assert taken(task) == [[30], []]
+    assert take(task) == [[30], []]
 
 
 def caught_up(task: TaskInput) -> bool:
-    """Return whether it is now: the type checker takes what one assert says of a property for lasting."""
+    """Return whether it is now; in a property, the type checker would take the first assertion as lasting."""
     return task.is_caught_up
 
 
 def test_it_is_caught_up_when_all_is_used_and_all_senders_say_so() -> None:
     part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
     task = TaskInput([], [part])
-    tell(part, 0, "0-0", TaskTime(5, caught_up=True, idle_ms=900))
+    announce_time(part, 0, "0-0", TaskTime(5, caught_up=True, idle_ms=900))
     part.reach_end(1)
     assert not caught_up(task)
-    tell(part, 1, "0-1", TaskTime(5, caught_up=True, idle_ms=400))
+    announce_time(part, 1, "0-1", TaskTime(5, caught_up=True, idle_ms=400))
     part.reach_end(2)
     assert caught_up(task)
     assert task.idle_ms == 400
@@ -129,7 +129,7 @@ def test_a_partition_that_ends_by_itself_leaves_later_records_alone() -> None:
     task = TaskInput([part])
     give(part, 1, 2)
     part.take(part.queue[0], 2)
-    assert taken(task) == [[1, 2]]
+    assert take(task) == [[1, 2]]
     assert task.is_done(1)
     assert task.ends == (("t", 0, 2),)
 
@@ -141,11 +141,11 @@ def test_a_record_that_comes_twice_is_queued_once() -> None:
     assert len(part.queue) == 1
 
 
-def test_a_global_table_is_read_before_everything_else_whatever_its_times() -> None:
+def test_a_global_table_is_read_first_regardless_of_its_times() -> None:
     stream, towns = partition(), partition("towns", rank=GLOBAL)
     task = TaskInput([stream, towns])
     give(stream, 10)
-    assert taken(task) == [[], []], "its records are known to be there"
+    assert take(task) == [[], []], "its records are known to be there"
     give(towns, 900, 800)
     read(stream, towns)
-    assert taken(task) == [[900, 800], [10]]
+    assert take(task) == [[900, 800], [10]]

@@ -1,4 +1,4 @@
-"""Starting Spark does not change what Ctrl-C does."""
+"""Starting Spark does not change the handling of Ctrl-C."""
 
 from __future__ import annotations
 

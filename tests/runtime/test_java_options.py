@@ -1,4 +1,4 @@
-"""Java's options: the archive of Spark's classes only where there is one; given ones come after the job's."""
+"""Java's options: the archive of Spark's classes only if it exists; given options follow the job's."""
 
 from __future__ import annotations
 

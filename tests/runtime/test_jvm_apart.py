@@ -1,4 +1,4 @@
-"""Spark's JVM is started so that a SIGTERM to all of the driver's processes is the driver's to act on."""
+"""Spark's JVM is started so that a SIGTERM to all of the driver's processes is handled by the driver."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ print(os.getpgid(0) == os.getpid(), *ignored)
 """
 
 
-def test_it_has_a_group_of_its_own_and_ignores_what_spark_and_we_told_it_to() -> None:
+def test_it_has_a_process_group_of_its_own_and_ignores_the_expected_signals() -> None:
     how = _Apart(process_group=0)
     how["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
     how["stdout"] = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", _TELLS], text=True, **how) as child:
-        told, _ = child.communicate(timeout=60)
-    assert told.split() == ["True"] * 3
+        output, _ = child.communicate(timeout=60)
+    assert output.split() == ["True"] * 3
     assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
     assert os.getpgid(0) != child.pid

@@ -1,4 +1,4 @@
-"""The JVM of a driver that was killed may live on: the next driver waits for its end."""
+"""The JVM of a killed driver may survive it; the next driver waits for its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store's conversion is killed at any step, with a snapshot or without: the next process reads what was committed."""
+"""A store's conversion is killed at any step, with or without a snapshot; the next process reads what was committed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.long
 
 
 class Plain(Processor[Number, Total]):
-    """Keeps the last amount of a key; answers an amount of 0 with it. An amount of -1 deletes."""
+    """Stores the last amount of a key, and forwards it for an amount of 0; an amount of -1 deletes it."""
 
     totals = KeyValueStore("totals", Total)
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         if event.amount:
-            self.totals.put(ctx.key, kept(event))
+            self.totals.put(ctx.key, store(event))
         else:
             ctx.forward(self.totals.get(ctx.key) or Total(0, 0))
 
@@ -39,10 +39,10 @@ class Timestamped(Processor[Number, Total]):
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         if event.amount:
-            self.totals.put(ctx.key, kept(event), event.timestamp)
+            self.totals.put(ctx.key, store(event), event.timestamp)
         else:
-            found = self.totals.get(ctx.key)
-            ctx.forward(found.value if found else Total(0, 0))
+            total = self.totals.get(ctx.key)
+            ctx.forward(total.value if total else Total(0, 0))
 
 
 class Versioned(Processor[Number, Total]):
@@ -50,13 +50,13 @@ class Versioned(Processor[Number, Total]):
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
         if event.amount:
-            self.totals.put(ctx.key, kept(event), event.timestamp)
+            self.totals.put(ctx.key, store(event), event.timestamp)
         else:
-            found = self.totals.get(ctx.key)
-            ctx.forward(found.value if found else Total(0, 0))
+            total = self.totals.get(ctx.key)
+            ctx.forward(total.value if total else Total(0, 0))
 
 
-def kept(event: Number) -> Any:
+def store(event: Number) -> Any:
     return None if event.amount == -1 else Total(event.amount, 1)
 
 
@@ -80,7 +80,7 @@ def job_of(kind: type[AnyProcessor], *, has_snapshot: bool) -> GroupBench:
 
 
 def release(bench: GroupBench, kind: type[AnyProcessor], on_change: OnChange) -> None:
-    """Continue in a new process, whose tables hold the rows of the snapshot only."""
+    """Continue in a new process, whose tables hold only the snapshot's rows."""
     bench.group.abandon()
     bench.processor = kind
     bench.engine = dataclasses.replace(bench.engine, on_change=on_change)
@@ -107,7 +107,7 @@ def kill_at(bench: GroupBench, step: int) -> bool:
 
 
 def ask(bench: GroupBench) -> list[tuple[str, Total]]:
-    """Return what the store says of each key."""
+    """Return the stored value of each key."""
     seen = len(bench.outputs())
     bench.feed(*((key, 50, 0) for key in "abcd"))
     bench.run()
@@ -137,7 +137,7 @@ def test_killed_at_any_step(before: type[AnyProcessor], after: type[AnyProcessor
 
 @snapshots
 @pairs
-def test_killed_before_the_conversion_the_release_before_goes_on(
+def test_if_it_is_killed_before_the_conversion_the_previous_release_resumes(
     before: type[AnyProcessor], after: type[AnyProcessor], has_snapshot: bool
 ) -> None:
     bench = job_of(before, has_snapshot=has_snapshot)

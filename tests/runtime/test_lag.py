@@ -1,4 +1,4 @@
-"""Lag counts records that a task has not committed, by its own positions. Markers of transactions do not count."""
+"""Lag counts records after a task's own positions that it has not committed, without transaction markers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_records_count_until_their_commit_is_through(partitions: int) -> None:
 
 
 @MERGED
-def test_records_that_a_commit_gives_back_count_once(partitions: int) -> None:
+def test_records_that_a_commit_returns_count_once(partitions: int) -> None:
     part, item = inputs(partitions)
     give(part, 1, 2, 3, 4)
     taken = item.ready(4)

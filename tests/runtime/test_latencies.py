@@ -1,4 +1,4 @@
-"""Quantiles are those of the last minute: what was slow before does not stay in them."""
+"""Quantiles cover the last minute; older slow records do not stay in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Clock:
         return self.now
 
 
-def passed(ms: int, count: int) -> TaskFigures:
+def figures_with(ms: int, count: int) -> TaskFigures:
     counts = [0] * (len(LATENCY_MS) + 1)
     counts[LATENCY_MS.index(ms)] = count
     return TaskFigures(0, 0, latencies=counts, latency_ms=ms * count)
@@ -38,32 +38,32 @@ def test_without_any_there_is_no_quantile(latencies: Latencies) -> None:
 
 
 def test_what_was_slow_before_is_forgotten_after_a_minute(clock: Clock, latencies: Latencies) -> None:
-    latencies.add(passed(2_000, 1_000))
+    latencies.add(figures_with(2_000, 1_000))
     assert latencies.last_minute().quantile(0.5) == pytest.approx(1.5)
     for _ in range(58):
         clock.now += 1
-        latencies.add(passed(200, 1))
+        latencies.add(figures_with(200, 1))
     assert latencies.last_minute().count == 1_058
     for _ in range(4):
         clock.now += 1
-        latencies.add(passed(200, 1))
+        latencies.add(figures_with(200, 1))
     assert latencies.last_minute().count == 61, "those of the last 60 s, and of the step at their beginning"
     assert latencies.last_minute().quantile(0.95) == pytest.approx(0.1975)
 
 
 def test_after_a_silence_only_what_comes_then_counts(clock: Clock, latencies: Latencies) -> None:
-    latencies.add(passed(2_000, 1_000))
+    latencies.add(figures_with(2_000, 1_000))
     clock.now = 300
     assert latencies.last_minute().count == 0
-    latencies.add(passed(100, 7))
+    latencies.add(figures_with(100, 7))
     assert latencies.last_minute().count == 7
 
 
 def test_the_page_has_all_and_the_last_minute(clock: Clock, latencies: Latencies) -> None:
     registry = CollectorRegistry()
     registry.register(latencies)
-    latencies.add(passed(2_000, 10))
+    latencies.add(figures_with(2_000, 10))
     clock.now = 100
-    latencies.add(passed(200, 10))
+    latencies.add(figures_with(200, 10))
     assert registry.get_sample_value(f"{NAME}_count", {"service": "sums"}) == 20
     assert registry.get_sample_value(LAST_MINUTE, {"service": "sums", "quantile": "0.5"}) == pytest.approx(0.175)

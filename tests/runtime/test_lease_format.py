@@ -42,7 +42,7 @@ def test_its_text_does_not_depend_on_the_order_of_topics() -> None:
     assert json.dumps(other.to_json()) == json.dumps(OFFSET.to_json())
 
 
-def test_before_the_first_lease_stands_the_sentinel() -> None:
+def test_the_sentinel_precedes_the_first_lease() -> None:
     assert LeaseOffset.from_json(dict(SENTINEL)) is None
 
 

@@ -1,4 +1,4 @@
-"""A lease is held by the loop of the lease before, busy or not; a loop that is stuck or has ended is replaced."""
+"""The loop of the previous lease holds the next one, even if it is busy; a stuck or ended loop is replaced."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME = SimpleNamespace(name="app-group-0")
 
 @dataclass
 class Loop:
-    """A loop whose keeper answers with the outcomes it is given, one after the other."""
+    """A loop whose keeper returns the given outcomes in order."""
 
     outcomes: list[Unavailable | None]
     is_alive: bool = True
@@ -55,7 +55,7 @@ class Loop:
         self.renewed.append(lease.number)
 
     def hold(self, seconds: float = 0) -> None:
-        """Note that the lease is held."""
+        """Record that the lease is held."""
 
     def stop(self) -> None:
         self.stopped += 1
@@ -69,17 +69,17 @@ class Loop:
 
 @dataclass
 class Control:
-    """What the driver is told, and says: leases end once it was told so often."""
+    """A driver's control that records reports, and ends leases after a number of them."""
 
     ends_after: int = 1_000
-    told: list[tuple[int, str]] = field(default_factory=list)
+    reports: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def is_told_to_end(self) -> bool:
-        return len(self.told) >= self.ends_after
+        return len(self.reports) >= self.ends_after
 
     def tell(self, figures: object, beat_ms: int, trouble: str = "") -> None:
-        self.told.append((beat_ms, trouble))
+        self.reports.append((beat_ms, trouble))
 
 
 def holding(monkeypatch: pytest.MonkeyPatch, loop: Loop, control: Control) -> Any:
@@ -111,7 +111,7 @@ def test_a_loop_that_is_stuck_has_ended_or_writes_to_another_checkpoint_is_repla
     assert not leases._LOOPS.all()
 
 
-def test_a_loop_that_is_stuck_is_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_stuck_loop_is_reported(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     holding(monkeypatch, Loop([], is_stuck=True), Control())._opened()
     assert caplog.messages == ["app-group-0: its loop is stuck in a call to the broker: another takes its place"]
 
@@ -120,7 +120,7 @@ def test_a_loop_that_is_busy_in_mid_lease_is_asked_again(monkeypatch: pytest.Mon
     control = Control(ends_after=2)
     loop = Loop([LoopBusy("busy"), None])
     holding(monkeypatch, loop, control)._hold(loop)
-    assert control.told == [(7, "busy"), (7, "")]
+    assert control.reports == [(7, "busy"), (7, "")]
 
 
 def test_a_store_that_fails_in_mid_lease_is_reported_and_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,11 +128,11 @@ def test_a_store_that_fails_in_mid_lease_is_reported_and_asked_again_later(monke
     loop = Loop([Unavailable("the disk is full"), None])
     held = holding(monkeypatch, loop, control)
     held._hold(loop)
-    assert control.told == [(7, "the disk is full")] * 3
+    assert control.reports == [(7, "the disk is full")] * 3
     assert len(loop.outcomes) == 1, "it is not asked at once"
     held._next_put = control.ends_after = 4
     held._hold(loop)
-    assert control.told[3:] == [(7, "")]
+    assert control.reports[3:] == [(7, "")]
 
 
 @pytest.mark.parametrize(("is_gone", "ends"), [(True, ["lost"]), (False, ["wrote", "released"])])

@@ -1,4 +1,4 @@
-"""A lease's row holds the offsets of its group's partitions, however many groups and partitions the job has."""
+"""A lease's row holds the offsets of its group's partitions, for any number of groups and partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's processes on one machine prove themselves to each other, too."""
+"""Spark's processes on one machine authenticate to each other, too."""
 
 from __future__ import annotations
 

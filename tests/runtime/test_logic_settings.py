@@ -1,4 +1,4 @@
-"""Settings of the logic as text: what is refused, and with which words."""
+"""Settings of the logic as text: rejected values and their error messages."""
 
 from __future__ import annotations
 

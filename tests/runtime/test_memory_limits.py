@@ -1,4 +1,4 @@
-"""What a batch may take follows from the memory there is: the container's where it has a limit."""
+"""A commit's limits follow from the available memory, which is the container's limit if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks tell of themselves is counted once, whichever worker they are in."""
+"""Reports of tasks are counted once, regardless of the worker that runs the task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LATER = 1 << 50
 """A time (ms) after any start of a job."""
 
 
-def told(at: int = 0, part: int = 0, task: int = 0, **counts: int) -> TaskFigures:
+def task_figures(at: int = 0, part: int = 0, task: int = 0, **counts: int) -> TaskFigures:
     figures = TaskFigures(part, task, opened=LATER, at=LATER + at, worker=1)
     return replace(figures, **counts)  # type: ignore[arg-type]
 
@@ -43,32 +43,37 @@ def test_what_alerts_take_the_increase_of_begins_at_zero(
 
 
 def test_what_passed_between_two_tellings_is_counted(metrics: JobMetrics) -> None:
-    metrics.observe([told(1, outputs=5, errors=2, late=1)])
-    metrics.observe([told(2, outputs=9, errors=2, late=2)])
+    metrics.observe([task_figures(1, outputs=5, errors=2, late=1)])
+    metrics.observe([task_figures(2, outputs=9, errors=2, late=2)])
     assert [value(metrics, name, **labels) for name, labels in COUNTED[:3]] == [2, 2, 9]
 
 
-def test_a_telling_that_is_seen_twice_is_counted_once(metrics: JobMetrics) -> None:
-    assert len(metrics.observe([told(1, outputs=5)])) == 1
-    assert metrics.observe([told(1, outputs=5)]) == []
+def test_a_report_that_is_read_twice_is_counted_once(metrics: JobMetrics) -> None:
+    assert len(metrics.observe([task_figures(1, outputs=5)])) == 1
+    assert metrics.observe([task_figures(1, outputs=5)]) == []
     assert value(metrics, "forebay_records_out_total", kind="output") == 5
 
 
 def test_what_another_worker_has_done_with_the_task_is_added(metrics: JobMetrics) -> None:
-    metrics.observe([told(1, outputs=5)])
-    metrics.observe([replace(told(2, outputs=3), opened=LATER + 1, worker=2)])
+    metrics.observe([task_figures(1, outputs=5)])
+    metrics.observe([replace(task_figures(2, outputs=3), opened=LATER + 1, worker=2)])
     assert value(metrics, "forebay_records_out_total", kind="output") == 8
 
 
 def test_tasks_are_counted_each_by_itself(metrics: JobMetrics) -> None:
-    metrics.observe([told(1, task=0, outputs=5), told(1, task=1, outputs=7), told(1, part=1, outputs=1)])
+    metrics.observe(
+        [task_figures(1, task=0, outputs=5), task_figures(1, task=1, outputs=7), task_figures(1, part=1, outputs=1)]
+    )
     assert value(metrics, "forebay_records_out_total", kind="output") == 13
 
 
 def test_the_difference_has_counts_subtracted_and_the_rest_as_it_is_now() -> None:
-    before = replace(told(1, commits=4), records_in={"t": 3}, conversions=["a"], seconds={"commit": 1.0})
+    before = replace(task_figures(1, commits=4), records_in={"t": 3}, conversions=["a"], seconds={"commit": 1.0})
     now = replace(
-        told(2, commits=6, state_rows=11), records_in={"t": 5, "u": 2}, conversions=["a", "b"], seconds={"commit": 1.5}
+        task_figures(2, commits=6, state_rows=11),
+        records_in={"t": 5, "u": 2},
+        conversions=["a", "b"],
+        seconds={"commit": 1.5},
     )
     passed = since(before, now)
     assert (passed.commits, passed.records_in, passed.conversions) == (2, {"t": 2, "u": 2}, ["b"])
@@ -78,7 +83,7 @@ def test_the_difference_has_counts_subtracted_and_the_rest_as_it_is_now() -> Non
 def test_latencies_are_a_histogram(metrics: JobMetrics) -> None:
     counts = [0] * (len(LATENCY_MS) + 1)
     counts[0], counts[-1] = 3, 1
-    metrics.observe([replace(told(1, latency_ms=70_012), latencies=counts)])
+    metrics.observe([replace(task_figures(1, latency_ms=70_012), latencies=counts)])
     name = "forebay_end_to_end_latency_seconds"
     assert value(metrics, f"{name}_bucket", le="0.005") == 3
     assert value(metrics, f"{name}_bucket", le="60.0") == 3
@@ -87,18 +92,18 @@ def test_latencies_are_a_histogram(metrics: JobMetrics) -> None:
 
 
 def test_figures_survive_as_text() -> None:
-    figures = replace(told(3, outputs=2), records_in={"t": 1}, conversions=["x"], seconds={"commit": 0.25})
+    figures = replace(task_figures(3, outputs=2), records_in={"t": 1}, conversions=["x"], seconds={"commit": 0.25})
     assert TaskFigures.from_json(figures.to_json()) == figures
 
 
-def test_what_a_newer_release_tells_beside_it_is_left_out() -> None:
-    newer = {**json.loads(told(1, outputs=5).to_json()), "of_a_later_release": 1}
-    assert TaskFigures.from_json(json.dumps(newer)) == told(1, outputs=5)
+def test_unknown_fields_of_a_newer_release_are_ignored() -> None:
+    newer = {**json.loads(task_figures(1, outputs=5).to_json()), "of_a_later_release": 1}
+    assert TaskFigures.from_json(json.dumps(newer)) == task_figures(1, outputs=5)
 
 
 def test_results_are_counted_by_topic(metrics: JobMetrics) -> None:
     for at, count in ((1, 5), (2, 9)):
-        figures = told(at, outputs=count)
+        figures = task_figures(at, outputs=count)
         figures.sent = {"totals": count - 1, "alerts": 1}
         metrics.observe([figures])
     assert value(metrics, "forebay_results_total", topic="totals") == 8
@@ -107,53 +112,56 @@ def test_results_are_counted_by_topic(metrics: JobMetrics) -> None:
 
 def test_what_goes_from_step_to_step_is_counted_by_arrow(metrics: JobMetrics) -> None:
     for at, passed in ((1, {"1 2": 5}), (2, {"1 2": 9, "2 10": 1})):
-        metrics.observe([replace(told(at), passed=passed)])
+        metrics.observe([replace(task_figures(at), passed=passed)])
     assert value(metrics, "forebay_step_records_total", stage="0", origin="1", step="2") == 9
     assert value(metrics, "forebay_step_records_total", stage="0", origin="2", step="10") == 1
 
 
 def test_many_steps_leave_room_for_what_stores_hold() -> None:
     many = {f"{n} {n + 1}": 10**9 for n in range(400)}
-    told_of = TaskFigures.from_json(replace(told(), passed=many, stores={"n": [1] * 4}).to_json())
-    assert (told_of.passed, told_of.stores) == ({}, {"n": [1] * 4})
+    decoded = TaskFigures.from_json(replace(task_figures(), passed=many, stores={"n": [1] * 4}).to_json())
+    assert (decoded.passed, decoded.stores) == ({}, {"n": [1] * 4})
 
 
 def test_what_the_logic_counts_is_shown_by_its_names(metrics: JobMetrics) -> None:
     for at, own in ((1, {"seen{kind=a}": 2.0}), (2, {"seen{kind=a}": 5.0, "late": 1.0})):
-        metrics.observe([replace(told(at), own=own)])
+        metrics.observe([replace(task_figures(at), own=own)])
     assert value(metrics, "forebay_logic_total", figure="seen{kind=a}") == 5
     assert value(metrics, "forebay_logic_total", figure="late") == 1
 
 
 def test_a_report_takes_as_much_of_the_logic_s_as_it_has_room_for() -> None:
-    figures = told(1)
+    figures = task_figures(1)
     figures.note({f"{number:03d}{'x' * 97}": 1.0 for number in range(100)})
     assert 5 < len(figures.own) < 20
     assert min(figures.own).startswith("000")
     assert len(figures.to_json()) < 3_000
 
 
-def test_stores_tell_what_they_hold_and_how_often_they_are_called(metrics: JobMetrics) -> None:
+def test_stores_report_their_size_and_calls(metrics: JobMetrics) -> None:
     metrics.observe(
-        [replace(told(1), stores={"n": [3, 90, 5, 7]}), replace(told(1, task=1), stores={"n": [1, 9, 1, 1]})]
+        [
+            replace(task_figures(1), stores={"n": [3, 90, 5, 7]}),
+            replace(task_figures(1, task=1), stores={"n": [1, 9, 1, 1]}),
+        ]
     )
-    metrics.observe([replace(told(2), stores={"n": [2, 60, 6, 9]})])
+    metrics.observe([replace(task_figures(2), stores={"n": [2, 60, 6, 9]})])
     assert [value(metrics, f"forebay_store_{name}", store="n", task="0") for name in ("rows", "bytes")] == [2, 60]
     assert [value(metrics, f"forebay_store_{name}_total", store="n") for name in ("puts", "gets")] == [7, 10]
 
 
-def test_a_restore_tells_its_rows_time_and_rate(metrics: JobMetrics) -> None:
+def test_a_restore_reports_its_rows_time_and_rate(metrics: JobMetrics) -> None:
     assert value(metrics, "forebay_restored_rows_total") == 0
-    metrics.observe([replace(told(1, restored_rows=500), restore_seconds=2.0)])
-    metrics.observe([replace(told(2, restored_rows=500, tail_rows=4), restore_seconds=2.0)])
+    metrics.observe([replace(task_figures(1, restored_rows=500), restore_seconds=2.0)])
+    metrics.observe([replace(task_figures(2, restored_rows=500, tail_rows=4), restore_seconds=2.0)])
     assert value(metrics, "forebay_restored_rows_total") == 500
     assert value(metrics, "forebay_restore_seconds_total") == 2.0
     assert value(metrics, "forebay_restore_rows_per_second", stage="0", task="0") == 250.0
     assert value(metrics, "forebay_changelog_lag_rows", stage="0", task="0") == 4
 
 
-def test_many_stores_leave_room_for_what_every_task_tells() -> None:
+def test_many_stores_leave_space_for_the_common_report() -> None:
     few, many = ({f"store-{n}": [n] * 4 for n in range(count)} for count in (5, 500))
-    assert TaskFigures.from_json(replace(told(), stores=few).to_json()).stores == few
-    text = replace(told(), stores=many).to_json()
+    assert TaskFigures.from_json(replace(task_figures(), stores=few).to_json()).stores == few
+    text = replace(task_figures(), stores=many).to_json()
     assert (TaskFigures.from_json(text).stores, len(text) < 4_096) == ({}, True)

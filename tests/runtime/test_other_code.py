@@ -1,4 +1,4 @@
-"""Executors of the release before read what a new driver sends, or say that they can't."""
+"""Executors of the previous release read what a new driver sends, or report that they can't."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPEC = JobSpec("user-sessions", "app", 2, 1, KAFKA, {}, {}, "1", start=StartFrom
 
 
 def pose_as(monkeypatch: pytest.MonkeyPatch, other: type) -> None:
-    """Have this process know StartFrom as another release declares it."""
+    """Let this process know StartFrom as another release declares it."""
     other.__module__, other.__qualname__ = StartFrom.__module__, StartFrom.__qualname__
     monkeypatch.setattr(spec_module, "StartFrom", other)
 
@@ -63,7 +63,7 @@ def test_a_field_that_the_driver_does_not_know_has_its_default(monkeypatch: pyte
     assert start == After("timestamp", 5, "UTC")
 
 
-def test_what_can_t_be_read_is_told_with_both_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_message_is_reported_with_both_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclass(frozen=True)
     class Elsewhere:
         zone: str

@@ -1,4 +1,4 @@
-"""Workers that outlive their executor: real processes, as Spark's daemon has them."""
+"""Workers that survive their executor: real processes, as Spark's daemon starts them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ time.sleep(0.05)
 
 
 class Daemon:
-    """Spark's daemon with one worker, which ends as soon as its executor does."""
+    """Spark's daemon with one worker; the daemon ends as soon as its executor does."""
 
     def __init__(self, folder: Path, room: str, environment: dict[str, str]) -> None:
         self.work, told = folder / "work", folder / "told"
@@ -84,13 +84,13 @@ class Daemon:
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Path:
-    """The file that the process which looks after workers logs to."""
+    """The log file of the process that looks after orphaned workers."""
     return tmp_path / "keeper.log"
 
 
 @pytest.fixture
-def allowed(keeper: Path) -> Iterator[dict[str, str]]:
-    """The environment in which it lets workers outlive their executor."""
+def environment_of(keeper: Path) -> Iterator[dict[str, str]]:
+    """The environment in which workers may survive their executor."""
     with (
         keeper.open("w") as log,
         subprocess.Popen(
@@ -103,10 +103,10 @@ def allowed(keeper: Path) -> Iterator[dict[str, str]]:
         process.communicate("")
 
 
-def test_a_worker_goes_on_behind_its_executor_and_daemon_until_its_work_is_done(
-    tmp_path: Path, allowed: dict[str, str], keeper: Path
+def test_an_orphaned_worker_continues_until_its_work_is_done(
+    tmp_path: Path, environment_of: dict[str, str], keeper: Path
 ) -> None:
-    daemon = Daemon(tmp_path, "room", allowed)
+    daemon = Daemon(tmp_path, "room", environment_of)
     assert daemon.is_outliving
     daemon.executor.unlink()
     until = time.monotonic() + 20
@@ -127,9 +127,9 @@ def test_one_that_is_not_looked_after_ends_with_its_daemon(tmp_path: Path) -> No
 
 
 def test_where_there_is_no_room_for_its_successor_a_worker_ends_with_its_executor(
-    tmp_path: Path, allowed: dict[str, str]
+    tmp_path: Path, environment_of: dict[str, str]
 ) -> None:
-    daemon = Daemon(tmp_path, "crowded", allowed)
+    daemon = Daemon(tmp_path, "crowded", environment_of)
     assert not daemon.is_outliving
     daemon.executor.unlink()
     daemon.wait_for_end()
@@ -147,7 +147,7 @@ def child() -> Iterator[int]:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_who_was_left_behind_is_taken_leave_of_at_its_end(child: int) -> None:
+def test_the_end_of_an_orphaned_worker_is_reported(child: int) -> None:
     assert child in [process.pid for process in left_behind()]
     os.kill(child, signal.SIGKILL)
     until = time.monotonic() + 20
@@ -165,22 +165,22 @@ def test_a_driver_is_followed_unless_it_was_scaled_away_or_uninstalled(
 ) -> None:
     asked: list[tuple[str, str]] = []
 
-    def found(namespace: str, name: str) -> dict[str, object]:
+    def stateful_set(namespace: str, name: str) -> dict[str, object]:
         asked.append((namespace, name))
         return {"spec": {"replicas": replicas}, "metadata": metadata}
 
-    monkeypatch.setattr(kubernetes_api, "_stateful_set", found)
+    monkeypatch.setattr(kubernetes_api, "_stateful_set", stateful_set)
     pods = ExecutorPods("demo-executor", "demo.here.svc", "here")
     assert kubernetes_api.is_followed(pods) is followed
     assert asked == [("here", "demo")]
 
 
-def test_where_the_api_does_not_answer_nobody_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_the_api_does_not_answer_no_driver_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubernetes_api, "_stateful_set", lambda _namespace, _name: None)
     assert not kubernetes_api.is_followed(ExecutorPods("demo-executor", "demo", "here"))
 
 
-def test_the_worker_s_end_is_left_alone_where_nobody_allowed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_ends_as_usual_if_it_may_not_survive(monkeypatch: pytest.MonkeyPatch) -> None:
     leave = os._exit
     monkeypatch.delenv("FOREBAY_WORKERS_OUTLIVE", raising=False)
     outliving.outlive(lambda: True)

@@ -1,4 +1,4 @@
-"""Jobs that share a Spark have Python workers of their own; one that is alone has Spark's as they are."""
+"""Jobs that share a Spark have Python workers of their own; a single job uses Spark's workers unchanged."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from forebay.runtime.own_workers import JOBS, VARIABLE, own_workers
 def environment_within(conf: Mapping[str, str]) -> dict[str, str]:
     context = SimpleNamespace(getConf=lambda: conf, environment={"A": "1"})
     with own_workers(context, "sums"):  # type: ignore[arg-type]
-        found = dict(context.environment)
+        environment = dict(context.environment)
     assert context.environment == {"A": "1"}
-    return found
+    return environment
 
 
 def test_each_of_several_jobs_has_an_environment_of_its_own() -> None:

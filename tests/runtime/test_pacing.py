@@ -1,4 +1,4 @@
-"""A commit is due soon while a task is caught up, after a while in a backlog, and at once when it is full."""
+"""A commit is due soon if a task is caught up, after a while in a backlog, and at once when it is full."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_those_that_follow_wait_for_the_commit_interval(pacing: Pacing, clock: C
 
 
 def test_the_interval_counts_from_when_the_last_commit_was_due(pacing: Pacing, clock: Clock) -> None:
-    """What a last look at the inputs, the logic and the commit take is part of the interval."""
+    """The times of the last poll, of the logic and of the commit are part of the interval."""
     clock.now += 0.2
     _is_due_with(3, pacing)
     clock.now += 0.03
@@ -156,7 +156,7 @@ def test_what_the_last_commit_could_not_take_is_due_at_once(pacing: Pacing) -> N
     assert not pacing.is_due(0), "it was given up, and nothing is there"
 
 
-def committed(pacing: Pacing, times: int) -> None:
+def commit_times(pacing: Pacing, times: int) -> None:
     for _ in range(times):
         pacing.on_commit()
         pacing.begin(0)
@@ -173,7 +173,7 @@ def test_after_a_commit_that_was_too_large_the_next_is_half_as_large(pacing: Pac
 
 
 def test_failures_in_a_row_reach_a_single_record_soon(pacing: Pacing) -> None:
-    """Each costs a restore."""
+    """Each of them costs a restore."""
     assert [pacing.halve() for _ in range(4)] == [2_500, 625, 39, 1]
 
 
@@ -182,7 +182,7 @@ def test_commits_grow_again_to_their_limits_after_success(pacing: Pacing) -> Non
         pacing.halve()
     sizes = []
     for _ in range(100):
-        committed(pacing, 1)
+        commit_times(pacing, 1)
         sizes.append(pacing.most)
     assert sizes == sorted(sizes)
     assert max(after / before for before, after in itertools.pairwise(sizes)) < 2.5
@@ -199,12 +199,12 @@ def test_where_larger_commits_fail_at_once_they_are_tried_less_and_less_often(pa
         pacing.halve()
         count = 0
         while pacing.most < 5_000:
-            committed(pacing, 1)
+            commit_times(pacing, 1)
             count += 1
         needed.append(count)
     assert needed[:5] == [4, 8, 16, 32, 64]
     assert needed[-1] == 256
-    committed(pacing, 300)
+    commit_times(pacing, 300)
     pacing.halve()
-    committed(pacing, 4)
+    commit_times(pacing, 4)
     assert pacing.most == 5_000, "what was large for long counts as one that fits"

@@ -1,4 +1,4 @@
-"""Spark's functions are made without pandas in the block, and ask for it again behind it."""
+"""In the block, Spark's functions are created without pandas; after it they use pandas again."""
 
 import subprocess
 import sys

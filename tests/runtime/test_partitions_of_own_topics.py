@@ -1,4 +1,4 @@
-"""The error about own topics that do not fit the number of tasks says what helps."""
+"""If own topics do not fit the number of tasks, the error names the remedy."""
 
 from __future__ import annotations
 

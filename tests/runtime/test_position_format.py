@@ -1,4 +1,4 @@
-"""A task's position is read as it was written, by this release and by the one before."""
+"""A task's position is read as it was written, by this release and by the previous one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_anything_else_is_refused(data: bytes) -> None:
         TaskPosition.from_json(data)
 
 
-def test_offset_metadata_tells_the_owner() -> None:
+def test_offset_metadata_names_the_owner() -> None:
     assert owner(POSITION.metadata()) == ("c1", 41)
     assert owner('{"job":"c0","n":7}') == ("c0", 7)
     with pytest.raises(StateConflict, match="no other program may commit"):

@@ -1,4 +1,4 @@
-"""What is read of changelogs ends in the tables, however much it is and in however many pieces it comes."""
+"""Records of a changelog replay end in the tables, regardless of their size and of how reads divide them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(broker: Broker, formats: Any = None, **offsets: int) -> list[Tail]:
     return tails
 
 
-def held(tail: Tail) -> dict[bytes, bytes]:
+def rows_of(tail: Tail) -> dict[bytes, bytes]:
     return dict(tail.table.scan(b""))
 
 
@@ -54,18 +54,18 @@ def test_each_task_s_rows_are_their_last_values(broker: Broker) -> None:
     put(broker, 0, b"bob", None)
     put(broker, 1, b"cat", b"4")
     first, second = read(broker)
-    assert (held(first), held(second)) == ({b"users\0ann": b"3"}, {b"users\0cat": b"4"})
+    assert (rows_of(first), rows_of(second)) == ({b"users\0ann": b"3"}, {b"users\0cat": b"4"})
     assert set(first.keys) == {b"users\0ann", b"users\0bob"}, "a snapshot has to lose bob's row, too"
     assert first.offsets == {STORE: 4, INTERNAL: 0}
 
 
-def test_a_task_stands_where_its_last_position_says(broker: Broker) -> None:
+def test_a_task_resumes_at_its_last_position(broker: Broker) -> None:
     for n in (1, 2):
         put(broker, 0, POSITION, TaskPosition("c", n).to_json(), INTERNAL)
         put(broker, 0, b"\x01timer\0t", b"%d" % n, INTERNAL)
     first, second = read(broker)
     assert first.position == TaskPosition("c", 2)
-    assert held(first) == {b"\x01timer\0t": b"2"}
+    assert rows_of(first) == {b"\x01timer\0t": b"2"}
     assert second.position is None
 
 
@@ -73,7 +73,7 @@ def test_rows_that_begin_with_their_time_get_the_record_s(broker: Broker) -> Non
     put(broker, 0, b"ann", b"1", timestamp=77)
     put(broker, 0, b"bob", None, timestamp=78)
     first, _ = read(broker, {"users": RowValue.STAMPED})
-    assert held(first) == {b"users\0ann": pack_time(77) + b"1"}
+    assert rows_of(first) == {b"users\0ann": pack_time(77) + b"1"}
 
 
 @pytest.mark.parametrize("piece", [1, 2, 3, 100])
@@ -92,7 +92,7 @@ def test_rows_come_in_pieces_and_their_rest_at_the_end(
         else:
             expected[b"users\0" + key] = value
     first, _ = read(broker)
-    assert held(first) == expected
+    assert rows_of(first) == expected
 
 
 def test_a_changelog_that_does_not_reach_back_stops_the_start(broker: Broker) -> None:

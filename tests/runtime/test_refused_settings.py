@@ -1,4 +1,4 @@
-"""Spark settings that exactly-once rests on can't be changed (rule 10)."""
+"""Spark settings that exactly-once depends on can't be changed (rule 10)."""
 
 from __future__ import annotations
 

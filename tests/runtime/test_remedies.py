@@ -1,4 +1,4 @@
-"""A failure that passes once somebody acts says what to do."""
+"""A failure that an operator can fix names the remedy."""
 
 from __future__ import annotations
 

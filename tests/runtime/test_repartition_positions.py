@@ -1,4 +1,4 @@
-"""What was used of each sender's records stays used, wherever a reader starts again."""
+"""The used records of each sender stay used, regardless of where a reader restarts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from forebay.runtime.protocol.times import TaskTime
 from forebay.runtime.task import repartition_queue
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.repartition_queue import RepartitionPartition
-from tests.runtime.records import REPARTITION, forward, tell
+from tests.runtime.records import REPARTITION, announce_time, forward
 
 A, B = "0-0", "0-1"
 
 
 def partition(task: TaskInput | None = None) -> RepartitionPartition:
-    """Return a repartition, read from where another reader's task stands."""
+    """Return a repartition topic's partition, read from the position of another reader's task."""
     if task is None:
         return RepartitionPartition(REPARTITION, 0, [A, B], (), 0)
     return RepartitionPartition(REPARTITION, 0, [A, B], task.senders, task.ends[0][2])
@@ -49,7 +49,7 @@ def test_what_was_used_behind_that_is_passed_over() -> None:
     task = TaskInput([], [part])
     for offset, sender in ((1, A), (2, B), (3, B), (4, B), (5, B)):
         forward(part, offset, sender, 60 if sender == A else 10 + offset)
-    tell(part, 6, B, TaskTime(99, caught_up=True))
+    announce_time(part, 6, B, TaskTime(99, caught_up=True))
     part.reach_end(7)
     assert offsets(task) == [1, 5]
 
@@ -64,7 +64,7 @@ def test_it_is_passed_over_after_a_second_start_before_the_reader_came_that_far(
     task = TaskInput([], [again])
     for offset, sender in ((1, A), (2, B), (3, B), (4, B)):
         forward(again, offset, sender, 50)
-    tell(again, 5, B, TaskTime(99, caught_up=True))
+    announce_time(again, 5, B, TaskTime(99, caught_up=True))
     again.reach_end(6)
     assert offsets(task) == [1]
 
@@ -72,8 +72,8 @@ def test_it_is_passed_over_after_a_second_start_before_the_reader_came_that_far(
 def test_an_older_time_does_not_come_back() -> None:
     known = (SenderTime(REPARTITION, A, 8, 100), SenderTime(REPARTITION, B, -1, 70))
     part = RepartitionPartition(REPARTITION, 0, [A, B], known, 3)
-    tell(part, 3, A, TaskTime(20, caught_up=False))
-    tell(part, 4, B, TaskTime(90))
+    announce_time(part, 3, A, TaskTime(20, caught_up=False))
+    announce_time(part, 4, B, TaskTime(90))
     assert [s.time for s in part.senders.values()] == [100, 90]
 
 
@@ -100,14 +100,14 @@ def test_records_beyond_the_bound_are_read_again_when_there_is_room(monkeypatch:
     assert part.senders[A.encode()].cut == 4
     assert not part.is_read
     assert part.rewind() == -1
-    tell(part, 7, B, TaskTime(99, caught_up=True))
+    announce_time(part, 7, B, TaskTime(99, caught_up=True))
     part.reach_end(8)
     assert offsets(task) == [0, 1, 2, 3]
     assert task.ends == ((REPARTITION, 0, 4),)
     assert part.rewind() == 4
     for record in sent[4:]:
         forward(part, *record)
-    tell(part, 7, B, TaskTime(1))
+    announce_time(part, 7, B, TaskTime(1))
     part.reach_end(8)
     assert offsets(task) == [4, 5, 6]
     assert part.senders[B.encode()].time == 99
@@ -116,7 +116,7 @@ def test_records_beyond_the_bound_are_read_again_when_there_is_room(monkeypatch:
 def test_a_cut_sender_promises_nothing() -> None:
     part = partition()
     stream = part.senders[A.encode()]
-    tell(part, 0, A, TaskTime(40, caught_up=True))
+    announce_time(part, 0, A, TaskTime(40, caught_up=True))
     part.reach_end(1)
     assert stream.promise() > 1 << 60
     stream.cut = 1
@@ -125,10 +125,10 @@ def test_a_cut_sender_promises_nothing() -> None:
 
 def test_a_lease_is_done_when_all_senders_said_so_of_it() -> None:
     part = partition()
-    tell(part, 0, A, TaskTime(1, done=3))
-    tell(part, 1, B, TaskTime(1, done=2))
+    announce_time(part, 0, A, TaskTime(1, done=3))
+    announce_time(part, 1, B, TaskTime(1, done=2))
     assert not part.is_done(3)
-    tell(part, 2, B, TaskTime(1, done=3))
+    announce_time(part, 2, B, TaskTime(1, done=3))
     assert part.is_done(3)
     forward(part, 3, B, 5)
     assert not part.is_done(3)

@@ -1,4 +1,4 @@
-"""Whether a client repeated requests of a commit is known before its next transaction begins, or assumed."""
+"""Before its next transaction begins, a client knows, or must assume, whether it repeated requests of the last one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Client:
         return 0
 
     def report(self, at: float) -> None:
-        """Call back with statistics that were taken at a time."""
+        """Call back with statistics of a given time."""
         count = max((count for since, count in self._retries.items() if since <= at), default=0)
         age = int((at - self._created) * 1_000_000)
         self.config["stats_cb"](json.dumps({"age": age, "brokers": {"TxnCoordinator": {"txretries": count}}}))
@@ -53,7 +53,7 @@ class Time:
         return self.now
 
     def takes(self, seconds: float) -> Any:
-        """Return a call that takes so long."""
+        """Return a call with this duration."""
 
         def call() -> None:
             self.now += seconds
@@ -71,30 +71,30 @@ def watch(time: Time) -> RetryWatch:
     return RetryWatch(time)
 
 
-def repeated(watch: RetryWatch, client: Any, call: Any) -> bool:
+def was_repeated(watch: RetryWatch, client: Any, call: Any) -> bool:
     return watch.has_repeated(client, call)
 
 
 def test_a_commit_that_is_quicker_than_any_retry_is_not_looked_at(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {})
-    assert not repeated(watch, client, time.takes(0.19))
+    assert not was_repeated(watch, client, time.takes(0.19))
     assert time.now == pytest.approx(100.19), "no wait"
 
 
 def test_a_slow_commit_without_a_retry_costs_a_wait_for_statistics_only(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {})
-    assert not repeated(watch, client, time.takes(SLOW))
+    assert not was_repeated(watch, client, time.takes(SLOW))
     assert 101 <= time.now < 102
 
 
 def test_a_retry_during_a_slow_commit_is_seen(watch: RetryWatch, time: Time) -> None:
-    assert repeated(watch, Client(watch, time, {100.1: 1}), time.takes(SLOW))
+    assert was_repeated(watch, Client(watch, time, {100.1: 1}), time.takes(SLOW))
 
 
 def test_retries_of_earlier_commits_do_not_count_again(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {100.1: 1})
-    assert repeated(watch, client, time.takes(SLOW))
-    assert not repeated(watch, client, time.takes(SLOW))
+    assert was_repeated(watch, client, time.takes(SLOW))
+    assert not was_repeated(watch, client, time.takes(SLOW))
 
 
 def test_statistics_from_before_the_end_of_the_commit_prove_nothing(watch: RetryWatch, time: Time) -> None:
@@ -104,13 +104,13 @@ def test_statistics_from_before_the_end_of_the_commit_prove_nothing(watch: Retry
         client.report(100.2)
         time.now += SLOW
 
-    assert repeated(watch, client, call)
+    assert was_repeated(watch, client, call)
 
 
 def test_without_statistics_a_slow_commit_counts_as_repeated(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {})
     client.is_silent = True
-    assert repeated(watch, client, time.takes(SLOW))
+    assert was_repeated(watch, client, time.takes(SLOW))
 
 
 @pytest.mark.parametrize(
@@ -126,17 +126,15 @@ def test_what_counts_as_slow_follows_from_the_client_s_options(
     watch: RetryWatch, time: Time, config: Any, seconds: float
 ) -> None:
     client = Client(watch, time, {0: 1}, **config)
-    assert not repeated(watch, client, time.takes(seconds))
-    assert repeated(watch, client, time.takes(seconds + 0.02))
+    assert not was_repeated(watch, client, time.takes(seconds))
+    assert was_repeated(watch, client, time.takes(seconds + 0.02))
 
 
 @pytest.mark.parametrize("interval", ["0", 0, "3600000", 1_001])
-def test_statistics_come_each_second_whatever_the_user_s_options_are(
-    watch: RetryWatch, time: Time, interval: Any
-) -> None:
+def test_statistics_come_each_second_despite_the_user_s_options(watch: RetryWatch, time: Time, interval: Any) -> None:
     client = Client(watch, time, {}, **{"statistics.interval.ms": interval})
     assert client.config["statistics.interval.ms"] == 1_000
-    assert not repeated(watch, client, time.takes(SLOW)), "the group stays open"
+    assert not was_repeated(watch, client, time.takes(SLOW)), "the group stays open"
     assert time.now < 102
 
 
@@ -156,19 +154,19 @@ def test_options_that_the_watch_can_work_with_are_kept(
     assert not caplog.messages
 
 
-def test_an_option_that_is_not_followed_is_told_once(watch: RetryWatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_option_that_is_not_followed_is_logged_once(watch: RetryWatch, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(3):
         watch.configure({"statistics.interval.ms": "0"})
-    (told,) = caplog.messages
-    assert told.startswith("the client option statistics.interval.ms=0 is not followed by producers of task groups")
+    (message,) = caplog.messages
+    assert message.startswith("the client option statistics.interval.ms=0 is not followed by producers of task groups")
 
 
 def test_an_unconfigured_watch_takes_every_commit_for_repeated_that_could_be(watch: RetryWatch, time: Time) -> None:
-    assert not repeated(watch, None, time.takes(0.079))
-    assert repeated(watch, None, time.takes(0.081))
+    assert not was_repeated(watch, None, time.takes(0.079))
+    assert was_repeated(watch, None, time.takes(0.081))
 
 
-def test_the_statistics_still_reach_whoever_asked_for_them(watch: RetryWatch, time: Time) -> None:
+def test_the_statistics_still_reach_the_user_s_callback(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {})
     client.poll(1.0)
     assert len(client.reports) == 1
@@ -181,7 +179,7 @@ def test_the_statistics_of_a_producer_that_was_replaced_are_not_taken_for_the_ne
     time.now += 10
     new = Client(watch, time, {})
     old.report(time.now)
-    assert not repeated(watch, new, time.takes(SLOW))
+    assert not was_repeated(watch, new, time.takes(SLOW))
 
 
 def test_what_a_commit_raises_passes(watch: RetryWatch, time: Time) -> None:
@@ -189,4 +187,4 @@ def test_what_a_commit_raises_passes(watch: RetryWatch, time: Time) -> None:
         raise RuntimeError("refused")
 
     with pytest.raises(RuntimeError, match="refused"):
-        repeated(watch, Client(watch, time, {}), call)
+        was_repeated(watch, Client(watch, time, {}), call)

@@ -1,4 +1,4 @@
-"""A task's report fits into an offset's metadata, however long the names of its topics and stores are."""
+"""A task's report fits into an offset's metadata, even with long names of topics and stores."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def test_many_topics_with_long_names_are_summed_up() -> None:
     figures.stores = {name: [1, 2, 3, 4] for name in names}
     text = figures.to_json()
     assert len(json.dumps({"trouble": "t" * 300, "figures": text})) < 4_096
-    told = TaskFigures.from_json(text)
-    assert (sum(told.records_in.values()), sum(told.sent.values())) == (120, 180)
-    assert set(told.records_in) == {*names[:3], OTHERS}
+    report = TaskFigures.from_json(text)
+    assert (sum(report.records_in.values()), sum(report.sent.values())) == (120, 180)
+    assert set(report.records_in) == {*names[:3], OTHERS}
 
 
-def test_what_fits_is_told_by_name() -> None:
+def test_what_fits_is_reported_by_name() -> None:
     figures = TaskFigures(0, 1)
     figures.records_in, figures.sent = {"orders": 7}, {"bills": 8, "mails": 9}
-    told = TaskFigures.from_json(figures.to_json())
-    assert (told.records_in, told.sent) == ({"orders": 7}, {"bills": 8, "mails": 9})
+    report = TaskFigures.from_json(figures.to_json())
+    assert (report.records_in, report.sent) == ({"orders": 7}, {"bills": 8, "mails": 9})

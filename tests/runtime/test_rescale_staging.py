@@ -1,4 +1,4 @@
-"""A rescale deletes nothing before everything is written, counted and known to fit."""
+"""A rescale deletes nothing before all rows are written, counted and known to fit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Message:
 
 @dataclass
 class Broker:
-    """Topics as lists, and what was done to them in order."""
+    """Topics as lists, and the operations on them in order."""
 
     topics: dict[str, list[Message]] = field(default_factory=dict)
     specs: dict[str, TopicSpec] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Broker:
 
 
 class FakeProducer:
-    """Writes into the broker when the transaction is committed."""
+    """Writes to the broker when the transaction is committed."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -116,9 +116,9 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
 
 def work(rows: list[Record], monkeypatch: pytest.MonkeyPatch) -> Rescale:
     kafka = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere:1")
-    made = Rescale(kafka, SERVICES["user-sessions"], "user-sessions", {}, 1, 2)
-    monkeypatch.setattr(made, "_records", lambda: iter(rows))
-    return made
+    rescale = Rescale(kafka, SERVICES["user-sessions"], "user-sessions", {}, 1, 2)
+    monkeypatch.setattr(rescale, "_records", lambda: iter(rows))
+    return rescale
 
 
 def test_the_old_changelogs_go_last(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_a_limit_that_was_raised_is_kept(broker: Broker, monkeypatch: pytest.Mon
     assert broker.specs[STORE].config["max.message.bytes"] == "2097152"
 
 
-def test_the_staging_topic_is_told_to_keep_everything(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_staging_topic_is_configured_to_keep_everything(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     work(ROWS, monkeypatch).stage()
     config = broker.specs[STAGING].config
     assert (config["cleanup.policy"], config["retention.ms"], config["retention.bytes"]) == ("delete", "-1", "-1")
@@ -191,7 +191,7 @@ def test_positions_that_another_sub_topology_left_stop_it_before_anything_is_wri
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda messages: messages.pop(3), rf"holds 4 records of {STORE}, partition 1, where 5 were written"),
         (lambda messages: messages.pop(), "does not say how many records it holds"),
@@ -199,12 +199,12 @@ def test_positions_that_another_sub_topology_left_stop_it_before_anything_is_wri
     ids=["a row", "the numbers"],
 )
 def test_records_missing_from_the_staging_topic_stop_it_before_anything_is_deleted(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch, damage: Callable[[list[Message]], object], told: str
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, damage: Callable[[list[Message]], object], message: str
 ) -> None:
     job = work(ROWS, monkeypatch)
     job.stage()
     damage(broker.topics[STAGING])
-    with pytest.raises(StateConflict, match=told):
+    with pytest.raises(StateConflict, match=message):
         job.publish()
     assert not [line for line in broker.done if line.startswith("delete")]
 

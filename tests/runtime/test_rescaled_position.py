@@ -1,4 +1,4 @@
-"""Where a task stands that takes over the keys of others."""
+"""The position of a task that takes over the keys of others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARENTS = [
 ]
 
 
-def test_joined_tasks_stand_at_the_latest_of_their_times() -> None:
+def test_joined_tasks_have_the_latest_of_their_times() -> None:
     one = merge_positions(PARENTS, 0, 1, {REPARTITION})
     assert (one.n, one.stream_time, one.closing_time) == (9, 200, 300)
     assert one.ends == (("t", 0, 10), ("t", 1, 11), ("t", 2, 12), ("t", 3, 13))
@@ -33,13 +33,13 @@ def test_each_part_of_a_split_task_takes_its_own_partitions() -> None:
     assert parts == [(("t", 0, 10),), (("t", 2, 12),)]
 
 
-def test_nobody_stands_anywhere_in_repartitions_that_are_made_anew() -> None:
+def test_no_task_has_a_position_in_recreated_repartition_topics() -> None:
     one = merge_positions(PARENTS, 0, 2, {REPARTITION})
     assert REPARTITION not in {topic for topic, _, _ in one.ends}
     assert (one.senders, one.handed_to) == ((), 0)
 
 
-def test_every_task_goes_on_where_it_stood_in_a_global_table() -> None:
+def test_every_task_resumes_at_its_position_in_a_global_table() -> None:
     whole = (("global", 0, 4), ("global", 1, 5))
     parents = [at(7, 100, 300, ("t", 0, 10), *whole), at(9, 200, -1, ("t", 1, 11), *whole)]
     assert merge_positions(parents, 0, 1, set(), {"global"}).ends == (*whole, ("t", 0, 10), ("t", 1, 11))
@@ -50,7 +50,7 @@ def test_every_task_goes_on_where_it_stood_in_a_global_table() -> None:
 
 
 def left_by(*names: str) -> dict[tuple[int, int], TaskPosition]:
-    """Return the positions of two tasks that each of the sub-topologies left, in the order of the names."""
+    """Return the last positions of two tasks of each of the sub-topologies, in the order of the names."""
     return {
         (stage, task): TaskPosition("c", 5, sub_topology=name) for stage, name in enumerate(names) for task in (0, 1)
     }
@@ -65,6 +65,6 @@ def test_positions_of_the_same_topology_or_of_an_old_release_can_be_rescaled(nam
     ("names", "place"), [(("second", "first"), 0), (("first", "third"), 1), (("", "first"), 1), (("third", ""), 0)]
 )
 def test_positions_that_another_sub_topology_left_are_not_rescaled(names: tuple[str, ...], place: int) -> None:
-    told = f"app-{place}-task, partition 0, was written by the sub-topology {names[place]}, .* Run the job once"
-    with pytest.raises(StateConflict, match=told):
+    message = f"app-{place}-task, partition 0, was written by the sub-topology {names[place]}, .* Run the job once"
+    with pytest.raises(StateConflict, match=message):
         refuse_other_topology("app", left_by(*names), ["first", "second"])

@@ -1,4 +1,4 @@
-"""A task that takes its state from its changelogs goes on as if it had never lost it."""
+"""A task restored from its changelogs behaves as if it had never lost its state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.runtime.group_bench import GroupBench
 from tests.runtime.simulator.state import Store
 
 
-def worked() -> GroupBench:
+def busy_bench() -> GroupBench:
     bench = GroupBench()
     bench.feed(("ann", 1_000, 1), ("bob", 1_500, 2), ("ann", 2_600, 4))
     bench.run()
@@ -35,8 +35,8 @@ def rows(bench: GroupBench) -> dict[bytes, bytes]:
     return dict(bench.table.scan(b""))
 
 
-def test_after_a_restore_everything_goes_on_as_if_nothing_had_happened() -> None:
-    never_failed, restored = worked(), worked()
+def test_after_a_restore_everything_resumes_unchanged() -> None:
+    never_failed, restored = busy_bench(), busy_bench()
     lose_checkpoint(restored)
     for bench in (never_failed, restored):
         go_on(bench)
@@ -48,7 +48,7 @@ def test_after_a_restore_everything_goes_on_as_if_nothing_had_happened() -> None
 
 
 def test_ids_and_timers_are_restored() -> None:
-    bench = worked()
+    bench = busy_bench()
     before = rows(bench)
     lose_checkpoint(bench)
     bench.group.open(bench.lease)
@@ -58,19 +58,19 @@ def test_ids_and_timers_are_restored() -> None:
 
 @pytest.mark.parametrize("point", ["commit.before", "commit.after"])
 def test_a_restore_that_breaks_is_done_again(point: str) -> None:
-    bench, other = worked(), worked()
+    bench, other = busy_bench(), busy_bench()
     lose_checkpoint(bench)
     with pytest.raises(Unavailable):
         bench.fail(point)
     bench.worker()
-    for each in (bench, other):
-        go_on(each)
+    for job in (bench, other):
+        go_on(job)
     assert bench.outputs() == other.outputs()
     assert bench.totals() == other.totals()
 
 
 def test_the_state_is_the_new_checkpoints_once_it_is_taken_over() -> None:
-    bench = worked()
+    bench = busy_bench()
     lose_checkpoint(bench)
     bench.group.open(bench.lease)
     assert not bench.group.is_taken_over(bench.lease)
@@ -78,8 +78,8 @@ def test_the_state_is_the_new_checkpoints_once_it_is_taken_over() -> None:
     assert bench.group.is_taken_over(bench.lease)
 
 
-def test_the_old_checkpoint_can_not_go_on_beside_the_new_one() -> None:
-    bench = worked()
+def test_the_old_checkpoint_can_not_continue_next_to_the_new_one() -> None:
+    bench = busy_bench()
     old_store = bench.store
     lose_checkpoint(bench)
     bench.run()
@@ -89,8 +89,8 @@ def test_the_old_checkpoint_can_not_go_on_beside_the_new_one() -> None:
         bench.run()
 
 
-def test_without_a_restore_another_checkpoints_changelogs_are_refused_and_nobody_is_fenced() -> None:
-    bench = worked()
+def test_without_a_restore_another_checkpoints_changelogs_are_refused_and_no_worker_is_fenced() -> None:
+    bench = busy_bench()
     former = bench.group
     lose_checkpoint(bench)
     bench.restore = False

@@ -1,4 +1,4 @@
-"""A job that runs anywhere is noticed by what it commits."""
+"""A running job, on any machine, is detected by its commits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OTHER = ("app-0-task", 1)
 
 
 class Topic:
-    """The internal changelog's ends, which may grow while somebody waits."""
+    """The internal changelog's ends, which may grow during a wait."""
 
     def __init__(self, ends: dict[Place, int], stable: dict[Place, int] | None = None) -> None:
         self.ends, self.stable = ends, stable or dict(ends)
@@ -39,7 +39,7 @@ def test_a_commit_while_it_is_watched() -> None:
     assert sign_of_life(topic.look, topic.pause) == "app-0-task-1 grew from 0 to 3 within 3 s"
 
 
-def test_an_open_transaction_is_told_without_waiting() -> None:
+def test_an_open_transaction_is_reported_without_waiting() -> None:
     topic = Topic({TASK: 9}, {TASK: 7})
     assert sign_of_life(topic.look, topic.pause) == "app-0-task-0 has a transaction open at offset 7"
     assert topic.waited == 0

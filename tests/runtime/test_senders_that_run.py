@@ -1,4 +1,4 @@
-"""A sender counts as caught up only while it runs: it said so since the reader's start, and not long ago."""
+"""A sender counts as caught up only while it runs: its report is recent and newer than the reader's start."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import EVER, InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.runtime.task.sender_stream import Frontier, SenderStream
-from tests.runtime.records import REPARTITION, forward, give, tell
+from tests.runtime.records import REPARTITION, announce_time, forward, give
 
 A = "0-0"
 CAUGHT_UP = TaskTime(50, caught_up=True)
 LEASE = 7 << 32 | 3
 
 
-def started(end: int, known: tuple[SenderTime, ...] = (), at: float = 100.0) -> RepartitionPartition:
+def new_partition(end: int, known: tuple[SenderTime, ...] = (), at: float = 100.0) -> RepartitionPartition:
     """Return a partition that ended at `end` when its reader started."""
     part = RepartitionPartition(REPARTITION, 0, [A], known, 0, lease=LEASE)
     part.begin(end, at)
@@ -31,7 +31,7 @@ def sender(part: RepartitionPartition) -> SenderStream:
 
 
 def have_caught_up(part: RepartitionPartition) -> bool:
-    """Return whether its senders have: the type checker takes what one assert says of a property for lasting."""
+    """Return whether its senders have; in a property, the type checker would take the first assertion as lasting."""
     return part.senders_caught_up
 
 
@@ -42,35 +42,35 @@ def read(part: RepartitionPartition, end: int) -> None:
 
 @pytest.mark.parametrize("known", [(), (SenderTime(REPARTITION, A, -1, 50),)])
 def test_what_was_announced_before_the_reader_s_start_gives_a_time_and_no_more(known: tuple[SenderTime, ...]) -> None:
-    part = started(2, known)
-    tell(part, 0, A, TaskTime(20, caught_up=True))
-    tell(part, 1, A, CAUGHT_UP)
+    part = new_partition(2, known)
+    announce_time(part, 0, A, TaskTime(20, caught_up=True))
+    announce_time(part, 1, A, CAUGHT_UP)
     read(part, 2)
     assert not have_caught_up(part)
     assert sender(part).promise() == 50
-    tell(part, 2, A, CAUGHT_UP)
+    announce_time(part, 2, A, CAUGHT_UP)
     read(part, 3)
     assert have_caught_up(part)
     assert sender(part).promise() == EVER
 
 
 def test_records_of_another_topic_wait_until_the_sender_speaks() -> None:
-    part, prices = started(1), InputPartition("prices", 0, 0, 0)
+    part, prices = new_partition(1), InputPartition("prices", 0, 0, 0)
     task = TaskInput([prices], [part])
     give(prices, 40, 70)
     prices.reach_end(2)
-    tell(part, 0, A, CAUGHT_UP)
+    announce_time(part, 0, A, CAUGHT_UP)
     read(part, 1)
     assert [message.timestamp()[1] for stream in task.ready(9) for message in stream] == [40]
     forward(part, 1, A, 60)
-    tell(part, 2, A, TaskTime(60, caught_up=True))
+    announce_time(part, 2, A, TaskTime(60, caught_up=True))
     read(part, 3)
     assert [message.timestamp()[1] for stream in task.ready(9) for message in stream] == [70, 60]
 
 
 def test_it_expires_unless_it_is_repeated() -> None:
-    part = started(0)
-    tell(part, 0, A, CAUGHT_UP)
+    part = new_partition(0)
+    announce_time(part, 0, A, CAUGHT_UP)
     read(part, 1)
     sender(part).expire(100.0)
     assert sender(part).has_caught_up
@@ -80,24 +80,24 @@ def test_it_expires_unless_it_is_repeated() -> None:
 
 
 def test_an_announcement_is_as_old_as_the_last_look_at_which_it_was_not_there() -> None:
-    part = started(0, at=100.0)
-    tell(part, 0, A, CAUGHT_UP)
+    part = new_partition(0, at=100.0)
+    announce_time(part, 0, A, CAUGHT_UP)
     read(part, 1)
     part.look(1, 101.0)
-    tell(part, 1, A, CAUGHT_UP)
+    announce_time(part, 1, A, CAUGHT_UP)
     assert sender(part).said_at == 101.0
     part.look(9, 900.0)
-    tell(part, 2, A, CAUGHT_UP)
+    announce_time(part, 2, A, CAUGHT_UP)
     assert sender(part).said_at == 101.0, "it was there when the reader woke up"
-    tell(part, 9, A, CAUGHT_UP)
+    announce_time(part, 9, A, CAUGHT_UP)
     assert sender(part).said_at == 900.0
 
 
-def test_a_sender_of_the_same_group_is_waited_for_as_far_as_it_has_come() -> None:
-    part = started(0)
+def test_a_task_waits_for_a_sender_of_its_group_up_to_that_sender_s_position() -> None:
+    part = new_partition(0)
     stream = sender(part)
     stream.frontier = Frontier()
-    tell(part, 0, A, CAUGHT_UP)
+    announce_time(part, 0, A, CAUGHT_UP)
     read(part, 1)
     assert stream.promise() == 50
     stream.frontier.time = 80
@@ -107,11 +107,11 @@ def test_a_sender_of_the_same_group_is_waited_for_as_far_as_it_has_come() -> Non
 
 
 def test_a_sender_that_is_behind_promises_no_more_than_it_announced() -> None:
-    part = started(0)
+    part = new_partition(0)
     stream = sender(part)
     stream.frontier = Frontier()
     stream.frontier.time = 80
-    tell(part, 0, A, TaskTime(50))
+    announce_time(part, 0, A, TaskTime(50))
     read(part, 1)
     assert stream.promise() == 50
 
@@ -130,12 +130,12 @@ def test_how_far_a_task_is_is_the_time_of_the_next_record_it_takes() -> None:
 
 @pytest.mark.parametrize("is_before_the_start", [True, False])
 def test_that_a_sender_is_done_in_a_lease_does_not_expire(is_before_the_start: bool) -> None:
-    part = started(1 if is_before_the_start else 0)
-    tell(part, 0, A, TaskTime(50, done=LEASE))
+    part = new_partition(1 if is_before_the_start else 0)
+    announce_time(part, 0, A, TaskTime(50, done=LEASE))
     read(part, 1)
     sender(part).expire(1e9)
     assert sender(part).promise() == EVER
-    again = started(1, TaskInput([], [part]).senders, at=2e9)
+    again = new_partition(1, TaskInput([], [part]).senders, at=2e9)
     read(again, 1)
     assert sender(again).promise() == EVER
     assert again.is_done(LEASE)
@@ -144,10 +144,10 @@ def test_that_a_sender_is_done_in_a_lease_does_not_expire(is_before_the_start: b
 
 
 def test_records_of_a_sender_that_the_job_no_longer_has_are_counted_once() -> None:
-    part = started(0)
+    part = new_partition(0)
     forward(part, 0, A, 5)
     forward(part, 1, "7-7", 5)
-    tell(part, 2, "7-7", CAUGHT_UP)
+    announce_time(part, 2, "7-7", CAUGHT_UP)
     forward(part, 3, "7-8", 6)
     assert part.dropped == 2
     part.next = 0

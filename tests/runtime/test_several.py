@@ -1,4 +1,4 @@
-"""Several jobs in one process: each ends for itself; they start in turns, and share one page of health and metrics."""
+"""Several jobs in one process end separately, start in turns, and share one page of health and metrics."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from forebay.runtime.task.figures import TaskFigures
 
 
 class Job:
-    """Runs until it is told to stop, or ends with an error once `ends` is set."""
+    """Runs until it is stopped, or ends with an error once `ends` is set."""
 
     def __init__(self, application: str, error: Exception | None = None) -> None:
         self.application = application
         self.health = Health()
         self.began = threading.Event()
-        self.told = threading.Event()
+        self.stopping = threading.Event()
         self._error = error
 
     def run(self) -> None:
         self.began.set()
         if self._error is not None:
             raise self._error
-        assert self.told.wait(30)
+        assert self.stopping.wait(30)
 
     def stop(self) -> None:
-        self.told.set()
+        self.stopping.set()
 
 
 class Run:
@@ -84,7 +84,7 @@ def test_the_next_one_starts_when_the_one_before_has_begun() -> None:
     run.end()
 
 
-def test_one_that_waits_for_its_broker_keeps_nobody_waiting() -> None:
+def test_a_job_that_waits_for_its_broker_does_not_block_others() -> None:
     first, second = Job("first"), Job("second")
     run = Run(first, second, at_once=1)
     first.health.failing("the broker is away")
@@ -109,10 +109,12 @@ def page(port: int, path: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
-def test_health_is_told_of_all_and_of_each() -> None:
+def test_health_covers_all_jobs_and_each_one() -> None:
     jobs = {name: (Health(), JobMetrics(name)) for name in ("first", "second")}
     jobs["second"][0].working()
-    server = several_server({name: (health, each.registry) for name, (health, each) in jobs.items()}, "127.0.0.1", 0)
+    server = several_server(
+        {name: (health, job_metrics.registry) for name, (health, job_metrics) in jobs.items()}, "127.0.0.1", 0
+    )
     try:
         assert page(server.port, "/healthz")[0] == 200
         status, text = page(server.port, "/readyz")
@@ -129,14 +131,14 @@ def test_health_is_told_of_all_and_of_each() -> None:
 
 def test_metrics_of_all_are_one_page_in_which_each_family_comes_once() -> None:
     metrics = {name: JobMetrics(name) for name in ("first", "second")}
-    for outputs, each in enumerate(metrics.values(), 5):
-        each.observe([TaskFigures(0, 0, at=2**62, commits=1, outputs=outputs)])
-    pages = {name: (Health(), each.registry) for name, each in metrics.items()}
+    for outputs, job_metrics in enumerate(metrics.values(), 5):
+        job_metrics.observe([TaskFigures(0, 0, at=2**62, commits=1, outputs=outputs)])
+    pages = {name: (Health(), job_metrics.registry) for name, job_metrics in metrics.items()}
     answer = several_page(Request(("metrics",)), pages)
     assert answer is not None
     assert isinstance(answer.body, bytes)
     families = list(text_string_to_metric_families(answer.body.decode()))
     assert len({family.name for family in families}) == len(families)
     (out,) = (family for family in families if family.name == "forebay_records_out")
-    told = {s.labels["service"]: s.value for s in out.samples if s.labels["kind"] == "output" and "total" in s.name}
-    assert told == {"first": 5.0, "second": 6.0}
+    sent = {s.labels["service"]: s.value for s in out.samples if s.labels["kind"] == "output" and "total" in s.name}
+    assert sent == {"first": 5.0, "second": 6.0}

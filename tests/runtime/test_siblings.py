@@ -1,4 +1,4 @@
-"""Workers of one executor hold a lease in the one that has the group's loop: real processes, forked from one."""
+"""Workers of one executor: the worker with the group's loop holds its lease. Real processes, forked from one."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Loop:
 
 @dataclass
 class Spec:
-    """A job whose lease does what it says, in whichever worker holds it.
+    """A job whose lease does what it says, in any worker.
 
     Args:
-        folder: where a lease says that it has begun, and finds that it may end.
-        seconds: how long a worker without room looks for another.
-        patience: how long it waits for an answer, in seconds.
+        folder: where a lease records that it has begun, and sees that it may end.
+        seconds: how long a worker without space searches for another one.
+        patience: how long the worker waits for an answer, in seconds.
     """
 
     does: str
@@ -56,7 +56,7 @@ class Spec:
 
 
 class Explained(Exception):
-    """Has a text of what its __init__ was given, as PySpark's errors have: without it there is none."""
+    """Has a text of its __init__ arguments, as PySpark's errors do, which is lost without them."""
 
     def __init__(self, reason: str) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Explained(Exception):
 
 
 class Holding:
-    """Holds a lease, but for the loop: that one is there."""
+    """Holds a lease without a loop, which is in another worker."""
 
     def __init__(self, spec: Spec, lease: Lease, giver: Giver, begun: float) -> None:
         self.spec, self.giver, self.begun = spec, giver, begun
@@ -80,7 +80,7 @@ class Holding:
         return [str(os.getpid())]
 
     def works(self) -> None:
-        """Be over at once."""
+        """End at once."""
 
     def waits(self) -> None:
         end = self.spec.folder / "end"
@@ -114,7 +114,7 @@ def _work(pipe: Connection, folder: str) -> None:
 
 
 class Worker:
-    """A worker of Spark that is given leases."""
+    """A Spark worker that receives leases."""
 
     def __init__(self, folder: str) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
@@ -135,7 +135,7 @@ class Worker:
         return self.pipe.recv()
 
     def hold(self, spec: Spec, group: int = 0) -> Any:
-        """Give a lease and return which worker held it, or how it failed."""
+        """Hand out a lease, and return which worker held it, or the error."""
         self.give(spec, group)
         done = self.result()
         return int(done[0]) if isinstance(done, list) else done
@@ -264,9 +264,7 @@ def test_a_lease_ends_with_the_worker_that_was_given_it_and_the_next_finds_the_l
     assert third.hold(works) == first.pid
 
 
-def test_a_worker_that_has_the_group_and_is_busy_with_it_is_waited_for(
-    executor: Executor, works: Spec, waits: Spec
-) -> None:
+def test_a_lease_waits_for_a_busy_worker_that_has_the_group(executor: Executor, works: Spec, waits: Spec) -> None:
     works.patience = waits.patience = 0.2
     first, second, third = executor.start(), executor.start(), executor.start()
     assert first.hold(works) == first.pid

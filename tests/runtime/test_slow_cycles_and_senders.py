@@ -1,4 +1,4 @@
-"""A reader whose own records are slow still relies on a sender of another group that has caught up."""
+"""A reader with slow records still relies on a caught-up sender of another group."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def commits_of_forty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class SlowSpread(Spread):
-    """Takes its time for each record, while other groups continue."""
+    """Spends time on each record, while other groups continue."""
 
     def __init__(self, bench: TwoGroups) -> None:
         self.bench = bench
@@ -83,7 +83,7 @@ class TwoGroups:
         self.broker.now += max(seconds, 0.001)
 
     def take_time(self, seconds: float) -> None:
-        """Let the second group take its time, while the first one runs."""
+        """Let the second group spend its time, while the first one runs."""
         until = self.broker.now + seconds
         while self.broker.now < until:
             self.run(0)
@@ -109,7 +109,7 @@ def count_used(group: TaskGroup, part: int) -> int:
 
 
 def start(record_seconds: float) -> TwoGroups:
-    """Return two groups that have caught up and announced it. Then the second one gets its backlog."""
+    """Return two groups that have caught up and reported it; then the second group gets its backlog."""
     bench = TwoGroups(record_seconds)
     for _ in range(20):
         bench.run(0)

@@ -1,4 +1,4 @@
-"""A snapshot is completed by its changelogs only if no delete is missing from them, with any clocks of workers."""
+"""A snapshot is completed by its changelogs only if they have every delete since, with any clocks of workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT = DAY / 1_000
 
 
 class Totals(Processor[Number, Total]):
-    """Keeps the last amount; 0 deletes."""
+    """Stores the last amount; 0 deletes it."""
 
     totals = KeyValueStore("totals", Total)
 
@@ -36,8 +36,8 @@ class Clocks(GroupBench):
     def marks(self) -> dict[str, list[int]]:
         """Return the numbers of the marks of each changelog."""
         topics = self.logs.rows().topics
-        found = {topic: [r for r in self.broker.committed(topic) if r.key_ == MARK] for topic in topics}
-        return {topic: [number_of(record.headers_) for record in records] for topic, records in found.items()}
+        marks = {topic: [r for r in self.broker.committed(topic) if r.key_ == MARK] for topic in topics}
+        return {topic: [number_of(record.headers_) for record in records] for topic, records in marks.items()}
 
     def compact(self, seconds: float = KEPT) -> None:
         for _ in self.broker.partitions:
@@ -114,10 +114,10 @@ def test_a_job_at_rest_writes_no_marks_again_for_a_while() -> None:
         bench.end_lease()
         bench.run()
     numbers = bench.marks()
-    assert {len(found) for found in numbers.values()} == {2}, "one for each snapshot that followed a commit or an open"
+    assert {len(marks) for marks in numbers.values()} == {2}, "one for each snapshot that followed a commit or an open"
     bench.broker.now += 2 * HOUR
     bench.end_lease()
-    assert {len(found) for found in bench.marks().values()} == {3}
+    assert {len(marks) for marks in bench.marks().values()} == {3}
     bench.broker.now += 11 * HOUR
     assert bench.totals() == {"b": Total(2, 1), "c": Total(3, 1)}
 

@@ -1,4 +1,4 @@
-"""A standby tells how far its copies are behind the changelogs."""
+"""A standby reports how far its copies are behind the changelogs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Task(FollowedTask):
 
 
 class Following(Follower):
-    """A follower of one changelog and the internal one, which read what they are told to."""
+    """A follower of one changelog and the internal one, which reads the given records."""
 
     def __init__(self) -> None:
         consumer: Any = type("Consumer", (), {"assign": lambda *_: None})()
@@ -33,7 +33,7 @@ class Following(Follower):
         return dict.fromkeys(places, 10)
 
     def _read_to(self, ends: Any, stop: Any) -> None:
-        """Read nothing yet."""
+        """Read nothing so far."""
 
     def reads(self, until: int) -> None:
         self._read = dict.fromkeys(self._known, until)

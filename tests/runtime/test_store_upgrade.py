@@ -1,4 +1,4 @@
-"""A task's store is converted within one commit: once, whatever fails, and never without being asked."""
+"""A task's store is converted within one commit, exactly once despite failures, and only if requested."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONVERTED = "store totals: key-value -> versioned history_retention_ms=1000: 2 r
 
 
 class Plain(Processor[Number, Total]):
-    """Keeps the last amount; answers an amount of nothing with the one kept."""
+    """Stores the last amount; forwards the stored one for an amount of 0."""
 
     totals = KeyValueStore("totals", Total)
 
@@ -35,7 +35,7 @@ class Plain(Processor[Number, Total]):
 
 
 class Versioned(Processor[Number, Total]):
-    """The same as of the question's time."""
+    """The same, as of the time of the query."""
 
     totals = VersionedKeyValueStore("totals", Total, history_retention_ms=1_000)
 
@@ -44,8 +44,8 @@ class Versioned(Processor[Number, Total]):
             amount: Any = 0.5 if event.amount == UNFIT else event.amount
             self.totals.put(ctx.key, Total(amount, 1), event.timestamp)
         else:
-            found = self.totals.get(ctx.key, event.timestamp)
-            ctx.forward(found.value if found else Total(0, 0))
+            version = self.totals.get(ctx.key, event.timestamp)
+            ctx.forward(version.value if version else Total(0, 0))
 
 
 def plain_job(*, has_snapshot: bool = True) -> GroupBench:
@@ -58,7 +58,7 @@ def plain_job(*, has_snapshot: bool = True) -> GroupBench:
 
 
 def release(bench: GroupBench, on_change: OnChange) -> None:
-    """Go on in a new process with the store declared versioned."""
+    """Continue in a new process with the store declared versioned."""
     bench.group.abandon()
     bench.processor = Versioned
     bench.engine = dataclasses.replace(bench.engine, on_change=on_change)
@@ -66,7 +66,7 @@ def release(bench: GroupBench, on_change: OnChange) -> None:
 
 
 @pytest.mark.parametrize("has_snapshot", [True, False])
-def test_a_store_declared_otherwise_stops_the_job_and_changes_nothing(has_snapshot: bool) -> None:
+def test_a_changed_declaration_stops_the_job_and_changes_nothing(has_snapshot: bool) -> None:
     bench = plain_job(has_snapshot=has_snapshot)
     before = len(bench.positions())
     release(bench, OnChange.REFUSE)
@@ -84,10 +84,10 @@ def test_the_commit_that_converts_processes_what_waits_on_the_converted_rows(has
     bench.run()
     assert bench.task.figures.conversions == [CONVERTED]
     assert bench.outputs() == [("a", Total(1, 1)), ("a", Total(5, 1)), ("b", Total(0, 0))]
-    found = bench.rows()
-    assert found[KIND] == VERSIONED_TEXT
-    assert b"totals\0a" not in found
-    assert b"totals\0b" not in found
+    rows = bench.rows()
+    assert rows[KIND] == VERSIONED_TEXT
+    assert b"totals\0a" not in rows
+    assert b"totals\0b" not in rows
 
 
 def test_a_commit_without_records_converts_too_and_there_is_nothing_to_do_after_it() -> None:
@@ -117,7 +117,7 @@ def test_a_failure_around_the_commit_gives_the_same_rows_and_outputs_once(point:
     assert failed.rows() == straight.rows()
 
 
-def test_once_it_is_committed_a_plain_start_goes_on_whether_or_not_a_snapshot_was_kept() -> None:
+def test_after_its_commit_an_ordinary_start_resumes_with_or_without_a_snapshot() -> None:
     bench = plain_job()
     release(bench, OnChange.CONVERT)
     bench.feed(("a", 500, 5))
@@ -143,7 +143,7 @@ def test_the_conversion_is_read_back_from_the_snapshot() -> None:
     release(bench, OnChange.CONVERT)
     bench.run()
     bench.end_lease()
-    found = bench.rows()
-    assert found[KIND] == VERSIONED_TEXT
-    assert sorted(key[:8] for key in found if key.startswith(b"totals\0")) == [b"totals\0a", b"totals\0b"]
-    assert all(len(key) > 8 for key in found if key.startswith(b"totals\0"))
+    rows = bench.rows()
+    assert rows[KIND] == VERSIONED_TEXT
+    assert sorted(key[:8] for key in rows if key.startswith(b"totals\0")) == [b"totals\0a", b"totals\0b"]
+    assert all(len(key) > 8 for key in rows if key.startswith(b"totals\0"))

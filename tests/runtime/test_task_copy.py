@@ -1,4 +1,4 @@
-"""A standby's copy of a task: whole commits only."""
+"""A standby's copy of a task has only complete commits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS = ChangelogRows({"s": "store"}, "internal")
 
 
 class Topics:
-    """A task's changelogs as a transaction per batch writes them; `take` hands them on in any interleaving."""
+    """A task's changelogs, with a transaction per commit; `take` returns them in any interleaving."""
 
     def __init__(self) -> None:
         self.records: dict[str, list[tuple[bytes, bytes | None] | None]] = {"store": [], "internal": []}

@@ -1,4 +1,4 @@
-"""A topology that is edited continues from its state: what it reads and keeps is known by name, not by place."""
+"""An edited topology continues from its state: topics and stores are identified by name, not by position."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def test_statements_that_are_reordered_added_and_removed_keep_their_state(seed: 
             held = {key: row.value for key, row in driver.store(name).items()}
             assert held == count_groups(name, sent[name]), names
         # What was removed before comes back only in a longer history than the test driver's topics keep.
-        kept = [name for name in names if rng.random() < 0.7] or names[:1]
-        names = kept + rng.sample([name for name in STATEMENTS if name not in sent], k=min(1, 6 - len(sent)))
+        kept_names = [name for name in names if rng.random() < 0.7] or names[:1]
+        names = kept_names + rng.sample([name for name in STATEMENTS if name not in sent], k=min(1, 6 - len(sent)))
         rng.shuffle(names)
         sent = {name: sent.get(name, []) for name in {**sent, **dict.fromkeys(names)}}
         driver = continue_with(names, driver, tasks)
@@ -114,7 +114,7 @@ def reader_of(name: str, *topics: str, stores: Sequence[str] = ()) -> Wanted:
 
 
 def after(rows: list[tuple[bytes, bytes]], move: Move) -> list[tuple[bytes, bytes]]:
-    """Return the internal rows of a place as a move leaves them."""
+    """Return the internal rows of a place after a move."""
     table = dict(rows)
     for key, value in move.changes:
         table.pop(key, None)
@@ -169,9 +169,9 @@ def test_records_sent_under_an_earlier_name_are_the_sender_s() -> None:
         ).to("o")
         return topology
 
-    made = job(NoSettings, build)
+    edited = job(NoSettings, build)
     lease = replace(LEASE, start=dict.fromkeys(("orders", "customers"), (0,)))
-    (read,) = task_input(made, "app", (1, 0), lease, START).repartitions
+    (read,) = task_input(edited, "app", (1, 0), lease, START).repartitions
     for name in (b"orders-0", b"customers-0", b"0-0"):
         header: Headers = [(SENDER, name)]
         read.take(PipedRecord(read.topic, read.next, b"k", b"v", 1, header), read.next)
@@ -187,7 +187,7 @@ def test_two_sub_topologies_that_read_one_topic_are_refused() -> None:
 
 @pytest.mark.parametrize(("name", "is_committed"), [("b", True), ("a", False), ("", False)])
 def test_a_sub_topology_with_another_name_commits_it_at_the_next_start(name: str, is_committed: bool) -> None:
-    """An input that sorts before the others gives it another name; without a record nothing else would commit it."""
+    """An input that sorts before the others changes its name; without a record no other commit would happen."""
     left = TaskPosition("here", 4, ends=(("b", 0, 7),), sub_topology=name)
     moves = plan_moves([reader_of("a", "a", "b")], [Written(left, lambda _: ())])
     assert [move.position for move in moves.values()] == (

@@ -1,4 +1,4 @@
-"""A release that handed records over through Spark may have left some that no topic holds: they are found."""
+"""Records that an older release repartitioned through Spark, and that no topic holds, are found."""
 
 from __future__ import annotations
 

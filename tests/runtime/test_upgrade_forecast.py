@@ -1,4 +1,4 @@
-"""A dry run tells, from the changelogs alone, what the conversion of a task's rows then does."""
+"""A dry run forecasts, from the changelogs alone, the result of converting a task's rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.stores.upgrading import Task, cell
 INTERNAL = "internal"
 
 
-def versioned(history_retention_ms: int) -> VersionedKeyValueStore[Cell]:
+def versioned_store(history_retention_ms: int) -> VersionedKeyValueStore[Cell]:
     return VersionedKeyValueStore("prices", Cell, history_retention_ms=history_retention_ms)
 
 
@@ -26,14 +26,14 @@ TIMESTAMPED = TimestampedKeyValueStore("prices", Cell)
 
 
 def forecast_of(task: Task, written: Store[Any], declared: Store[Any]) -> Forecast:
-    """Return the forecast for rows as the changelogs hold them."""
+    """Return the forecast for rows in the changelogs."""
     router = ChangelogRouter({"prices": "own"}, INTERNAL, 0, {"prices": written.row_value})
     topics: dict[str, dict[bytes, tuple[bytes, int]]] = {"own": {}, INTERNAL: {}}
     for topic, key, value, timestamp in router.route(list(task.rows().items()), 0):
         if value is not None:
             topics[topic][key] = (value, timestamp)
-    (found,) = forecast_task("app-0-0", [declared], topics[INTERNAL], {"prices": topics["own"]})
-    return found
+    (result,) = forecast_task("app-0-0", [declared], topics[INTERNAL], {"prices": topics["own"]})
+    return result
 
 
 def plain_rows() -> Task:
@@ -57,7 +57,7 @@ def timestamped_rows() -> Task:
 def versioned_rows() -> Task:
     draw = random.Random(1)
     task = Task()
-    store = task.open(versioned(3_600_000))
+    store = task.open(versioned_store(3_600_000))
     for number in range(300):
         store.put(f"k{draw.randrange(9)}", cell(number), number * 10_000)
     task.commit()
@@ -68,39 +68,39 @@ def versioned_rows() -> Task:
     ("task", "written", "declared"),
     [
         (plain_rows, PLAIN, TIMESTAMPED),
-        (plain_rows, PLAIN, versioned(5)),
+        (plain_rows, PLAIN, versioned_store(5)),
         (timestamped_rows, TIMESTAMPED, PLAIN),
-        (timestamped_rows, TIMESTAMPED, versioned(5)),
-        (versioned_rows, versioned(3_600_000), PLAIN),
-        (versioned_rows, versioned(3_600_000), TIMESTAMPED),
-        (versioned_rows, versioned(3_600_000), versioned(60_000)),
-        (versioned_rows, versioned(3_600_000), versioned(7_200_000)),
+        (timestamped_rows, TIMESTAMPED, versioned_store(5)),
+        (versioned_rows, versioned_store(3_600_000), PLAIN),
+        (versioned_rows, versioned_store(3_600_000), TIMESTAMPED),
+        (versioned_rows, versioned_store(3_600_000), versioned_store(60_000)),
+        (versioned_rows, versioned_store(3_600_000), versioned_store(7_200_000)),
     ],
 )
-def test_it_tells_the_numbers_of_the_conversion(task: Any, written: Store[Any], declared: Store[Any]) -> None:
+def test_it_forecasts_the_numbers_of_the_conversion(task: Any, written: Store[Any], declared: Store[Any]) -> None:
     rows = task()
-    told = forecast_of(rows, written, declared)
+    forecast = forecast_of(rows, written, declared)
     rows.convert(declared)
-    ((read, kept, dropped),) = rows.converted
-    assert told.outcome == f"{read} rows would be read, {kept} written or kept, {dropped} dropped"
-    assert (told.rows, told.refused) == (read, False)
+    ((read, written_rows, dropped),) = rows.converted
+    assert forecast.outcome == f"{read} rows would be read, {written_rows} written or kept, {dropped} dropped"
+    assert (forecast.rows, forecast.refused) == (read, False)
 
 
 def test_a_key_whose_latest_version_is_a_tombstone_is_none_of_the_values_that_stay() -> None:
     task = Task()
-    store = task.open(versioned(3_600_000))
+    store = task.open(versioned_store(3_600_000))
     store.put("soup", cell(1), 10)
     store.put("soup", None, 20)
     store.put("stew", cell(2), 30)
     task.commit()
-    told = forecast_of(task, versioned(3_600_000), PLAIN)
-    assert told.outcome == "3 rows would be read, 1 written or kept, 2 dropped"
+    forecast = forecast_of(task, versioned_store(3_600_000), PLAIN)
+    assert forecast.outcome == "3 rows would be read, 1 written or kept, 2 dropped"
 
 
 def test_it_writes_nothing_and_can_be_asked_again() -> None:
     task = plain_rows()
     before = task.rows()
-    assert forecast_of(task, PLAIN, versioned(5)) == forecast_of(task, PLAIN, versioned(5))
+    assert forecast_of(task, PLAIN, versioned_store(5)) == forecast_of(task, PLAIN, versioned_store(5))
     assert task.rows() == before
 
 
@@ -117,6 +117,6 @@ def test_rows_without_a_record_of_their_kind_count_as_the_declared_one() -> None
 
 
 def test_two_kinds_without_a_way_between_them_are_refused() -> None:
-    told = forecast_of(plain_rows(), PLAIN, WindowStore("prices", Cell, size_ms=1, retention_ms=1))
-    assert told.refused
-    assert "there is no conversion between the two" in told.outcome
+    forecast = forecast_of(plain_rows(), PLAIN, WindowStore("prices", Cell, size_ms=1, retention_ms=1))
+    assert forecast.refused
+    assert "there is no conversion between the two" in forecast.outcome

@@ -1,4 +1,4 @@
-"""A warm worker has imported what its first lease needs: where that fails, the job is right, but slow to start."""
+"""A warm worker has imported what its first lease needs; if that fails, the job is correct but starts slowly."""
 
 from __future__ import annotations
 

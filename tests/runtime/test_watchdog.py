@@ -1,4 +1,4 @@
-"""A process that shows no life is killed; a process that works is not."""
+"""A process without a sign of life is killed; a working process is not."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ ALIVE = {
 }
 
 
-def ended(code: str) -> int:
+def exit_code(code: str) -> int:
     return subprocess.run([sys.executable, "-c", BEGIN + code], timeout=50, check=False).returncode
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", FROZEN)
 def test_a_frozen_process_is_killed(how: str) -> None:
-    assert ended(FROZEN[how]) == -signal.SIGKILL
+    assert exit_code(FROZEN[how]) == -signal.SIGKILL
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ALIVE)
 def test_a_live_process_is_not(how: str) -> None:
-    assert ended(ALIVE[how]) == 0
+    assert exit_code(ALIVE[how]) == 0

@@ -14,8 +14,8 @@ INSTALLED = str(Path(pyspark.__file__).parent)
 SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], sys.path, os.environ.get('PYTHONPATH'), sys.executable]))"
 
 
-def started(environment: dict[str, str], *arguments: str) -> tuple[list[str], list[str], str | None, str]:
-    """Start the chosen Python as Spark would; give its arguments, path, PYTHONPATH and executable."""
+def start_python(environment: dict[str, str], *arguments: str) -> tuple[list[str], list[str], str | None, str]:
+    """Start the chosen Python as Spark would; return its arguments, path, PYTHONPATH and executable."""
     choose_python(environment)
     command = [environment["PYSPARK_PYTHON"], "-c", SHOW, *arguments]
     shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
@@ -27,7 +27,7 @@ def test_what_spark_ships_is_left_out_and_all_else_is_kept(tmp_path: Path) -> No
     (tmp_path / "a b*").mkdir()
     shipped = [f"{INSTALLED}/python/lib/pyspark.zip", f"{INSTALLED}/jars/spark-core_2.13-4.3.0.jar"]
     given = [*shipped, str(tmp_path / "a b*"), "/some/users.zip"]
-    arguments, path, python_path, executable = started(
+    arguments, path, python_path, executable = start_python(
         {"SPARK_HOME": INSTALLED, "PYTHONPATH": ":".join(given)}, "-m", "two words", "*", ""
     )
     assert arguments == ["-m", "two words", "*", ""]
@@ -37,7 +37,7 @@ def test_what_spark_ships_is_left_out_and_all_else_is_kept(tmp_path: Path) -> No
 
 
 def test_no_python_path_and_no_spark_home_are_no_trouble() -> None:
-    _, path, python_path, executable = started({"PATH": os.environ["PATH"]})
+    _, path, python_path, executable = start_python({"PATH": os.environ["PATH"]})
     assert not python_path
     assert executable == sys.executable
     assert any(Path(place, "pyspark") == Path(INSTALLED) for place in path)

@@ -1,4 +1,4 @@
-"""A worker that is replaced while its query runs is counted once and warned of; a new query's workers are not."""
+"""If a worker is replaced while its query runs, this is counted and logged once; a new query's workers are not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Job:
         self.restarts = WorkerRestarts("app", self.metrics, lambda: self.now)
 
     def report(self, **workers: int) -> None:
-        """Have the tasks `t0`, `t1`... report from these processes, a second after the last report."""
+        """Let the tasks `t0`, `t1`... report from these processes, a second after the last report."""
         self.now += 1
         self.at += 1
         reports = [

@@ -110,7 +110,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("sql", OPTIONS)
-def test_what_has_no_meaning_is_refused_where_it_stands(sql: str) -> None:
+def test_a_meaningless_clause_is_refused_at_its_place(sql: str) -> None:
     assert error_of(sql).startswith(f"f.sql:{OPTIONS[sql]}: ")
 
 

@@ -38,7 +38,7 @@ UNLIMITED = -1
 
 
 class State(NamedTuple):
-    """All groups, and how many faults may still happen (or UNLIMITED)."""
+    """All groups, and the number of faults that may still happen (or UNLIMITED)."""
 
     groups: tuple[Group, ...]
     faults: int
@@ -67,7 +67,7 @@ class Rules:
 
 
 class Violation(Exception):
-    """A state that must not be reachable."""
+    """A forbidden state."""
 
 
 def steps(state: State, rules: Rules, commits: int) -> Iterator[tuple[str, State]]:

@@ -14,7 +14,7 @@ class Search:
 
     Args:
         states: number of states.
-        violation: what must not happen, "" if nothing did.
+        violation: the forbidden result, or "".
         trace: the shortest sequence of steps to it.
     """
 

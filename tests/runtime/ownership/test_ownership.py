@@ -19,7 +19,7 @@ def test_no_three_faults_break_a_group_of_two_drivers() -> None:
 
 
 def test_no_number_of_faults_breaks_a_group_and_therefore_any_number_of_groups() -> None:
-    """Groups share only the fault "executor dies", which is to each group the death of its worker."""
+    """Groups share only the fault "executor dies", which each group sees as the death of its worker."""
     result = explore(groups=1, faults=UNLIMITED, commits=4)
     assert (result.violation, result.trace) == ("", ())
 

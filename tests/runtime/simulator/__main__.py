@@ -36,16 +36,16 @@ def main() -> int:
         setup = Setup(**options.setup) if options.setup else setup_of(seed)
         runs += 1
         try:
-            world, found = faults(setup, seed)
+            world, findings = faults(setup, seed)
             seen += world.seen + world.broker.late.delivered
             seconds += world.broker.now - world.skipped
         except Exception as error:  # a run that stops must not stop the others
-            found = [f"{type(error).__name__}: {error}"]
+            findings = [f"{type(error).__name__}: {error}"]
             if options.verbose:
                 traceback.print_exc()
-        if found:
+        if findings:
             failed += 1
-            _report(seed, setup, found, is_given=options.setup is not None)
+            _report(seed, setup, findings, is_given=options.setup is not None)
     print(f"{runs - failed} runs as undisturbed, {failed} not", *sorted(seen.items()), sep="\n  ")
     spent = time.monotonic() - begun
     print(
@@ -54,9 +54,9 @@ def main() -> int:
     return int(failed > 0)
 
 
-def _report(seed: int, setup: Setup, found: list[str], *, is_given: bool) -> None:
+def _report(seed: int, setup: Setup, findings: list[str], *, is_given: bool) -> None:
     """Print a failed seed, and the command that replays its smallest setup."""
-    print(f"seed {seed}: {setup}", *(f"    {fault[:300]}" for fault in found[:5]), sep="\n")
+    print(f"seed {seed}: {setup}", *(f"    {fault[:300]}" for fault in findings[:5]), sep="\n")
     if not is_given:
         small = json.dumps(asdict(shrunk(setup, seed)))
         print(f"    replay: python -m tests.runtime.simulator --verbose --runs 1 --first {seed} --setup '{small}'")

@@ -1,4 +1,4 @@
-"""Checks the history of a run for anomalies, as Jepsen names them: which no run may show."""
+"""Checks a run's history for anomalies (by their names in Jepsen), which no run may have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def anomalies(world: World) -> list[str]:
 
 
 def _transactions(broker: Broker) -> list[str]:
-    """Return transactions of which a part counts, and those that did not end as the broker answered."""
+    """Return partly committed transactions, and those whose outcome differs from the broker's answer."""
     records: dict[Attempt, list[Record]] = defaultdict(list)
     for record in broker.history:
         if record.attempt is not None:
@@ -44,7 +44,7 @@ def _transactions(broker: Broker) -> list[str]:
 
 
 def _owners(broker: Broker) -> list[str]:
-    """Return commits of an owner of a transactional id that come after a commit of a later one."""
+    """Return commits of an owner of a transactional id that come after a commit of a later owner."""
     faults, latest = [], defaultdict[str, int](int)
     for name, epoch, state in broker.coordinator.ends:
         if state == "committed":
@@ -76,7 +76,7 @@ def _positions(world: World) -> list[str]:
 
 
 def _open_transactions(broker: Broker) -> list[str]:
-    """Return partitions whose last stable offset is held back by a transaction that was decided, or has no owner."""
+    """Return partitions whose last stable offset is blocked by a decided transaction or one without an owner."""
     while any(
         identity.transaction and identity.transaction.pending for identity in broker.coordinator.identities.values()
     ):

@@ -14,7 +14,7 @@ from tests.runtime.simulator.late import LateRequests
 
 @dataclass(slots=True)
 class Record:
-    """One record of a partition (a `Message` of confluent_kafka, as far as it is asked)."""
+    """One record of a partition (with the parts of confluent_kafka's `Message` that are used)."""
 
     place: Place
     offset_: int
@@ -78,7 +78,7 @@ Sent = tuple[Place, bytes | None, bytes | None, int, Headers | None]
 
 
 class Broker:
-    """Takes what producers send; time is given in seconds by whoever calls.
+    """Accepts producers' requests; callers pass the time in seconds.
 
     The coordinator writes the markers of a transaction's end one after the other: `settle` writes some, and the next
     request of the producer the rest.
@@ -125,7 +125,7 @@ class Broker:
             Fenced, InvalidTransaction.
         """
         place, key, value, timestamp, headers = record
-        transaction = self.coordinator.verified(name, epoch, place)
+        transaction = self.coordinator.verify(name, epoch, place)
         partition = self.partitions[place]
         if partition.sequences.get(name, (0, -1)) < (epoch, sequence):
             partition.sequences[name] = epoch, sequence
@@ -146,7 +146,7 @@ class Broker:
         partition.records = [record for record in partition.records if record.offset_ >= partition.low]
 
     def compact(self, topics: Iterable[str], tombstone_seconds: float) -> None:
-        """Keep only the last record of each key below the last stable offset, and deletes only while they are young."""
+        """Keep only the last record of each key below the last stable offset, and deletes only for a limited time."""
         wanted = set(topics)
         for (topic, _), partition in self.partitions.items():
             if topic not in wanted:
@@ -161,6 +161,6 @@ class Broker:
             ]
 
     def committed(self, topic: str) -> list[Record]:
-        """Return all that was ever committed to a topic, by partition and offset."""
-        found = [record for record in self.history if record.place[0] == topic and record.counts]
-        return sorted(found, key=lambda record: (record.place[1], record.offset_))
+        """Return all committed records of a topic, by partition and offset."""
+        records = [record for record in self.history if record.place[0] == topic and record.counts]
+        return sorted(records, key=lambda record: (record.place[1], record.offset_))

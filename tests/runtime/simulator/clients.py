@@ -1,4 +1,4 @@
-"""Clients of the broker in memory, with as much of confluent_kafka's as the runtime uses."""
+"""Clients of the broker in memory, with the part of confluent_kafka that the runtime uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ At = Callable[[str], None]
 """Called with the name of each point at which a worker may be hit."""
 
 
-def fenced() -> KafkaException:
+def fenced_error() -> KafkaException:
     return KafkaException(KafkaError(KafkaError._FENCED, fatal=True))
 
 
@@ -53,8 +53,8 @@ class MemoryConsumer:
     """A read_committed consumer with partition end events and auto.offset.reset=error.
 
     Args:
-        wait: called with seconds where there is nothing to read.
-        fetch: most records that one call gives of a partition.
+        wait: called with seconds if there is nothing to read.
+        fetch: the most records of a partition that one call returns.
     """
 
     def __init__(self, broker: Broker, at: At, wait: Callable[[float], None], fetch: int = 7) -> None:
@@ -76,42 +76,42 @@ class MemoryConsumer:
 
     def consume(self, most: int, _seconds: float) -> list[Any]:
         self._at("read")
-        found: list[Any] = []
+        records: list[Any] = []
         for place in self._next:
-            if place not in self._paused and len(found) < most:
-                found.extend(self._take(place, min(self._fetch, most - len(found))))
-        return found
+            if place not in self._paused and len(records) < most:
+                records.extend(self._take(place, min(self._fetch, most - len(records))))
+        return records
 
     def poll(self, seconds: float) -> Any:
-        found = self.consume(1, 0)
-        if not found:
+        records = self.consume(1, 0)
+        if not records:
             self._wait(seconds)
-            found = self.consume(1, 0)
-        return found[0] if found else None
+            records = self.consume(1, 0)
+        return records[0] if records else None
 
     def _take(self, place: Place, most: int) -> list[Any]:
         partition, begin = self._broker.partitions[place], self._next[place]
         if not partition.low <= begin <= partition.end:
             return [EndEvent(place, begin, KafkaError._AUTO_OFFSET_RESET)]
-        stable, found = partition.stable, list[Any]()
+        stable, records = partition.stable, list[Any]()
         index = bisect.bisect_left(partition.records, begin, key=lambda record: record.offset_)
         for record in partition.records[index:]:
             if record.offset_ >= stable:
                 # What lies before it was compacted, or is the end of a transaction.
                 self._next[place] = max(stable, begin)
                 break
-            if len(found) >= most:
+            if len(records) >= most:
                 break
             self._next[place] = record.offset_ + 1
             if record.counts:
-                found.append(record)
+                records.append(record)
         else:
             self._next[place] = max(stable, begin)
-        if not found and self._next[place] >= stable and self._told.get(place) != stable:
+        if not records and self._next[place] >= stable and self._told.get(place) != stable:
             self._next[place] = max(stable, begin)
             self._told[place] = stable
-            found.append(EndEvent(place, self._next[place]))
-        return found
+            records.append(EndEvent(place, self._next[place]))
+        return records
 
     def seek(self, place: TopicPartition) -> None:
         self._next[place.topic, place.partition] = place.offset
@@ -223,7 +223,7 @@ class MemoryProducer:
         self._send("EndTxn", lambda: self._coordinator.end(name, epoch, state))
 
     def _send(self, kind: str, request: Callable[[], T]) -> T:
-        """Send a request; after a lost connection twice, of which the first copy may arrive at any time."""
+        """Send a request; after a lost connection twice, in which case the first copy may arrive at any time."""
         broker = self._broker
         broker.now = max(broker.now, self._coordinator.ready_at)
         if broker.late.keep(kind, request):
@@ -233,7 +233,7 @@ class MemoryProducer:
             return request()
         except Fenced as error:
             self._attempt.answer = "fenced"
-            raise fenced() from error
+            raise fenced_error() from error
         except InvalidTransaction as error:
             raise KafkaException(KafkaError(KafkaError.INVALID_TXN_STATE)) from error
 
@@ -255,7 +255,7 @@ class MemoryProducer:
 
 
 class MemoryAdmin:
-    """Says where partitions end, deletes records."""
+    """Returns the ends of partitions, and deletes records."""
 
     def __init__(self, broker: Broker, at: At) -> None:
         self._broker = broker
@@ -266,23 +266,23 @@ class MemoryAdmin:
     ) -> dict[TopicPartition, Future[Any]]:
         self._at("ends")
         committed = isolation_level == IsolationLevel.READ_COMMITTED
-        found = {}
+        ends = {}
         for place in asked:
             partition = self._broker.partitions[place.topic, place.partition]
-            found[place] = done(SimpleNamespace(offset=partition.stable if committed else partition.end))
-        return found
+            ends[place] = completed(SimpleNamespace(offset=partition.stable if committed else partition.end))
+        return ends
 
     def delete_records(self, places: list[TopicPartition]) -> dict[TopicPartition, Future[Any]]:
         self._at("purge")
         for place in places:
             self._broker.delete_before((place.topic, place.partition), place.offset)
-        return {place: done(None) for place in places}
+        return {place: completed(None) for place in places}
 
 
-def done(value: Any) -> Future[Any]:
+def completed(value: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(value)
     return future
 
 
-__all__ = ["EndEvent", "MemoryAdmin", "MemoryConsumer", "MemoryProducer", "Record", "fenced"]
+__all__ = ["EndEvent", "MemoryAdmin", "MemoryConsumer", "MemoryProducer", "Record", "fenced_error"]

@@ -13,7 +13,7 @@ LOADING_SECONDS = 0.5
 
 
 class Fenced(Exception):
-    """A newer producer has the transactional id."""
+    """A newer producer owns the transactional id."""
 
 
 class InvalidTransaction(Exception):
@@ -41,14 +41,14 @@ class Transaction:
 
 @dataclass(slots=True)
 class Identity:
-    """What the coordinator knows of a transactional id: the current epoch and the last transaction."""
+    """The state of a transactional id: the current epoch and the last transaction."""
 
     epoch: int = 0
     transaction: Transaction | None = None
 
 
 class Coordinator:
-    """Decides how transactions end, and writes the markers of their ends, partition by partition.
+    """Decides the outcome of transactions, and writes their markers, partition by partition.
 
     In protocol v1 an EndTxn names a producer epoch, not a transaction: it ends whatever that epoch has open.
 
@@ -101,7 +101,7 @@ class Coordinator:
         self._begun(name, epoch).has_offsets = True
 
     def _begun(self, name: str, epoch: int) -> Transaction:
-        """Return the open transaction, or begin one: no request of protocol v1 says which one it belongs to."""
+        """Return the open transaction, or begin one: requests of protocol v1 don't name their transaction."""
         identity = self.own(name, epoch)
         transaction = identity.transaction
         if transaction is None or transaction.state != "open":
@@ -110,7 +110,7 @@ class Coordinator:
             transaction = identity.transaction = Transaction(self._clock())
         return transaction
 
-    def verified(self, name: str, epoch: int, place: Place) -> Transaction:
+    def verify(self, name: str, epoch: int, place: Place) -> Transaction:
         """Return the transaction that a record or an offset belongs to, as partition leaders ask since Kafka 3.6.
 
         Raises:
@@ -175,7 +175,7 @@ class Coordinator:
                 self.settle(transaction)
 
     def move(self) -> None:
-        """Have another broker take over, which completes from its log what was decided.
+        """Let another broker take over, which completes the decided transactions from its log.
 
         It does not know which markers are written, so it writes all of them, some a second time.
         """

@@ -1,4 +1,4 @@
-"""Requests of which a copy arrives late: the connection was lost, and the client sent the request again."""
+"""Copies of requests that arrive late: the connection was lost, and the client retried."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LateRequests:
         self._requests: list[tuple[str, Callable[[], object]]] = []
 
     def keep(self, kind: str, request: Callable[[], object]) -> bool:
-        """Draw whether a copy of a request is late; keep it if so, and return whether."""
+        """Draw whether a copy of a request is late; if so, keep the copy. Return whether it is."""
         share = self.share if kind == "EndTxn" else self.share_of_others
         if not share or self._random.random() >= share:
             return False

@@ -1,4 +1,4 @@
-"""Holding a lease, as `runtime.spark.leases` does it, one step at a time."""
+"""Holding a lease as `runtime.spark.leases` does, one step at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Holding:
         self.is_done = False
 
     def open(self) -> None:
-        """Begin, or try again to: with the loop of the lease before, or a new one."""
+        """Begin the lease, or retry, with the loop of the previous lease or a new one."""
         place = self.lease.checkpoint, self.lease.group
         loop = self.worker.loops.get(place)
         if loop is not None:
@@ -41,7 +41,7 @@ class Holding:
         self.worker.loops[place] = self.loop = loop
 
     def hold(self) -> None:
-        """Put what waits."""
+        """Put the waiting calls."""
         if self.loop is not None and self.loop.is_alive:
             try:
                 self.loop.keeper.put_waiting(self.loop)
@@ -50,11 +50,11 @@ class Holding:
 
     @property
     def is_over(self) -> bool:
-        """Whether the loop has nothing left to do, or is gone."""
+        """Whether the loop has nothing left to do, or has ended."""
         return self.loop is not None and (self.loop.finished or not self.loop.is_alive)
 
     def end(self) -> None:
-        """Write the snapshots. Raises what ended the loop."""
+        """Write the snapshots. Raises the error that ended the loop."""
         loop = self.loop
         if loop is not None:
             if self.lease.restore and loop.is_alive and not loop.group.is_taken_over(self.lease):

@@ -1,4 +1,4 @@
-"""Breaks one rule of ARCHITECTURE.md at a time, and counts the seeds until the simulator notices.
+"""Breaks one rule of ARCHITECTURE.md at a time, and counts the seeds until the simulator detects it.
 
 Run `python -m tests.runtime.simulator.mutations` for the table of docs/proof.md.
 """
@@ -33,7 +33,7 @@ class Mutation:
     """One broken rule.
 
     Args:
-        replaced: class, name of its attribute, and what takes its place.
+        replaced: class, name of its attribute, and the replacement.
         setup: in which the rule matters.
     """
 
@@ -53,7 +53,7 @@ def _outputs_outside(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fence_last(original: Callable[[TaskGroup, Lease], None]) -> Callable[[TaskGroup, Lease], None]:
-    """Open a group so that its producer is initialized only after the changelogs were read."""
+    """Open a group, but initialize its producer only after the changelogs were read."""
 
     def open_group(self: TaskGroup, lease: Lease) -> None:
         producer: Any = self._producer
@@ -68,7 +68,7 @@ def _fence_last(original: Callable[[TaskGroup, Lease], None]) -> Callable[[TaskG
 
 
 def _keeps_producer(self: GroupProducer) -> None:
-    """Give up an attempt, but keep using its producer."""
+    """Abort an attempt, but keep using its producer."""
     producer: Any = self._producer
     if producer is not None:
         producer._is_usable = True
@@ -151,7 +151,7 @@ def broken(mutation: Mutation) -> Iterator[None]:
 
 
 def seeds_until_noticed(mutation: Mutation, most: int = MOST_SEEDS) -> int | None:
-    """Return the number of seeds until a run shows that the rule is broken; None if none of them does."""
+    """Return the number of seeds until a run shows that the rule is broken, or None if no run does."""
     with broken(mutation):
         for seed in range(most):
             if _first_fault(mutation.setup, seed):

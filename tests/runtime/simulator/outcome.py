@@ -1,4 +1,4 @@
-"""What a run leaves behind: committed outputs, positions and stores, read from the broker's history."""
+"""The results of a run: committed outputs, positions and stores, read from the broker's history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rows = dict[bytes, bytes]
 
 @dataclass
 class Outcome:
-    """What counts of a run.
+    """The relevant results of a run.
 
     Args:
         outputs: as committed, by key in order.
@@ -32,11 +32,11 @@ class Outcome:
 
     @property
     def merged(self) -> dict[int, Rows]:
-        """Rows by sub-topology, whichever task has them."""
-        found: dict[int, Rows] = defaultdict(dict)
+        """Rows by sub-topology, regardless of their task."""
+        rows_by_task: dict[int, Rows] = defaultdict(dict)
         for (part, _), rows in self.stores.items():
-            found[part].update(rows)
-        return found
+            rows_by_task[part].update(rows)
+        return rows_by_task
 
 
 def outcome(world: World) -> Outcome:
@@ -49,8 +49,8 @@ def outcome(world: World) -> Outcome:
 
 
 def changelog_rows(world: World) -> dict[tuple[int, int], Rows]:
-    """Return every task's rows as its changelogs tell them from the very beginning."""
-    found = {}
+    """Return every task's rows as restored from the complete changelogs."""
+    rows_by_task = {}
     for part, log in enumerate(logs(world.job)):
         rows = log.rows()
         for task in range(world.setup.tasks):
@@ -60,23 +60,23 @@ def changelog_rows(world: World) -> dict[tuple[int, int], Rows]:
                     if record.place[1] == task and record.key_ != POSITION:
                         change = rows.row(topic, record.key_ or b"", record.value_, record.timestamp_)
                         table.apply([change], b"")
-            found[part, task] = dict(table.scan(b""))
-    return found
+            rows_by_task[part, task] = dict(table.scan(b""))
+    return rows_by_task
 
 
 def restarted_rows(world: World) -> dict[tuple[int, int], Rows]:
-    """Return every task's rows as a new worker has them: snapshots, completed by the changelogs."""
-    found = {}
+    """Return every task's rows as a new worker restores them, from snapshots and changelogs."""
+    rows_by_task = {}
     for group in range(world.setup.groups):
         lease = world.lease(group)
         loop = build(world, lease, world.store.storage(lease.checkpoint), lambda _: None)
         loop.open(lease)
-        found.update({task.place: dict(task.table.scan(b"")) for task in loop.tasks})
-    return found
+        rows_by_task.update({task.place: dict(task.table.scan(b"")) for task in loop.tasks})
+    return rows_by_task
 
 
 def position_faults(world: World) -> list[str]:
-    """Return where a task's number of commits does not go up by one from commit to commit."""
+    """Return where a task's commit number does not increase by one from commit to commit."""
     faults = []
     for log in logs(world.job):
         last: dict[int, int] = defaultdict(int)
@@ -91,7 +91,7 @@ def position_faults(world: World) -> list[str]:
 
 
 def faults(setup: Setup, seed: int, inputs: int = 0) -> tuple[World, list[str]]:
-    """Run a setup with trouble and without; return the troubled world, and all that differs."""
+    """Run a setup with and without faults; return the world with faults, and all differences."""
     calm = World(replace(setup, trouble=0.0, loses_checkpoint=False, edits=0), seed, inputs)
     calm.run()
     troubled = World(setup, seed, inputs)
@@ -105,26 +105,28 @@ def faults(setup: Setup, seed: int, inputs: int = 0) -> tuple[World, list[str]]:
 
 
 def differences(calm: Outcome, troubled: Outcome) -> list[str]:
-    """Return what one run committed and the other did not."""
-    found = []
+    """Return the differences between what two runs committed."""
+    differences = []
     for key in calm.outputs.keys() | troubled.outputs.keys():
         ours, theirs = troubled.outputs.get(key, []), calm.outputs.get(key, [])
         if ours != theirs:
-            found.append(f"outputs of {key!r}: {len(ours)} instead of {len(theirs)}: {ours} instead of {theirs}")
+            differences.append(f"outputs of {key!r}: {len(ours)} instead of {len(theirs)}: {ours} instead of {theirs}")
     if calm.side != troubled.side:
-        found.append(f"{troubled.side} errors and late records instead of {calm.side}")
+        differences.append(f"{troubled.side} errors and late records instead of {calm.side}")
     for part, rows in calm.merged.items():
-        kept = troubled.merged[part]
-        found += [
-            f"row {key!r} of part {part}: {kept.get(key)!r} instead of {rows.get(key)!r}"
-            for key in sorted(rows.keys() | kept.keys())
-            if rows.get(key) != kept.get(key)
+        actual = troubled.merged[part]
+        differences += [
+            f"row {key!r} of part {part}: {actual.get(key)!r} instead of {rows.get(key)!r}"
+            for key in sorted(rows.keys() | actual.keys())
+            if rows.get(key) != actual.get(key)
         ]
-    return found
+    return differences
 
 
 def _stale(world: World) -> list[str]:
-    told, found = changelog_rows(world), restarted_rows(world)
+    logged, restarted = changelog_rows(world), restarted_rows(world)
     return [
-        f"rows of {place} after a restart differ from the changelogs" for place in told if told[place] != found[place]
+        f"rows of {place} after a restart differ from the changelogs"
+        for place in logged
+        if logged[place] != restarted[place]
     ]

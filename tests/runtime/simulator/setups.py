@@ -14,9 +14,9 @@ _SIZES = ((1, 1), (1, 2), (5, 1), (5, 2), (5, 4), (4, 4))
 def setup_of(seed: int) -> Setup:
     """Return the setup of a seed.
 
-    A live job of several sub-topologies has one group. A reader does not wait for what a sender of another group has
-    yet to read if that sender has just said that it has read everything, so what the reader computes depends on how
-    long a record takes on its way. In waves, everything that is to be read is there before any task starts.
+    A live job of several sub-topologies has one group. A reader does not wait for records that a sender of another
+    group has yet to read if that sender has just reported that it has read everything; the reader's results would then
+    depend on the records' delay. In waves, all input exists before any task starts.
     """
     draw = random.Random(seed)
     topology = draw.choice(sorted(JOBS))

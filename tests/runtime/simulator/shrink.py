@@ -1,4 +1,4 @@
-"""Makes the setup of a failed run smaller for as long as its seed still fails."""
+"""Reduces the setup of a failed run as long as its seed still fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.runtime.simulator.world import Setup
 
 
 def fails(setup: Setup, seed: int) -> bool:
-    """Return whether a run differs from an undisturbed one, or stops."""
+    """Return whether a run differs from an undisturbed one, or fails."""
     try:
         return bool(faults(setup, seed)[1])
     except Exception:
@@ -18,7 +18,7 @@ def fails(setup: Setup, seed: int) -> bool:
 
 
 def shrunk(setup: Setup, seed: int, fails: Callable[[Setup, int], bool] = fails) -> Setup:
-    """Return the smallest setup found that still fails with the seed."""
+    """Return the smallest setup that still fails with the seed."""
     while True:
         smaller = next((one for one in _smaller(setup) if fails(one, seed)), None)
         if smaller is None:

@@ -1,4 +1,4 @@
-"""A store of snapshots in memory, which fails in the ways in which file systems and object stores do."""
+"""A store of snapshots in memory, with the failures of file systems and object stores."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Store:
 
     Args:
         now: time in seconds.
-        lateness: for how many seconds a file that is written now is not listed.
-        is_torn: whether a worker that crashes in a write leaves half of the file.
+        lateness: for how many seconds a newly written file is not listed.
+        is_torn: whether a worker that crashes during a write leaves half of the file.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -33,8 +33,7 @@ class Store:
     def storage(self, checkpoint: str = "c1", at: Callable[[str], None] = _nothing) -> SnapshotFiles:
         """Return a new writer's storage.
 
-        Args:
-            at: called with the name of each point before something happens there.
+        Args: at: called with the name of each point before its operation.
         """
         return SnapshotFiles(MemoryFiles(self, at), checkpoint, next(self.writers))
 

@@ -1,4 +1,4 @@
-"""The checkers find each anomaly in a history that has it, and none in the history of a calm run."""
+"""The checkers find each anomaly in a history that has it, and none in the history of an undisturbed run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The coordinator in memory decides as Kafka's does in transaction protocol v1."""
+"""The coordinator in memory behaves as Kafka's does in transaction protocol v1."""
 
 from __future__ import annotations
 
@@ -146,4 +146,4 @@ def test_a_new_coordinator_completes_what_was_decided_and_keeps_what_is_open(bro
 def test_a_record_outside_of_its_transaction_is_refused(broker: Broker) -> None:
     begun(broker, b"a").commit_transaction(1)
     with pytest.raises(InvalidTransaction):
-        broker.coordinator.verified(NAME, 1, PLACE)
+        broker.coordinator.verify(NAME, 1, PLACE)

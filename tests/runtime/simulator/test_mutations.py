@@ -1,4 +1,4 @@
-"""Each rule that the simulator covers is noticed within a few seeds if it is broken, and none is if it is not."""
+"""If a rule is broken, the simulator detects it within a few seeds; without a broken rule it detects nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream that is re-keyed and joined with a table gives the same results however long a task or the job is down."""
+"""A rekeyed stream joined with a table gives the same results for any downtime of a task or the job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from forebay.runtime.task.sender_stream import SenderStream
 from tests.runtime.simulator.outcome import faults, outcome
-from tests.runtime.simulator.topologies import rated
+from tests.runtime.simulator.topologies import expected_rates
 from tests.runtime.simulator.world import Setup, World
 
 pytestmark = pytest.mark.long
@@ -24,9 +24,9 @@ def sent(world: World) -> dict[bytes, list[bytes | None]]:
 @pytest.mark.parametrize("waves", [1, 4])
 def test_what_comes_while_the_job_is_down_is_joined_as_of_its_time(sizes: tuple[int, int, int], waves: int) -> None:
     world = World(Setup("rated", *sizes, records=120, waves=waves), seed=1)
-    wanted = rated(list(world.to_come)) if waves == 1 else None
+    wanted = expected_rates(list(world.to_come)) if waves == 1 else None
     everything = World(Setup("rated", *sizes, records=120, is_live=True), seed=1).to_come
-    wanted = rated(everything)
+    wanted = expected_rates(everything)
     world.run()
     assert sent(world) == wanted
 
@@ -34,14 +34,14 @@ def test_what_comes_while_the_job_is_down_is_joined_as_of_its_time(sizes: tuple[
 @pytest.mark.parametrize("seed", range(6))
 def test_so_it_is_while_workers_are_killed(seed: int) -> None:
     setup = Setup("rated", 4, 4, 2, records=80, waves=3, trouble=0.02)
-    _, found = faults(setup, seed)
-    assert found == []
+    _, differences = faults(setup, seed)
+    assert differences == []
 
 
 @pytest.mark.parametrize("away", [0, 1])
-def test_what_comes_while_a_group_is_away_is_waited_for(away: int) -> None:
+def test_records_that_arrive_while_a_group_is_away_are_processed_later(away: int) -> None:
     setup = Setup("rated", 4, 4, 2, records=90, is_live=True, waves=2, lease_seconds=60.0)
-    wanted = rated(World(Setup("rated", 4, 4, 2, records=90, is_live=True), seed=3).to_come)
+    wanted = expected_rates(World(Setup("rated", 4, 4, 2, records=90, is_live=True), seed=3).to_come)
     world = World(setup, seed=3)
     turn_for(world, 8.0)
     world.take_away(away)
@@ -57,7 +57,7 @@ def test_what_comes_while_a_group_is_away_is_waited_for(away: int) -> None:
 def test_a_reader_that_believes_what_was_said_in_another_run_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SenderStream, "has_caught_up", property(lambda stream: True))
     world = World(Setup("rated", 4, 4, 2, records=120, waves=4), seed=1)
-    wanted = rated(World(Setup("rated", 4, 4, 2, records=120, is_live=True), seed=1).to_come)
+    wanted = expected_rates(World(Setup("rated", 4, 4, 2, records=120, is_live=True), seed=1).to_come)
     world.run()
     assert sent(world) != wanted
 

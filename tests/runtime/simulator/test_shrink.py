@@ -1,4 +1,4 @@
-"""A failed run's setup is made as small as its seed still fails with."""
+"""A failed run's setup is reduced to the smallest one with which its seed still fails."""
 
 from __future__ import annotations
 

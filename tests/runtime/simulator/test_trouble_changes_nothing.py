@@ -1,4 +1,4 @@
-"""Whatever happens to workers, leases and the checkpoint: committed outputs and stores are an undisturbed run's."""
+"""With any faults of workers, leases and checkpoint, committed outputs and stores equal an undisturbed run's."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ RUNS = int(os.environ.get("FOREBAY_SIMULATOR_RUNS", "24"))
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_run(seed: int) -> None:
-    _, found = faults(setup_of(seed), seed)
-    assert found == []
+    _, differences = faults(setup_of(seed), seed)
+    assert differences == []
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_releases_that_change_places_in_the_topology_change_no_result(seed: int) -> None:
     topology = ("sum", "windows", "chain", "global")[seed % 4]
     groups = 1 + seed // 4 % 2
-    world, found = faults(
+    world, differences = faults(
         Setup(topology, 5, 2, groups, records=80, trouble=(0.0, 0.01, 0.03)[seed % 3] or 1e-9, turns=200, edits=2), seed
     )
-    assert found == []
+    assert differences == []
     assert world.seen["edits"] == 2
 
 
 @pytest.mark.parametrize("topology", ["sum", "windows", "chain", "global"])
 def test_an_undisturbed_run_commits_something(topology: str) -> None:
-    world, found = faults(Setup(topology, records=40), 0)
-    assert found == []
+    world, differences = faults(Setup(topology, records=40), 0)
+    assert differences == []
     assert len(world.broker.committed("results")) > 10
 
 
 @pytest.mark.parametrize(("tasks", "groups"), [(1, 1), (5, 1), (5, 2)])
 def test_every_task_knows_all_of_a_global_table_before_its_first_record(tasks: int, groups: int) -> None:
-    world, found = faults(Setup("global", 5, tasks, groups, records=40, trouble=0.02), 3)
-    assert found == []
+    world, differences = faults(Setup("global", 5, tasks, groups, records=40, trouble=0.02), 3)
+    assert differences == []
     committed = [JsonCodec().decode(record.value_ or b"").amount for record in world.broker.committed("results")]
     assert len(committed) == 40
     assert min(committed) > 0, "a factor was not known"
@@ -64,7 +64,7 @@ LATE = Setup("sum", 1, 1, records=80, trouble=0.003, turns=150, late_ends=0.3)
 
 
 def test_a_late_end_of_a_commit_changes_nothing() -> None:
-    assert [found for seed in range(8) for found in faults(LATE, seed)[1]] == []
+    assert [differences for seed in range(8) for differences in faults(LATE, seed)[1]] == []
 
 
 def test_a_group_that_keeps_its_epoch_after_a_repeated_commit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

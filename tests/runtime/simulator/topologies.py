@@ -1,4 +1,4 @@
-"""Jobs for the simulator: what they compute shows at once what was lost, doubled or taken from a stale table."""
+"""Jobs for the simulator, whose results show lost or duplicated records and stale tables."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class JsonCodec:
 
 
 class _Anonymous(Processor[Number, Number]):
-    """Records without ids: nothing hides a repetition."""
+    """Records without ids, so that deduplication hides no repetition."""
 
     def event_id(self, event: Number) -> None:
         return None
 
 
 class Sum(_Anonymous):
-    """Running totals by key; every fifth amount deletes; a timer ends what is quiet."""
+    """Running totals by key; every fifth amount deletes its total; a timer ends quiet keys."""
 
     totals = KeyValueStore("totals", Number)
 
@@ -72,14 +72,14 @@ class Sum(_Anonymous):
 
 
 class Watch(_Anonymous):
-    """Looks at records, and keeps nothing."""
+    """Reads records, and has no state."""
 
     def process(self, event: Number, ctx: Context[Number]) -> None:
         return
 
 
 class Spread(_Anonymous):
-    """Counts records by key and hands each on under another key."""
+    """Counts records by key and forwards each under another key."""
 
     seen = KeyValueStore("seen", Number)
 
@@ -90,13 +90,13 @@ class Spread(_Anonymous):
 
 
 class Windows(_Anonymous):
-    """Sums by key and window, told once they are final."""
+    """Sums by key and window, forwarded once they are final."""
 
     sums = WindowStore("sums", Number, retention_ms=60, size_ms=20)
 
     def opened(self) -> None:
         self._windows = WindowAggregate(
-            self.sums, TimeWindows(20, 20, grace_ms=40), lambda: Number(0, 0), _added, emission=Emission.FINAL
+            self.sums, TimeWindows(20, 20, grace_ms=40), lambda: Number(0, 0), _add, emission=Emission.FINAL
         )
 
     def process(self, event: Number, ctx: Context[Number]) -> None:
@@ -121,23 +121,23 @@ class Windows(_Anonymous):
             ctx.forward(Number(result.window.start, result.value.amount), f"{result.key}@{result.window.start}")
 
 
-def _added(_key: str, event: Number, total: Number) -> Number:
+def _add(_key: str, event: Number, total: Number) -> Number:
     return Number(total.timestamp + 1, total.amount + event.amount)
 
 
 class Collect(_Anonymous):
-    """Keeps what comes, and counts how often."""
+    """Stores the records, and counts them."""
 
-    kept = KeyValueStore("kept", Number)
+    store = KeyValueStore("kept", Number)
 
     def process(self, event: Number, ctx: Context[Number]) -> None:
-        times = (self.kept.get(ctx.key) or Number(0, 0)).timestamp + 1
-        self.kept.put(ctx.key, Number(times, event.amount))
+        times = (self.store.get(ctx.key) or Number(0, 0)).timestamp + 1
+        self.store.put(ctx.key, Number(times, event.amount))
         ctx.forward(Number(times, event.amount))
 
 
 class Priced(_Anonymous):
-    """Multiplies amounts by the factor of their group, which every task must know; -1: it does not."""
+    """Multiplies amounts by the factor of their group, which every task must know; -1 stands for an unknown factor."""
 
     def __init__(self, store: str) -> None:
         self.factors = KeyValueStore(store, Number)
@@ -154,14 +154,14 @@ class Priced(_Anonymous):
 
 
 class Regroup(_Anonymous):
-    """Hands each record on under the key of its group."""
+    """Forwards each record under the key of its group."""
 
     def process(self, event: Number, ctx: Context[Number]) -> None:
         ctx.forward(event, f"g{event.amount % 6}")
 
 
 class Rated(_Anonymous):
-    """Joins each record with the rate that its group has at the time; says when that rate is from."""
+    """Joins each record with the rate that its group has at the time, and forwards the time of that rate."""
 
     rates = KeyValueStore("rates", Number)
 
@@ -210,12 +210,12 @@ def _with_global_table() -> Job:
     )
 
 
-def _made(kind: type[AnyProcessor]) -> Callable[[object], AnyProcessor]:
+def _maker(kind: type[AnyProcessor]) -> Callable[[object], AnyProcessor]:
     return lambda _: kind()
 
 
 def _job(first: type[AnyProcessor], *then: tuple[str, type[AnyProcessor]]) -> Job:
-    stages = tuple(Stage(name, Number, _made(kind)) for name, kind in then)
+    stages = tuple(Stage(name, Number, _maker(kind)) for name, kind in then)
     return Job({INPUT: Number}, {OUTPUT: Number}, object, lambda _: first(), stages)
 
 
@@ -229,13 +229,13 @@ JOBS = {
 
 
 def with_another_before(job: Job) -> Job:
-    """Return a job with one more sub-topology in front of the others, which reads a topic without records."""
+    """Return a job with one more sub-topology before the others, which reads a topic without records."""
     before = SubTopology("", lambda _: Watch(), {OTHERS: Number})
     return replace(job, inputs={OTHERS: Number, **job.inputs}, then=(), graph=(before, *job.topology))
 
 
 def topics(job: Job, partitions: int, tasks: int) -> dict[str, int]:
-    """Return the number of partitions of all topics of a job but its changelogs."""
+    """Return the numbers of partitions of all topics of a job except its changelogs."""
     repartitions = {repartition_topic(APPLICATION, name): tasks for part in job.topology for name in part.repartitions}
     repartitions |= dict.fromkeys(external(job) & {FACTORS}, FACTOR_PARTITIONS)
     repartitions |= dict.fromkeys(external(job) & {RATES}, tasks)
@@ -276,30 +276,30 @@ Record = tuple[tuple[str, int], bytes, bytes, int]
 
 
 def records(seed: random.Random, count: int, partitions: int) -> list[Record]:
-    """Return a job's input, in the order of time."""
-    found, time = list[Record](), 1_000
+    """Return a job's input by time."""
+    results, time = list[Record](), 1_000
     for _ in range(count):
         time += seed.choice((1, 1, 2, 3, 9))
         key = f"k{seed.randrange(7)}".encode()
         value = JsonCodec().encode(Number(time, seed.randrange(1, 100)))
-        found.append(((INPUT, partition_of(key, partitions)), key, value, time))
-    return found
+        results.append(((INPUT, partition_of(key, partitions)), key, value, time))
+    return results
 
 
 def with_rates(seed: random.Random, numbers: list[Record], tasks: int) -> list[Record]:
     """Return a job's input with a new rate of some group, at the same time or a little later, behind most records."""
-    found = list[Record]()
+    results = list[Record]()
     for record in numbers:
-        found.append(record)
+        results.append(record)
         if seed.random() < 0.7:
             key, time = f"g{seed.randrange(6)}".encode(), record[3] + seed.choice((0, 0, 1))
-            found.append(((RATES, partition_of(key, tasks)), key, JsonCodec().encode(Number(time, 0)), time))
-    return sorted(found, key=lambda record: record[3])
+            results.append(((RATES, partition_of(key, tasks)), key, JsonCodec().encode(Number(time, 0)), time))
+    return sorted(results, key=lambda record: record[3])
 
 
-def rated(numbers_and_rates: list[Record]) -> dict[bytes, list[bytes]]:
-    """Return what the job with rates must send, by key in the order of time."""
-    found: dict[bytes, list[bytes]] = {}
+def expected_rates(numbers_and_rates: list[Record]) -> dict[bytes, list[bytes]]:
+    """Return the expected outputs of the job with rates, by key and time."""
+    results: dict[bytes, list[bytes]] = {}
     rates: dict[bytes, int] = {}
     # At equal times the table comes first.
     for (topic, _), key, value, time in sorted(
@@ -310,5 +310,5 @@ def rated(numbers_and_rates: list[Record]) -> dict[bytes, list[bytes]]:
             rates[key] = time
             continue
         group = f"g{number.amount % 6}".encode()
-        found.setdefault(group, []).append(JsonCodec().encode(Number(rates.get(group, -1), number.amount)))
-    return found
+        results.setdefault(group, []).append(JsonCodec().encode(Number(rates.get(group, -1), number.amount)))
+    return results

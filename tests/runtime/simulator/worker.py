@@ -1,4 +1,4 @@
-"""A worker process: the loops of the groups it was handed, on doubles of the broker's clients."""
+"""A worker process: the loops of its groups, on doubles of the broker's clients."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ TOMBSTONE_SECONDS = 40.0
 
 
 class Crashed(BaseException):
-    """The worker's process is gone."""
+    """Raised if the worker's process is gone."""
 
 
 class Environment(Protocol):
-    """What a worker runs in."""
+    """The environment of a worker."""
 
     broker: Broker
     store: Store
@@ -52,7 +52,7 @@ class Environment(Protocol):
     read_ahead: int
 
     def at(self, worker: Worker, point: str) -> None:
-        """Let happen what happens when a worker is at a point: nothing, a failure, a crash, a pause."""
+        """Execute the event of a worker at a point: nothing, a failure, a crash, or a pause."""
         ...
 
     def wait(self, seconds: float) -> None: ...
@@ -90,7 +90,7 @@ def logs(job: Job) -> list[StageLog]:
 
 
 def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Callable[[str], None]) -> TaskGroup:
-    """Return the group of a lease, as `runtime.worker.build` makes it."""
+    """Return the group of a lease, as `runtime.worker.build` builds it."""
     job, broker, name = environment.job, environment.broker, f"{APPLICATION}-group-{lease.group}"
     tasks: list[StateTask] = []
     writers: dict[Place, SnapshotWriter] = {}
@@ -148,7 +148,7 @@ def _task(environment: Environment, part: int, number: int, log: StageLog, lease
 
 
 class Loop:
-    """A group's loop (`runner.GroupRunner` without its thread): one turn at a time."""
+    """A group's loop (`runner.GroupRunner` without its thread), one turn at a time."""
 
     def __init__(
         self, group: TaskGroup, seconds: float, monotonic: Callable[[], float], keeper: SnapshotKeeper
@@ -181,7 +181,7 @@ class Loop:
         return call()
 
     def turn(self) -> None:
-        """Do what the loop does between two looks at its calls."""
+        """Do what the loop does between two checks of its calls."""
         if self._monotonic() > self._deadline:
             self.stop()
             return
@@ -213,7 +213,7 @@ class Loop:
 
 
 class Worker:
-    """A process; `is_paused` while it stands still in the middle of something."""
+    """A process; `is_paused` while it is stopped in the middle of an operation."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -222,7 +222,7 @@ class Worker:
         self.is_paused = False
 
     def at(self, point: str) -> None:
-        """Be at a point. Raises Crashed."""
+        """Pass a point. Raises Crashed."""
         self._environment.at(self, point)
         if not self.is_alive:
             raise Crashed

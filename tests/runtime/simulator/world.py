@@ -1,4 +1,4 @@
-"""Driver, Spark and workers around a broker: what happens next is drawn from a seed."""
+"""Driver, Spark and workers around a broker; a seed draws the next event."""
 
 from __future__ import annotations
 
@@ -41,15 +41,14 @@ _SILENT = ("read", "open.tail", "open.tailed", "open.fenced")
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is run, and with how much trouble.
+    """What is run, and how many faults happen.
 
     Args:
         topology: name of one of JOBS.
-        is_live: whether the input comes while the job runs; else it is all there, and the job ends by itself.
-        trouble: share of points at which something happens.
-        turns: during which it may.
+        is_live: whether the input arrives while the job runs; otherwise all input exists, and the job ends by itself.
+        trouble: share of points at which a fault happens. turns: during which faults may happen.
         loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
-        read_ahead: records that a group queues, beside the nine that a commit takes.
+        read_ahead: records that a group queues in addition to the nine of a commit.
         late_ends: share of commits whose EndTxn arrives late, after the client repeated it. Of the other
             transactional requests a thirtieth of that share is late.
         edits: how often a release adds a sub-topology in front of the others, or takes it away again.
@@ -78,7 +77,7 @@ class World:
     """Runs one setup (implements `worker.Environment`).
 
     Args:
-        seed: draws what happens; the input depends on `inputs` only.
+        seed: draws the events; the input depends only on `inputs`.
     """
 
     def __init__(self, setup: Setup, seed: int, inputs: int = 0) -> None:
@@ -126,7 +125,10 @@ class World:
         """Groups that no worker takes."""
 
     def run(self) -> None:
-        """Run until everything is processed. Raises what stopped the job; AssertionError where it does not end."""
+        """Run until everything is processed.
+
+        Raises the error that stopped the job, or AssertionError if it does not end.
+        """
         self._trouble = self.setup.trouble
         for turn in range(self.setup.turns if self._trouble else 0):
             if self.setup.loses_checkpoint and turn == self.setup.turns // 2:
@@ -143,7 +145,7 @@ class World:
         raise AssertionError("the job does not come to its end")
 
     def _new_store(self) -> Store:
-        """Return an empty store of snapshots, whose listings are late now and then, by up to two leases."""
+        """Return an empty store of snapshots, whose listings are sometimes late by up to two leases."""
 
         def lateness() -> float:
             is_late = self._trouble and self._random.random() < _LATE_LISTINGS
@@ -182,7 +184,7 @@ class World:
             self._pause(worker)
 
     def _pause(self, worker: Worker) -> None:
-        """Have a worker stand still while the others go on, so that it wakes up as one that is out of date."""
+        """Stop a worker while the others continue, so that it wakes up as an outdated one."""
         worker.is_paused = True
         self._depth += 1
         for _ in range(self._random.choice((1, 5, 40))):
@@ -190,14 +192,14 @@ class World:
         self._depth -= 1
         worker.is_paused = False
 
-    def used(self, topic: str) -> int:
-        """Return how many records of a topic are used by commits, as those tell that are at it."""
+    def used_records(self, topic: str) -> int:
+        """Return the number of records of a topic that current commits have used."""
         loops = [holding.loop for holding in self._holdings.values() if holding.loop is not None]
         ends = [end for loop in loops for task in loop.group.tasks for end in task.position.ends]
         return sum(offset for name, _, offset in ends if name == topic)
 
     def turn(self) -> None:
-        """Let somebody go a step."""
+        """Let a component do one step."""
         self._some_trouble()
         if self.setup.is_live and self.setup.waves == 1 and self.to_come and self._random.random() < 0.3:
             self.produce(self._random.randrange(1, 8))
@@ -254,7 +256,7 @@ class World:
             self.broker.coordinator.expire(5.0)
 
     def _drive(self) -> None:
-        """Do the driver's and Spark's part: hand out leases, end them, begin the next ones when all have ended."""
+        """Do the driver's and Spark's part: hand out leases, end them, and begin the next ones when all have ended."""
         for group in range(self.setup.groups):
             if group not in self._holdings and group not in self.absent:
                 self._hand(group)
@@ -302,7 +304,7 @@ class World:
             setup.groups,
             setup.tasks,
             planned_at=0,
-            start={topic: (0,) * len(found) for topic, found in ends.items()},
+            start={topic: (0,) * len(offsets) for topic, offsets in ends.items()},
             topic_ids={},
             until=None if setup.is_live or setup.waves > 1 else ends,
             restore=self._checkpoint > 1 and self._number == 1,
@@ -324,12 +326,12 @@ class World:
                 self._restart(is_hard=True)
                 self.produce(self._wave)
 
-    def _has_used_all(self, found: TaskInput) -> bool:
-        ends = {part: self.broker.partitions[part.topic, part.partition].end for part in found.parts}
-        return not found.waiting and all(part.next >= end for part, end in ends.items())
+    def _has_used_all(self, item: TaskInput) -> bool:
+        ends = {part: self.broker.partitions[part.topic, part.partition].end for part in item.parts}
+        return not item.waiting and all(part.next >= end for part, end in ends.items())
 
     def _restart(self, *, is_hard: bool) -> None:
-        """Have the query start again from its last committed batch, with workers that live on or new ones."""
+        """Restart the query from its last committed batch, with the surviving workers or new ones."""
         self._holdings.clear()
         if is_hard:
             for worker in list(self._workers):
@@ -346,7 +348,7 @@ class World:
                 self.changelogs += [topic] if topic != OTHERS else []
 
     def _hand_over(self) -> None:
-        """Have another worker do a group's batch, while the one before does not know it."""
+        """Let another worker process a group's batch, while the previous one does not know it."""
         if self._holdings:
             group = self._random.choice(list(self._holdings))
             if not self._holdings[group].is_done:
@@ -368,7 +370,7 @@ class World:
             self._workers.remove(worker)
 
     def take_away(self, group: int) -> None:
-        """Have no worker run a group any more, until it is `absent` no longer."""
+        """Let no worker run a group until it is no longer `absent`."""
         self.absent.add(group)
         self._holdings.pop(group, None)
         for worker in self._workers:
@@ -376,7 +378,7 @@ class World:
                 worker.loops.pop(place).stop()
 
     def produce(self, count: int) -> None:
-        """Append about as many of the next records of the input: those of one time together."""
+        """Append about this many of the next records of the input; records of one time stay together."""
         while 0 < count < len(self.to_come) and self.to_come[count][3] == self.to_come[count - 1][3]:
             count += 1
         for place, key, value, timestamp in self.to_come[:count]:

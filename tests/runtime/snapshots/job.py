@@ -23,7 +23,7 @@ class Job:
     """A job of one task.
 
     Args:
-        fails: the point at which the broker, or the store of snapshots, does not answer.
+        fails: the point at which the broker or the store of snapshots does not answer.
         pauses: the point at which a worker is paused once, until `meanwhile` has returned.
         piece_blocks: see `SnapshotKeeper`.
     """

@@ -1,4 +1,4 @@
-"""If a snapshot is torn, changed, missing or foreign, the one before is used, then the changelogs; a line says so."""
+"""If a snapshot is torn, changed, missing or foreign, the previous one or the changelogs are used, which is logged."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def block_of(job: Job, number: int) -> str:
 
 
 def load(job: Job, caplog: pytest.LogCaptureFixture) -> tuple[int, list[str]]:
-    """Return the commit that a new worker starts from, 0 for the changelogs alone, and what it logs."""
+    """Return the commit that a new worker starts from (0 for the changelogs alone), and its log."""
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         loop = job.load()

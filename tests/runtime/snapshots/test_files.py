@@ -1,4 +1,4 @@
-"""Files of a checkpoint: what a file system or an object store answers, as one line, and no half-written file."""
+"""Files of a checkpoint: errors of a file system or an object store as one line, and no half-written file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The snapshot that a lease leaves holds all rows; a worker that starts from it has what the loop has."""
+"""The snapshot of a lease holds all rows; a worker that starts from it has the same state as the loop."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_all_rows_in_place_of_those_before_are_read_back(job: Job) -> None:
         assert job.stored_rows() == rows(loop)
 
 
-def test_rows_put_anew_are_put_a_few_at_a_time_while_commits_go_on(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_rewritten_a_few_at_a_time_while_commits_continue(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocklog, "BLOCK_BYTES", 40)
     job.piece_blocks = 1
     loop = job.start()
@@ -96,7 +96,7 @@ def test_rows_put_anew_are_put_a_few_at_a_time_while_commits_go_on(job: Job, mon
         keeper.put_waiting(loop)
         pieces += 1
     assert pieces == 3, "there are more rows than that"
-    loop.group.incomplete = True  # Changelogs that were read anew begin it again.
+    loop.group.incomplete = True  # Changelogs that were read again begin it again.
     keeper.put_waiting(loop)
     job.work(loop)
     keeper.write(loop)
@@ -135,11 +135,11 @@ def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: py
     assert sum(writer.waiting > 0 for writer in loop.group.writers.values()) > 5
     asked, answer = [], loop.between_commits
 
-    def counted(call: Callable[[], Any], seconds: float = 0) -> Any:
+    def call_counted(call: Callable[[], Any], seconds: float = 0) -> Any:
         asked.append(call)
         return answer(call, seconds)
 
-    monkeypatch.setattr(loop, "between_commits", counted)
+    monkeypatch.setattr(loop, "between_commits", call_counted)
     loop.keeper.write(loop)
     assert len(asked) <= 3 + 64 / job.piece_blocks, "pieces of all rows, what came since, the snapshots"
     for place, writer in loop.group.writers.items():

@@ -1,4 +1,4 @@
-"""Two workers and one set of snapshots: whatever was paused, the newest snapshot can be loaded and is right."""
+"""Two workers and one set of snapshots: after any pause, the newest snapshot can be loaded and is correct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POINTS = ("state.list", "state.block", "state.write", "state.delete")
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every lease replace blocks."""
+    """Let every lease replace blocks."""
     monkeypatch.setattr(blocklog, "BLOCK_BYTES", 60)
     monkeypatch.setattr(blocklog, "CATCH_UP_DELTAS", 0)
 
@@ -31,7 +31,7 @@ def job() -> Job:
 
 
 def problems(job: Job, caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what a worker logs that loads the snapshots."""
+    """Return the log of a worker that loads the snapshots."""
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         job.load()
