@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import registry_door
+import registry_proxy
 from cluster.forward import BROKER_PORT
 from cluster.kube import Namespace
 from cluster.manifests import container, headless_service, pod, secret
@@ -36,7 +36,7 @@ class ExternalKafka:
             "store.pem": store,
             "ca.pem": self.authority.certificate.read_text(),
             "server.properties": _properties(),
-            "registry_door.py": Path(registry_door.__file__).read_text(),
+            "registry_proxy.py": Path(registry_proxy.__file__).read_text(),
         }
         ports = {name.lower(): port for name, port in {**PORTS, "REGISTRY": _DOOR_PORT}.items()}
         namespace.create(
@@ -70,7 +70,7 @@ def _pod(image: str) -> dict[str, Any]:
     properties = f"--properties={_FILES}/server.properties"
     broker = ["serve", "broker", "--home=/tmp/kafka", f"--advertise={HOST}", properties]
     registry = ["serve", "registry", "--home=/tmp/registry", f"--port={_REGISTRY_PORT}"]
-    door = ["python", f"{_FILES}/registry_door.py", str(_DOOR_PORT), f"{_FILES}/store.pem", str(_REGISTRY_PORT)]
+    door = ["python", f"{_FILES}/registry_proxy.py", str(_DOOR_PORT), f"{_FILES}/store.pem", str(_REGISTRY_PORT)]
     containers = [
         container("broker", image, PORTS["USERS"], args=broker),
         container("registry", image, _REGISTRY_PORT, args=registry),

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import registry_door
+import registry_proxy
 from security.secured import Secured
 
 from forebay.kafka.errors import RegistryRefused
@@ -28,7 +28,7 @@ def door(broker: Secured) -> Iterator[str]:
     behind = urlsplit(broker.platform.endpoints.registry_url)
     port = free_port()
     store = broker.authority.server("registry")
-    command = [sys.executable, registry_door.__file__, str(port), str(store), str(behind.port)]
+    command = [sys.executable, registry_proxy.__file__, str(port), str(store), str(behind.port)]
     with subprocess.Popen(command, env={**os.environ, "DOOR_LOGIN": "forebay:secret"}) as process:
         deadline = time.monotonic() + 30
         while True:

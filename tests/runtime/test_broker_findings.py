@@ -48,7 +48,7 @@ def topics(copies: int = 1) -> dict[str, TopicDescription]:
 
 
 def changed_topics(name: str, **config: str) -> dict[str, TopicDescription]:
-    """The same with another configuration of one topic; _ stands for a dot."""
+    """The same with another configuration of one topic; _ replaces a dot."""
     changed = topics()
     settings = {key.replace("_", "."): value for key, value in config.items()}
     return {**changed, name: replace(changed[name], config={**changed[name].config, **settings})}

@@ -157,7 +157,7 @@ def test_a_command_ahead_of_the_clock_from_an_earlier_run_is_taken_back(
     assert is_ended(group, clock.ms + 1)
     clock.ms += 10
     driver.follow_clock()
-    assert not is_ended(group, clock.ms - 5), "one planned since the start goes on"
+    assert not is_ended(group, clock.ms - 5), "a lease planned since the start continues"
 
 
 def test_while_the_clock_advances_no_command_is_sent(group: ControlGroup, clock: Clock) -> None:

@@ -98,11 +98,11 @@ def test_the_pause_is_as_long_as_before_once_the_transaction_has_ended() -> None
     broker.written = {ROWS: 5, POSITIONS: 2}
     stop = Stop(4)
 
-    def applied(_batch: int, _rows: int) -> None:
+    def note(_batch: int, _rows: int) -> None:
         if len(stop.pauses) == 1:
             broker.stable = dict(broker.written)
         if len(stop.pauses) == 2:
             broker.written = {ROWS: 7, POSITIONS: 3}
 
-    broker.follow(stop, 0.1, applied)
+    broker.follow(stop, 0.1, note)
     assert stop.pauses == [0.01, 0.02, 0.1, 0.01]

@@ -25,13 +25,13 @@ pytestmark = pytest.mark.long
 SHOWN = """
 import json, os, sys, threading
 import confluent_kafka, pyspark.worker
-told = {
+report = {
     "arguments": sys.argv[1:], "directory": os.getcwd(), "variable": os.environ.get("GIVEN"), "hash": hash("text"),
     "name": __name__, "path": sys.path, "threads": len(os.listdir("/proc/self/task")) if os.path.exists("/proc") else 1,
     "read": sys.stdin.read(),
 }
 print("an error", file=sys.stderr)
-print(json.dumps(told))
+print(json.dumps(report))
 """
 CONVERTS = """
 import json, sys

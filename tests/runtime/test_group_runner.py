@@ -158,7 +158,7 @@ def test_one_that_gave_its_group_up_works_no_more_unless_a_lease_comes(bench: Be
     bench.wait("giving up", lambda: not bench.runner.is_working)
     assert bench.runner.is_alive
     bench.runner.renew(lease(2))
-    bench.wait("going on", lambda: bench.runner.is_working)
+    bench.wait("continuing", lambda: bench.runner.is_working)
 
 
 def test_only_while_it_has_no_lease_it_looks_whether_others_have_taken_over(bench: Bench) -> None:
@@ -190,7 +190,7 @@ def test_a_group_taken_over_is_released_unless_a_lease_needs_the_error(
     bench.runner.start(lease(1))
     if not is_held:
         bench.runner.outlive()
-    bench.group.raises.append(GroupFenced("somebody else has it"))
+    bench.group.raises.append(GroupFenced("another worker has it"))
     bench.wait("the end", lambda: not bench.runner.is_alive)
     assert bench.group.closed == closed
     assert isinstance(bench.runner.failure, GroupFenced)
@@ -219,7 +219,7 @@ def test_while_its_snapshots_are_written_it_continues_without_a_limit(bench: Ben
 def test_what_the_broker_did_not_take_is_taken_back_and_tried_again(bench: Bench) -> None:
     bench.group.raises = [Unavailable("broker away")]
     bench.runner.start(lease(1))
-    bench.wait("opening anew", lambda: len(bench.group.opened) == 2)
+    bench.wait("reopening", lambda: len(bench.group.opened) == 2)
     bench.wait("a cycle after", lambda: bench.group.cycles > 1)
     bench.wait("no more trouble", lambda: not bench.runner.trouble)
     assert bench.runner.failure is None
@@ -229,7 +229,7 @@ def test_what_the_broker_did_not_take_is_taken_back_and_tried_again(bench: Bench
 def test_a_commit_that_was_too_large_makes_the_next_half_as_large(bench: Bench, error: Exception) -> None:
     bench.group.raises = [error]
     bench.runner.start(lease(1))
-    bench.wait("opening anew", lambda: len(bench.group.opened) == 2)
+    bench.wait("reopening", lambda: len(bench.group.opened) == 2)
     assert bench.pacing.most == 400
 
 
@@ -360,7 +360,7 @@ def test_a_loop_is_stuck_that_has_not_gone_round_for_longer_than_its_calls_may_t
     assert bench.runner.is_alive
     begun = time.monotonic()
     bench.runner.stop()
-    assert time.monotonic() - begun < 20, "it was waited for"
+    assert time.monotonic() - begun < 20, "the test waited for it"
     assert not bench.group.closed, "a call still works with what the group holds"
     busy.may_end.set()
     bench.wait("the end", lambda: not bench.runner.is_alive)

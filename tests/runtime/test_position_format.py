@@ -58,7 +58,7 @@ def test_offset_metadata_names_the_owner() -> None:
     assert owner(POSITION.metadata()) == ("c1", 41)
     assert owner('{"job":"c0","n":7}') == ("c0", 7)
     with pytest.raises(StateConflict, match="no other program may commit"):
-        owner("somebody else's")
+        owner("another program's")
 
 
 def test_a_tag_says_how_many_commits_of_which_checkpoint() -> None:

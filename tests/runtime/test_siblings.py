@@ -270,7 +270,7 @@ def test_a_lease_waits_for_a_busy_worker_that_has_the_group(executor: Executor, 
     assert first.hold(works) == first.pid
     second.give(waits)
     begun(waits, first)
-    third.give(works)  # the lease is tried again, while what is left of it is not through
+    third.give(works)  # a retry of the lease, while its first attempt has not finished
     third.pipe.poll(1.0)
     (waits.folder / "end").touch()
     assert third.result() == [str(first.pid)]

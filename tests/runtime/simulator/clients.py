@@ -54,7 +54,7 @@ class MemoryConsumer:
 
     Args:
         wait: called with seconds if there is nothing to read.
-        fetch: the most records of a partition that one call returns.
+        fetch: the most records of a partition per call.
     """
 
     def __init__(self, broker: Broker, at: At, wait: Callable[[float], None], fetch: int = 7) -> None:
@@ -269,17 +269,17 @@ class MemoryAdmin:
         ends = {}
         for place in asked:
             partition = self._broker.partitions[place.topic, place.partition]
-            ends[place] = completed(SimpleNamespace(offset=partition.stable if committed else partition.end))
+            ends[place] = completed_future(SimpleNamespace(offset=partition.stable if committed else partition.end))
         return ends
 
     def delete_records(self, places: list[TopicPartition]) -> dict[TopicPartition, Future[Any]]:
         self._at("purge")
         for place in places:
             self._broker.delete_before((place.topic, place.partition), place.offset)
-        return {place: completed(None) for place in places}
+        return {place: completed_future(None) for place in places}
 
 
-def completed(value: Any) -> Future[Any]:
+def completed_future(value: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(value)
     return future

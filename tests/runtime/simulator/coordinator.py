@@ -50,7 +50,7 @@ class Identity:
 class Coordinator:
     """Decides the outcome of transactions, and writes their markers, partition by partition.
 
-    In protocol v1 an EndTxn names a producer epoch, not a transaction: it ends whatever that epoch has open.
+    In protocol v1 an EndTxn names a producer epoch, not a transaction: it ends that epoch's open transaction.
 
     Args:
         clock: returns the broker's time in seconds.

@@ -137,7 +137,7 @@ class Collect(_Anonymous):
 
 
 class Priced(_Anonymous):
-    """Multiplies amounts by the factor of their group, which every task must know; -1 stands for an unknown factor."""
+    """Multiplies amounts by the factor of their group, which every task must know; -1 means an unknown factor."""
 
     def __init__(self, store: str) -> None:
         self.factors = KeyValueStore(store, Number)

@@ -36,7 +36,7 @@ _LATE = 0.05
 _LATE_LISTINGS = 0.1
 """Share of snapshot files that are listed late."""
 _SILENT = ("read", "open.tail", "open.tailed", "open.fenced")
-"""Points at which no client call can fail: the worker can only crash or stand still there."""
+"""Points at which no client call can fail: the worker can only crash or be stopped there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from forebay.runtime.outliving import is_outliving, outlive
 
 logging.basicConfig(level=logging.INFO)
 os.setpgid(0, 0)
-work, told = Path(sys.argv[1]), Path(sys.argv[2])
+work, report = Path(sys.argv[1]), Path(sys.argv[2])
 if sys.argv[3] == "crowded":
     outliving.memory_bytes = lambda: 1_000_000
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -43,11 +43,11 @@ if os.fork() == 0:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     outlive(work.exists)
     outlive(work.exists)
-    told.write_text(f"{os.getpid()} {is_outliving()}")
+    report.write_text(f"{os.getpid()} {is_outliving()}")
     while os.getppid() != 1 and work.with_suffix(".executor").exists():
         time.sleep(0.01)
     os._exit(0)
-while not told.exists() or not told.read_text():
+while not report.exists() or not report.read_text():
     time.sleep(0.01)
 os.kill(0, signal.SIGHUP)
 time.sleep(0.05)
@@ -58,13 +58,13 @@ class Daemon:
     """Spark's daemon with one worker; the daemon ends as soon as its executor does."""
 
     def __init__(self, folder: Path, room: str, environment: dict[str, str]) -> None:
-        self.work, told = folder / "work", folder / "told"
+        self.work, report = folder / "work", folder / "report"
         self.executor = self.work.with_suffix(".executor")
         self.work.touch()
         self.executor.touch()
-        command = [sys.executable, "-c", _DAEMON, str(self.work), str(told), room]
+        command = [sys.executable, "-c", _DAEMON, str(self.work), str(report), room]
         subprocess.run(command, env={**os.environ, **environment}, check=True, timeout=30)
-        worker, said = told.read_text().split()
+        worker, said = report.read_text().split()
         self.is_outliving = said == "True"
         self.worker = int(worker)
 

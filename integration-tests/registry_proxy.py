@@ -1,6 +1,6 @@
 """A proxy in a pod that adds TLS and a password (HTTP basic authentication) to a registry without them.
 
-    python registry_door.py PORT STORE BEHIND    and DOOR_LOGIN=user:password
+    python registry_proxy.py PORT STORE BEHIND    and DOOR_LOGIN=user:password
 
 PORT is the door's, STORE the file with its key and chain, BEHIND the registry's port on the loopback address.
 """
