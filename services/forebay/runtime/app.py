@@ -6,7 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -37,6 +37,7 @@ from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.plan import Plan
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
+from forebay.runtime.protocol.backfills import is_finished
 from forebay.runtime.query import JobRunner
 from forebay.runtime.remedies import explain as with_remedy
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
@@ -165,7 +166,12 @@ class JobApplication:
         if self._stopping.wait(seconds):
             raise _Stopped
 
-    def _prepare(self) -> JobSpec:
+    def prepare(self) -> JobSpec:
+        """Check that the job can run, and return its spec; it takes no state from changelogs.
+
+        Raises:
+            StopJob, RegistryRefused: an operator has to act. Unavailable: call it again.
+        """
         options, service = self._options, self._service
         try:
             matched = find_matches(options.kafka, service, self._application)
@@ -190,7 +196,6 @@ class JobApplication:
             former = find_former(options.kafka, service, self._application, tasks)
             changelogs = [topic.name for topic in service.changelogs(self._application, tasks)]
             tombstone_ms = int(kept_seconds(options.kafka, changelogs) * 1_000)
-            restore = self._restores(tasks)
         except Exception as error:
             self.health.failing(str(error))
             raise
@@ -206,7 +211,6 @@ class JobApplication:
             topic_limits=limits,
             code_version=code_version(service, self._logic),
             tombstone_ms=tombstone_ms,
-            restore=restore,
             restore_only=options.restore is Restore.ONLY,
             matched=matched,
             former=former,
@@ -223,6 +227,14 @@ class JobApplication:
 
             open_files(self._options.plan.checkpoint, store_settings(self._options.spark.conf))
 
+    def _prepare(self) -> JobSpec:
+        spec = self.prepare()
+        try:
+            return replace(spec, restore=self._restores(spec.tasks))
+        except Exception as error:
+            self.health.failing(str(error))
+            raise
+
     def _tell_unlogged(self) -> None:
         job = load_job(self._service.job)
         parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
@@ -231,17 +243,20 @@ class JobApplication:
             log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
 
     def _restores(self, tasks: int) -> bool:
-        """Return whether the state is taken from the changelogs, which no other process may write then."""
+        """Return whether the state is taken from the changelogs, which no other process may write then.
+
+        If a backfill wrote it, no option has to say so.
+        """
         options, checkpoint = self._options, self._options.plan.checkpoint
-        if options.restore is Restore.NO:
-            return False
         if is_begun(checkpoint):
-            if options.restore is Restore.IF_MISSING:
+            if options.restore is not Restore.ONLY:
                 return False
             raise StopJob(
                 f"{checkpoint} holds a checkpoint: `forebay run` continues from it. If it is damaged, move it first"
             )
         positions = committed_positions(options.kafka, self._service, self._application, tasks)
+        if not is_finished(self._application, positions.values()) and options.restore is Restore.NO:
+            return False
         if not positions:
             refuse_without_positions(options.kafka, self._application, [topic.name for topic in self._service.inputs])
         if not positions and options.restore is Restore.ONLY:

@@ -5,10 +5,22 @@ from __future__ import annotations
 import shutil
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from forebay.spark.backfill_run import backfill
+
+__all__ = ["backfill", "register"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "backfill":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from forebay.spark.backfill_run import backfill  # noqa: PLC0415 (the package is also imported without Spark)
+
+    return backfill
 
 
 def register(spark: SparkSession) -> None:

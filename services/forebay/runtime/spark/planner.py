@@ -138,14 +138,15 @@ class LeasePlanner:
             groups=spec.groups,
             tasks=spec.tasks,
             planned_at=now_ms(),
-            start=self._start_positions(),
+            start=self.start_positions(),
             topic_ids=self._topic_ids(),
             until=self._until,
             restore=spec.restore,
             restore_only=spec.restore_only,
         )
 
-    def _start_positions(self) -> Partitioned:
+    def start_positions(self) -> Partitioned:
+        """Return where a job without positions begins to read. Raises Unavailable."""
         start = self.spec.start
         if start.position == "earliest":
             return self.broker.earliest()

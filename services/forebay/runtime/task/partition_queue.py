@@ -45,7 +45,7 @@ class InputPartition(Stream):
         until: offset to end at; -1: none.
     """
 
-    __slots__ = ("at_end", "end", "end_log", "next", "partition", "skipped", "topic", "until")
+    __slots__ = ("at_end", "begins_after", "end", "end_log", "next", "partition", "skipped", "topic", "until")
 
     def __init__(self, topic: str, partition: int, rank: int, start: int, until: int = -1, name: str = "") -> None:
         super().__init__((rank, name or topic, partition, ""))
@@ -58,6 +58,8 @@ class InputPartition(Stream):
         self.end = UNKNOWN
         self.end_log = EndLog()
         self.at_end = False
+        self.begins_after = -1
+        """Time (ms) before which no record comes that was not read, if the reader knows it."""
 
     def take(self, message: Message, offset: int) -> None:
         """Queue a record, unless it was queued before or lies beyond `until`."""
@@ -96,7 +98,7 @@ class InputPartition(Stream):
         return not self.queue and 0 <= self.until <= self.next
 
     def promise(self) -> int:
-        return EVER if self.is_read else -1
+        return EVER if self.is_read else self.begins_after
 
 
 def take_out(stream: Stream, most: int) -> list[Message]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, Producer
@@ -34,6 +34,7 @@ from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Pacing
+from forebay.runtime.task.ports import Reader
 from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
@@ -66,8 +67,14 @@ def places_of(job: Job, lease: Lease) -> list[Place]:
     return [(part, number) for part in range(len(job.topology)) for number in lease.numbers]
 
 
-def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunner:
-    """Return the runner of a lease's group: its tables as the snapshots have them, connected to broker and registry."""
+def build_group(
+    spec: JobSpec, lease: Lease, storage: GroupStorage, reading: Callable[[Reader], Reader] = lambda reader: reader
+) -> GroupRunner:
+    """Return the runner of a lease's group: its tables as the snapshots have them, connected to broker and registry.
+
+    Args:
+        reading: returns the group's reader, given a reader of the broker.
+    """
     connect(shared_registry(spec.kafka.registry()))
     service = spec.entry
     job = load_job(service.job)
@@ -77,7 +84,7 @@ def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunn
         writer = writers[place] = SnapshotWriter(task)
         snapshots.append(writer.load(storage, _ANY))
         tasks.append(task)
-    return _runner(spec, service, job, lease, tasks, writers, snapshots, SnapshotKeeper(storage))
+    return _runner(spec, service, job, lease, tasks, writers, snapshots, SnapshotKeeper(storage), reading)
 
 
 def _runner(
@@ -89,6 +96,7 @@ def _runner(
     writers: dict[Place, SnapshotWriter],
     snapshots: Sequence[TaskSnapshot | None],
     keeper: SnapshotKeeper,
+    reading: Callable[[Reader], Reader],
 ) -> GroupRunner:
     name = spec.transactional_id(lease.group)
     identity = {
@@ -117,10 +125,12 @@ def _runner(
     group = TaskGroup(
         tasks,
         writers,
-        GroupReader(
-            Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, **_READING})),
-            admin,
-            AcceptedGaps.parse(spec.accept_gaps),
+        reading(
+            GroupReader(
+                Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, **_READING})),
+                admin,
+                AcceptedGaps.parse(spec.accept_gaps),
+            )
         ),
         producer,
         GroupSurroundings(spec, job, markers, admin, actual_names(service.inputs)),

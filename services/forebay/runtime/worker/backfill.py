@@ -1,0 +1,43 @@
+"""A backfill in a worker: a task group that reads its inputs from rows, until there are no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forebay.runtime.errors import Unavailable
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.history import HistoryReader, HistoryRow
+from forebay.runtime.task.snapshot import GroupStorage
+from forebay.runtime.worker.build import build_group
+
+_CYCLE_SECONDS = 0.1
+
+
+def backfill_group(spec: JobSpec, lease: Lease, storage: GroupStorage, rows: Iterator[HistoryRow]) -> list[TaskFigures]:
+    """Process the history of a group's tasks, as its loop does live; return what each task did.
+
+    A repeated call continues from the last commit: records that were processed are skipped.
+
+    Args:
+        storage: without snapshots: the changelogs hold all of a backfill's state.
+        rows: sorted (see `HistoryRow`).
+
+    Raises:
+        Unavailable: call it again, with all rows. StopJob: an operator has to act.
+    """
+    group = build_group(spec, lease, storage, lambda broker: HistoryReader(rows, broker)).group
+    try:
+        group.open(lease)
+        while not group.is_done(lease):
+            if not group.is_open:
+                # Opening it again would need rows that were read before.
+                raise Unavailable(
+                    f"{group.settings.name}: the client repeated a commit: the group must be opened again"
+                )
+            group.cycle(lease, _CYCLE_SECONDS)
+        group.mark()
+        return [task.figures for task in group.tasks]
+    finally:
+        group.close()

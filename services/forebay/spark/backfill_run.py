@@ -1,0 +1,214 @@
+"""Processes the history of a job's inputs as a Spark batch, and leaves what the job would have left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from forebay.job import Job, load_job
+from forebay.kafka.admin import TopicAdmin
+from forebay.processor.messages import Headers
+from forebay.runtime.app import JobApplication, JobOptions
+from forebay.runtime.backfill import Backfill
+from forebay.runtime.memory import batch_bytes, memory_bytes
+from forebay.runtime.plan import Plan, Trigger
+from forebay.runtime.protocol.backfills import backfill_checkpoint
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.snapshots.opening import NoStorage
+from forebay.runtime.spark.sealed import SealedSpec
+from forebay.runtime.spec import JobSpec, StartFrom, recall_matches
+from forebay.runtime.task.history import HistoryRecord, HistoryRow
+from forebay.runtime.task.pacing import Limits
+from forebay.runtime.worker.backfill import backfill_group
+from forebay.spark.errors import OptionError
+from forebay.spark.history import HistoryTopic, digest, has_offsets, order_history
+from forebay.spark.history_encoding import raw_history
+from forebay.spark.option_values import connection
+from forebay.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+_COUNTS = "records bigint, outputs bigint, errors bigint, late bigint"
+_MOST_RECORDS = 200_000
+"""Records of a commit: outputs may be late, and rows that change often are written less often."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillResult:
+    """What a backfill did, in its last run.
+
+    Args:
+        records: processed. A repeated run skips those that the run before committed.
+        outputs: sent to output topics.
+        errors: sent to `.errors`.
+        late: sent to `.late`.
+    """
+
+    records: int
+    outputs: int
+    errors: int
+    late: int
+
+
+def backfill(
+    spark: SparkSession,
+    service: str,
+    frames: Mapping[str, DataFrame | None],
+    *,
+    application: str = "",
+    starting_offsets: str | int = "earliest",
+    tasks: int = 0,
+    groups: int = 0,
+    settings: Mapping[str, str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> BackfillResult:
+    """Process the history of a service's inputs; its job then continues from where the history ends.
+
+    Outputs, changelogs and positions are committed exactly once, as by the job itself. If the call is interrupted,
+    call it again with the same arguments: it continues. The topics of the job must exist.
+
+    Args:
+        spark: The session. Its slots are used for task groups.
+        service: Name of the service.
+        frames: The history of each input, by topic; None for an input that has none.
+        application: Application id. By default, the name of the service.
+        starting_offsets: Where the job then reads inputs whose history has no offsets: "earliest", "latest", or a
+            time in ms.
+        tasks: Number of tasks. By default, as the topics have partitions.
+        groups: Number of task groups that work at the same time. By default, as many as Spark has slots.
+        settings: Settings of the service's logic.
+        options: Connection, as of the format `forebay` ("bootstrapServers", "schemaRegistryUrl", "kafka...").
+
+    Raises:
+        OptionError: An input has no history, or a history lacks columns. StopJob: The application has positions.
+    """
+    given = {name.lower(): text for name, text in (options or {}).items()}
+    start = (
+        StartFrom("timestamp", starting_offsets) if isinstance(starting_offsets, int) else StartFrom(starting_offsets)
+    )
+    chosen = JobOptions(
+        service=service,
+        kafka=connection(given),
+        plan=Plan("", Trigger.AVAILABLE_NOW),
+        application=application,
+        tasks=tasks,
+        groups=groups or spark.sparkContext.defaultParallelism,
+        logic=settings or {},
+        engine={"start": start, "limits": history_limits()},
+    )
+    return run_backfill(spark, JobApplication(chosen).prepare(), frames)
+
+
+def history_limits() -> Limits:
+    """Return the limits of a backfill's commits."""
+    return Limits(max_records=_MOST_RECORDS, max_bytes=batch_bytes(memory_bytes()), idle=False)
+
+
+def run_backfill(spark: SparkSession, spec: JobSpec, frames: Mapping[str, DataFrame | None]) -> BackfillResult:
+    """Run a backfill of a job whose spec was prepared. Raises as `backfill`."""
+    if spark.conf.get("spark.speculation", "false") == "true":
+        raise OptionError(
+            "spark.speculation is true: attempts would take the task groups from each other. Set it false"
+        )
+    job = load_job(spec.entry.job)
+    history = _by_input(spec, frames)
+    if not history:
+        raise OptionError(f"{spec.service}: no input has a history: run the job, which reads the topics")
+    topics = {topic.declared: topic.name for topic in spec.entry.inputs}
+    numbered = {topics[name] for name, frame in history.items() if has_offsets(frame)}
+    run = Backfill(spec, backfill_checkpoint(digest(history)), numbered)
+    partitions = TopicAdmin(spec.kafka).partitions(topics.values())
+    read = {
+        name: _topic(job, name, raw_history(spec, name, topics[name], frame, partitions[topics[name]]))
+        for name, frame in history.items()
+    }
+    rows = order_history(read, spec.tasks, spec.groups)
+    leases = [run.lease(group) for group in range(spec.groups)]
+    result = _process(rows, spec, topics, leases, together=len(job.topology) > 1)
+    run.hand_over()
+    return result
+
+
+def _process(
+    rows: DataFrame, spec: JobSpec, topics: Mapping[str, str], leases: list[Lease], *, together: bool
+) -> BackfillResult:
+    """Process each Spark partition's rows as its task group.
+
+    Args:
+        together: whether groups read what other groups forward, so that all of them must run at the same time.
+    """
+    sealed = SealedSpec(spec)
+
+    def process(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        from pyarrow import RecordBatch  # noqa: PLC0415 (the driver needs none)
+
+        context = TaskContext.get()
+        assert context is not None
+        own = sealed.open()
+        recall_matches(own)
+        done = backfill_group(own, leases[context.partitionId()], NoStorage(), _rows(batches, topics))
+        counts = [(sum(task.records_in.values()), task.outputs, task.errors, task.late) for task in done]
+        names = ("records", "outputs", "errors", "late")
+        yield RecordBatch.from_pydict({name: [count[at] for count in counts] for at, name in enumerate(names)})
+
+    try:
+        sums = rows.mapInArrow(process, _COUNTS, barrier=together).agg(
+            *(F.coalesce(F.sum(name), F.lit(0)) for name in ("records", "outputs", "errors", "late"))
+        )
+        totals: Any = sums.first()
+    except PySparkException as error:
+        if "barrier" in str(error):
+            raise OptionError(
+                f"the {spec.groups} task groups of {spec.application} forward records to each other, so they need as "
+                f"many slots at the same time: give Spark more slots, or groups={spec.groups // 2 or 1}"
+            ) from error
+        raise
+    return BackfillResult(*map(int, totals))
+
+
+def _rows(batches: Iterator[RecordBatch], topics: Mapping[str, str]) -> Iterator[HistoryRow]:
+    columns = ("name", "partition", "offset", "key", "value", "timestamp", "headers", "turn")
+    for batch in batches:
+        for name, partition, offset, key, value, timestamp, headers, turn in zip(
+            *(batch.column(column).to_pylist() for column in columns), strict=True
+        ):
+            record = HistoryRecord(topics[name], partition, offset, key, value, timestamp, _headers(headers))
+            yield HistoryRow(turn, record)
+
+
+def _headers(pairs: list[dict[str, Any]] | None) -> Headers | None:
+    return [(pair["key"], pair["value"]) for pair in pairs] if pairs else None
+
+
+def _by_input(spec: JobSpec, frames: Mapping[str, DataFrame | None]) -> dict[str, DataFrame]:
+    """Return the histories that there are, by the inputs' names in the job. Raises OptionError."""
+    names = {topic.name: topic.declared for topic in spec.entry.inputs}
+    names |= {topic.declared: topic.declared for topic in spec.entry.inputs}
+    for name in frames:
+        if name not in names:
+            raise OptionError(f"{spec.service} reads no topic {name}{did_you_mean(name, names)}")
+    given = {names[name]: frame for name, frame in frames.items()}
+    missing = [topic.name for topic in spec.entry.inputs if topic.declared not in given]
+    if missing:
+        raise OptionError(
+            f"{spec.service} also reads {', '.join(missing)}: give a history of each input, or None for an input that "
+            "has none"
+        )
+    return {name: frame for name, frame in given.items() if frame is not None}
+
+
+def _topic(job: Job, name: str, frame: DataFrame) -> HistoryTopic:
+    parts = [part for part in job.topology if name in part.inputs]
+    if any(name in part.global_tables for part in parts):
+        return HistoryTopic(frame, -1, True)
+    return HistoryTopic(frame, 0 if any(name in part.tables for part in parts) else 1, False)
+
+
+__all__ = ["BackfillResult", "backfill", "history_limits", "run_backfill"]

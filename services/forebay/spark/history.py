@@ -1,0 +1,124 @@
+"""The history of a job's inputs as one DataFrame: raw records, each where its task group processes it, in order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StructType, TimestampNTZType, TimestampType
+
+from forebay.runtime.buckets import bucket_ids
+from forebay.spark.errors import OptionError
+
+RAW = (
+    "key binary, value binary, headers array<struct<key: string, value: binary>>, timestamp bigint, partition int, "
+    "offset bigint"
+)
+"""Columns of a topic's history; `partition` is known, `offset` null if the history has none."""
+ROWS = f"{RAW}, name string, turn bigint"
+"""Columns that a task group reads."""
+OWN = ("key", "timestamp", "partition", "offset", "headers", "topic")
+"""Columns of a history that are not fields of its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTopic:
+    """An input and its history.
+
+    Args:
+        rank: of its partitions (see `InputPartition`).
+        is_whole: whether every task reads all partitions.
+    """
+
+    frame: DataFrame
+    rank: int
+    is_whole: bool
+
+
+def check_columns(topic: str, row: StructType) -> None:
+    """Refuse a history whose columns can't be those of records.
+
+    Raises:
+        OptionError: says what to write.
+    """
+    names = row.fieldNames()
+    if len(set(names)) < len(names):
+        raise OptionError(f"history of {topic}: several columns have one name: rename them, or drop all but one")
+    if "timestamp" not in names:
+        raise OptionError(
+            f"history of {topic}: it has no column timestamp, by which records are sorted: add it, for example "
+            '.withColumn("timestamp", timestamp_millis("event_time"))'
+        )
+    kind = row["timestamp"].dataType
+    if not isinstance(kind, LongType | TimestampType):
+        hint = "CAST it to TIMESTAMP" if isinstance(kind, TimestampNTZType) else "give TIMESTAMP, or BIGINT (ms)"
+        raise OptionError(f"history of {topic}: timestamp is {kind.simpleString().upper()}: {hint}")
+    if "headers" in names and not isinstance(row["headers"].dataType, ArrayType):
+        raise OptionError(f"history of {topic}: headers must be ARRAY<STRUCT<key: STRING, value: BINARY>>")
+    if "offset" in names and "partition" not in names:
+        raise OptionError(
+            f"history of {topic}: it has the column offset, but not partition: add partition; or drop offset, and "
+            "records are sorted by timestamp"
+        )
+
+
+def has_offsets(frame: DataFrame) -> bool:
+    """Return whether a history says at which offsets of the topic its records are."""
+    return "offset" in frame.columns
+
+
+def with_milliseconds(frame: DataFrame) -> DataFrame:
+    """Return a history with the column `_ms`: its records' timestamps in milliseconds."""
+    stamp = F.col("timestamp")
+    is_long = isinstance(frame.schema["timestamp"].dataType, LongType)
+    return frame.withColumn("_ms", stamp if is_long else F.unix_millis(stamp))
+
+
+def digest(frames: Mapping[str, DataFrame]) -> str:
+    """Return a short text that differs if the content of histories without offsets does.
+
+    An interrupted backfill continues at the offsets where it stopped. Without offsets of the topic, these are numbers
+    of rows, which must be the same rows the next time.
+    """
+    parts = [",".join(sorted(frames))]
+    for name in sorted(frames):
+        frame = frames[name]
+        if has_offsets(frame):
+            continue
+        hashable = [F.to_json(F.struct(column)) for column in frame.columns]
+        content = frame.select(F.xxhash64(*hashable).alias("hash")).agg(F.count("*"), F.bit_xor("hash")).first()
+        parts.append(f"{name}:{content[0]}:{content[1]}" if content is not None else name)
+    return hashlib.blake2b(";".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def order_history(topics: Mapping[str, HistoryTopic], tasks: int, groups: int) -> DataFrame:
+    """Return the rows (`ROWS`) of all inputs, those of group g in Spark's partition g, in the order of processing.
+
+    A job merges the partitions that a task reads by their records' timestamps, and keeps the order of each partition.
+    So a record that is older than one before it in its partition comes directly after it: its turn is the
+    largest timestamp so far. Rows without an offset are sorted by timestamp first, and numbered.
+
+    Args:
+        topics: by the name of the input; their frames have the columns `RAW`.
+    """
+    buckets = F.array(*(F.lit(bucket) for bucket in bucket_ids(groups, groups)))
+    parts = []
+    for name, topic in topics.items():
+        group = (F.col("partition") % tasks) % groups
+        bucket = F.explode(buckets) if topic.is_whole else F.element_at(buckets, group + 1)
+        rank = F.lit(topic.rank)
+        parts.append(topic.frame.select("*", F.lit(name).alias("name"), rank.alias("rank"), bucket.alias("bucket")))
+    rows = reduce(DataFrame.unionAll, parts).repartition(groups, "bucket")
+    order = Window.partitionBy("bucket", "name", "partition").orderBy("offset", "timestamp", "key", "value", "headers")
+    largest = F.max("timestamp").over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    return (
+        rows.withColumn("number", F.row_number().over(order))
+        .withColumn("turn", F.when(F.col("rank") < 0, F.lit(-1)).otherwise(largest).cast("bigint"))
+        .withColumn("offset", F.coalesce("offset", F.col("number") - 1).cast("bigint"))
+        .sortWithinPartitions("turn", "rank", "name", "partition", "offset")
+        .select("key", "value", "headers", "timestamp", "partition", "offset", "name", "turn")
+    )

@@ -1,0 +1,175 @@
+"""Rows of a history as raw records: key and value as the service reads them from the topic, and the partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark
+
+from forebay.codec import EncodeError
+from forebay.formats import key_writer, no_contracts
+from forebay.job import Job, load_job
+from forebay.kafka.registry import shared_registry
+from forebay.partitioner import Partitioner
+from forebay.runtime.spark.sealed import SealedSpec
+from forebay.runtime.spec import JobSpec
+from forebay.spark.errors import OptionError
+from forebay.spark.history import OWN, RAW, check_columns, with_milliseconds
+from forebay.spark.sink_encoding import Encode, Encoding, Request, choose_encoding
+from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+Write = Callable[[Mapping[str, Any]], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEncoding:
+    """How rows of one input's history become records.
+
+    Args:
+        name: of the input, as the job declares it.
+        topic: of the broker.
+        partitions: of the topic.
+        key: how the key is written: "" for no key, "bytes" as it is, "format" as the job declares it.
+        value: how the columns of a value are written; None: the column `value` as it is, or in the job's format.
+        is_column: whether the value is the column `value`, not all columns that have no other meaning.
+    """
+
+    name: str
+    topic: str
+    partitions: int
+    key: str
+    value: Encoding | None
+    is_column: bool
+
+    def encode(self, spec: JobSpec, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        """Yield raw records (`RAW`). Raises ValueMismatch: a row can't be written; says which."""
+        import pyarrow as arrow  # noqa: PLC0415 (the driver needs it not)
+
+        job = load_job(spec.entry.job)
+        write_key, write_value = self._key_writer(job), self._value_writer(job)
+        partition_of = Partitioner(self.partitions)
+        header = arrow.struct([("key", arrow.string()), ("value", arrow.binary())])
+        numbers = [("timestamp", arrow.int64()), ("partition", arrow.int32()), ("offset", arrow.int64())]
+        texts = [("key", arrow.binary()), ("value", arrow.binary()), ("headers", arrow.list_(header))]
+        schema = arrow.schema([*texts, *numbers])
+        for batch in batches:
+            records = []
+            for row in batch.to_pylist():
+                try:
+                    key, value = write_key(row), write_value(row)
+                except (ValueMismatch, EncodeError, TypeError, ValueError) as error:
+                    shown = {name: row[name] for name in ("key", "timestamp") if name in row}
+                    raise ValueMismatch(f"history of {self.topic}, the row with {shown}: {error}") from error
+                if row["_ms"] is None:
+                    raise ValueMismatch(f"history of {self.topic}: the row with the key {key!r} has no timestamp")
+                partition = row.get("partition")
+                records.append(
+                    {
+                        "key": key,
+                        "value": value,
+                        "headers": row.get("headers"),
+                        "timestamp": row["_ms"],
+                        "partition": partition_of(key or b"") if partition is None else partition,
+                        "offset": row.get("offset"),
+                    }
+                )
+            yield arrow.RecordBatch.from_pylist(records, schema=schema)
+
+    def _key_writer(self, job: Job) -> Write:
+        if not self.key:
+            return lambda row: None
+        if self.key == "bytes":
+            return lambda row: row["key"]
+        kind = job.read_format_of(self.name).key
+        write = key_writer(kind)
+
+        def encode(row: Mapping[str, Any]) -> bytes | None:
+            key = row["key"]
+            if key is None:
+                return None
+            text = kind.row(key) if kind.row is not None else key
+            if not kind.is_text:
+                return write(text)
+            if not isinstance(text, str):
+                raise ValueMismatch(f"the key {key!r} is {type(key).__name__}, the topic's keys are text: CAST it")
+            return text.encode()
+
+        return encode
+
+    def _value_writer(self, job: Job) -> Write:
+        if self.value is not None:
+            encode: Encode = self.value.encoder()
+            if not self.is_column:
+                return encode
+            return lambda row: None if row["value"] is None else encode(row["value"])
+        kind = job.read_format_of(self.name).value
+        if kind is None:
+            return lambda row: row["value"]
+        write = kind.codec(no_contracts).encode
+        return lambda row: (
+            row["value"] if row["value"] is None or isinstance(row["value"], bytes) else write(row["value"])
+        )
+
+
+def raw_history(spec: JobSpec, name: str, topic: str, frame: DataFrame, partitions: int) -> DataFrame:
+    """Return an input's history with the columns `RAW`.
+
+    Args:
+        frame: with `timestamp`, and `key`; with `value`, or a column for each of its fields; with `partition`,
+            `offset` and `headers` if they are known.
+        partitions: of the topic.
+
+    Raises:
+        OptionError: columns are missing, or of other types than records need. RegistryUnavailable.
+    """
+    row = frame.schema
+    check_columns(topic, row)
+    names, stamped = row.fieldNames(), with_milliseconds(frame)
+    has_raw_value = "value" in names and isinstance(row["value"].dataType, spark.BinaryType)
+    if (
+        has_raw_value
+        and "partition" in names
+        and ("key" not in names or isinstance(row["key"].dataType, spark.BinaryType))
+    ):
+        return stamped.select(
+            F.col("key").cast("binary") if "key" in names else F.lit(None).cast("binary").alias("key"),
+            "value",
+            _column(names, "headers", "array<struct<key: string, value: binary>>"),
+            F.col("_ms").alias("timestamp"),
+            F.col("partition").cast("int"),
+            _column(names, "offset", "bigint"),
+        )
+    encoding = _choose(spec, name, topic, row, partitions)
+    sealed = SealedSpec(spec)
+    return stamped.mapInArrow(lambda batches: encoding.encode(sealed.open(), batches), RAW)
+
+
+def _column(names: list[str], name: str, kind: str) -> Any:
+    return (F.col(name) if name in names else F.lit(None)).cast(kind).alias(name)
+
+
+def _choose(spec: JobSpec, name: str, topic: str, row: spark.StructType, partitions: int) -> HistoryEncoding:
+    names = row.fieldNames()
+    key = ""
+    if "key" in names:
+        key = "bytes" if isinstance(row["key"].dataType, spark.BinaryType) else "format"
+    kind = row["value"].dataType if "value" in names else None
+    value = None
+    if kind is None or isinstance(kind, spark.StructType):
+        fields = (
+            kind if kind is not None else spark.StructType([field for field in row.fields if field.name not in OWN])
+        )
+        spare = spark.StructType([field for field in row.fields if field.name in OWN] if kind is None else [])
+        request = Request(part="value", topic=topic, schema_id=spec.schema_ids.get(topic, 0))
+        try:
+            value = choose_encoding(request, fields, spare, shared_registry(spec.kafka.registry()))
+        except ColumnMismatch as error:
+            raise OptionError(f"history of {topic}: {error}") from error
+    return HistoryEncoding(name, topic, partitions, key, value, kind is not None)
