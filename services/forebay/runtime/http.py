@@ -141,12 +141,12 @@ class _Application:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self._answering += 1
         try:
-            found = await self._respond(scope, receive)
-            if isinstance(found.body, bytes):
-                await self._begin(found, send, len(found.body))
-                await send({"type": "http.response.body", "body": found.body})
+            answer = await self._respond(scope, receive)
+            if isinstance(answer.body, bytes):
+                await self._begin(answer, send, len(answer.body))
+                await send({"type": "http.response.body", "body": answer.body})
             else:
-                await self._follow(found, found.body, receive, send)
+                await self._follow(answer, answer.body, receive, send)
         finally:
             self._answering -= 1
 
@@ -308,16 +308,16 @@ def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP's: else each answer's body would wait
     # 40 ms for the client's delayed acknowledgement of its head.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if host == "::":
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        made.bind((host, port))
-        made.listen(128)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind((host, port))
+        listener.listen(128)
     except OSError as error:
-        made.close()
+        listener.close()
         raise PortInUse(
             f"port {port} on {host} can't be opened ({error.strerror}): give another one with --http-port"
         ) from error
-    return made
+    return listener
