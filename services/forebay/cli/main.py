@@ -40,6 +40,7 @@ COMMANDS = {
     "serve": LazyCommand("forebay.cli.serve:serve", "Run broker or registry as a container's process."),
     "wait": LazyCommand("forebay.cli.wait:wait", "Wait until broker and registry answer."),
     "logs": LazyCommand("forebay.cli.logs:logs", "Print the last lines of a job's log; -f follows it."),
+    "profile": LazyCommand("forebay.cli.profile:profile", "Write a flame graph of a running job's worker."),
     "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's records, decoded, committed ones only."),
     "queries": LazyCommand("forebay.cli.queries:queries", "Serve a job's stores: pull and push queries over HTTP."),
     "console": LazyCommand("forebay.cli.console:console", "See jobs, stores, errors and topics in a browser."),

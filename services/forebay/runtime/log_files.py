@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from logging.handlers import RotatingFileHandler, WatchedFileHandler
 from pathlib import Path
@@ -63,3 +63,14 @@ def log_file_handler() -> logging.Handler | None:
 def in_kubernetes() -> bool:
     """Return whether this process runs in a pod."""
     return "KUBERNETES_SERVICE_HOST" in os.environ
+
+
+def log_of_process(environment: Mapping[str, str], directory: Path) -> Path | None:
+    """Return the log that a job's process writes to; None: the process belongs to no job.
+
+    Args:
+        environment: of the process.
+        directory: in which the process was started.
+    """
+    path = environment.get(_VARIABLE, "").partition(":")[2]
+    return (directory / path).resolve() if path else None
