@@ -49,6 +49,43 @@ def test_a_text_that_is_none_of_the_type_is_refused(kind: Any, value: Any) -> No
         read_back(kind, value)
 
 
+UUID = "123e4567-e89b-12d3-a456-426614174000"
+DAY_MS = 86_400_000
+
+
+def logical(kind: str, name: str) -> dict[str, str]:
+    return {"type": kind, "logicalType": name}
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (logical("string", "uuid"), [UUID, UUID.upper(), "1-2-3-4-5"], ["", "not-a-uuid", f"{UUID}0", UUID[:-13]]),
+        (logical("int", "time-millis"), [0, DAY_MS - 1], [-1, DAY_MS, 2**31 - 1, str(DAY_MS)]),
+        (logical("long", "time-micros"), [0, DAY_MS * 1_000 - 1], [-1, DAY_MS * 1_000]),
+        (logical("int", "date"), [-1, 2**31 - 1], []),
+        (logical("long", "timestamp-millis"), [-1, 2**63 - 1], []),
+        (logical("long", "local-timestamp-micros"), [-1], []),
+        (logical("string", "own"), ["anything"], []),
+        (logical("long", "time-millis"), [-1], []),
+    ],
+)
+def test_logical_types_limit_what_is_written_as_in_ksml(kind: Any, good: list[Any], bad: list[Any]) -> None:
+    around: list[tuple[Any, Any]] = [
+        (kind, lambda value: value),
+        (["null", kind], lambda value: value),
+        ({"type": "array", "items": kind}, lambda value: [value]),
+        ({"type": "map", "values": kind}, lambda value: {"k": value}),
+    ]
+    for whole, wrap in around:
+        for value in good:
+            assert read_back(whole, wrap(value)) == wrap(value)
+        for value in bad:
+            with pytest.raises(EncodeError, match="does not fit the schema R"):
+                read_back(whole, wrap(value))
+    assert read_back(["null", kind], None) is None
+
+
 @pytest.mark.parametrize("size", [100_000, None], ids=["fixed", "bytes"])
 def test_a_decimal_of_many_bytes_is_refused_by_its_digits(size: int | None) -> None:
     kind = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}

@@ -90,11 +90,34 @@ def test_results_say_pass_fail_and_error(tmp_path: Path) -> None:
         ("definition: sums.yaml", "definition: gone.yaml", "the file can't be read"),
         ("stores: [totals]", "stores: [gone]", "no pipeline of the definition uses a store 'gone'"),
         ("sums: {topic: sums", "sums: {topic: numbers", "numbers is the topic of two streams"),
+        ("stores: [totals]", "stores: []", "an assert block looks at something"),
+        ("on: sums\n", "stores: null\n", "an assert block looks at something"),
+        ("  adds:", "  adds up:", "'adds up' can't be a name under tests"),
+        ("  adds:", "  1st:", "'1st' can't be a name under tests"),
+        ("  sums: {topic", "  sums-: {topic", "'sums-' can't be a name under streams"),
+        ("on: sums", "on: gone", "there is no stream 'gone'"),
+        ('{code: "return', '{name: 42, code: "return', "name of a generator is 42, which is no text"),
+        ("        count: 2", "        messages: []", "has messages: or generator:, one of them"),
+        (
+            "    description: numbers are added\n",
+            "    definition: sums.yaml\n",
+            "definition is no key of the test",
+        ),
+        ("valueType: long}\n  sums", "valueType: avro}\n  sums", "valueType avro has no schema in a test"),
     ],
 )
 def test_a_bad_suite_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(KsmlError, match=message):
         list(run_suite(suite(tmp_path, SUITE.replace(old, new))))
+
+
+@pytest.mark.parametrize("section", ["streams", "tests"])
+def test_a_suite_without_streams_or_tests_is_refused(tmp_path: Path, section: str) -> None:
+    head, tests = SUITE.split("tests:")
+    name, streams = head.split("streams:")
+    text = f"{name}tests:{tests}" if section == "streams" else f"{name}streams:{streams}"
+    with pytest.raises(KsmlError, match=f"a test suite has no {section}: add {section}:"):
+        list(run_suite(suite(tmp_path, text)))
 
 
 def test_a_record_that_fails_in_a_function_is_an_error_of_its_test(tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ class GroupedTable(Generic[K, V]):
 
     def __init__(self, graph: Graph, node: Node, table: Node) -> None:
         self._graph = graph
-        self._node = node
+        self.node = node
         self._values = table.value
 
     def count(self, *, store: str) -> Table[K, int]:
@@ -294,7 +294,7 @@ class GroupedTable(Generic[K, V]):
             into: Type or format of the aggregates.
             store: Name of the store that holds the aggregates.
         """
-        parent = self._graph.repartition(self._node, store)
+        parent = self._graph.repartition(self.node, store)
         node = rows.grouped_aggregate(
             parent, on_rows(parent.key, check_fold(fold, "aggregate()")), format_or_refuse(into), store
         )

@@ -12,6 +12,7 @@ import msgspec
 
 from forebay.codec import Codec, EncodeError
 from forebay.formats import Contracts, Format, no_contracts
+from forebay.ksml.logical_types import CHECKS, with_check
 from forebay.ksml.parsing import boolean_of, float_of, text_of_scalar, whole_of
 from forebay.ksml.types import Type, UnknownType
 from forebay.records import FrozenMap
@@ -130,8 +131,9 @@ def windowed_schema(key: Type, text: str) -> str:
 
 def _way(kind: AvroType) -> _Way:
     match kind:
-        case Primitive(name):
-            return _primitive(name)
+        case Primitive(name, logical):
+            way = _primitive(name)
+            return way if (name, logical) not in CHECKS else way._replace(inward=with_check(way.inward, name, logical))
         case Enumeration(symbols=symbols):
             return _Way(str, str, _same, lambda value: value in symbols)
         case Array(items):

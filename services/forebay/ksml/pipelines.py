@@ -68,7 +68,12 @@ class Pipelines:
         if (result := node.string("as")) != "":
             self._results[result] = piece
             match piece:
-                case StreamPiece(stream=part) | TablePiece(table=part) | GroupedPiece(grouped=part):
+                case (
+                    StreamPiece(stream=part)
+                    | TablePiece(table=part)
+                    | GroupedPiece(grouped=part)
+                    | GroupedTablePiece(grouped=part)
+                ):
                     isolate(part.node)
         endings = [key for key in ("to", "toTopicNameExtractor", "forEach", "print", "branch") if node.get(key)]
         if not endings:

@@ -18,18 +18,15 @@ from forebay.ksml.errors import KsmlError, refusal
 from forebay.ksml.functions import Functions
 from forebay.ksml.mounting import read_all
 from forebay.ksml.proxy import Proxy
-from forebay.ksml.schemas import NoRegistry, SchemaFiles
+from forebay.ksml.schemas import OF_SUBJECT, NoRegistry, SchemaFiles
 from forebay.ksml.stores import read_type
+from forebay.ksml.suite_checks import check_suite
 from forebay.ksml.types import ANY, STRING, Type
 from forebay.ksml.values import plain, window_struct
 from forebay.ksml.watch import Watch
 from forebay.processor.api import RejectedRecord
 from forebay.testing import RecordFailed
 
-_SUITE = {"name", "definition", "schemaDirectory", "moduleDirectory", "streams", "tests"}
-_TEST = {"description", "produce", "assert"}
-_PRODUCE = {"to", "messages", "generator", "count"}
-_ASSERT = {"on", "stores", "code"}
 _SUFFIXES = {"avro": ".avsc", "jsonschema": ".json", "protobuf": ".proto"}
 _PARTITIONS = 64
 """Of every topic: so many that a partitioner may name any that a test has in mind."""
@@ -73,7 +70,7 @@ def run_suite(file: Path) -> Iterator[Result]:
         root = parse(file.read_text(encoding="utf-8"), str(file))
     except OSError as error:
         raise refusal(str(file), 1, f"the file can't be read: {error.strerror}: name one that is there") from error
-    _check(root, _SUITE, "a test suite", ("definition", "tests"))
+    check_suite(root)
     streams = _streams(root)
     folders = [_folder(file, root, key) for key in ("schemaDirectory", "moduleDirectory")]
     definition = _relative_to(file, root.string("definition"))
@@ -83,7 +80,6 @@ def run_suite(file: Path) -> Iterator[Result]:
     )
     name = root.string("name") or file.stem
     for key, test in root.children("tests").items():
-        _check(test, _TEST, f"the test {key}", ("produce", "assert"))
         yield _run(name, test.string("description") or key, test, streams, definitions)
 
 
@@ -107,10 +103,7 @@ def _run(suite: str, name: str, test: Node, streams: dict[str, Stream], made: De
 
 
 def _produce(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: Definitions) -> None:
-    _check(node, _PRODUCE, "a produce block", ("to",))
     stream = _stream(node, "to", streams)
-    if (node.get("messages") is None) == (node.get("generator") is None):
-        raise node.refuse("a produce block has messages: or generator:, one of them")
     if stream.topic not in driver.job.inputs:
         raise node.refuse(f"{stream.topic} is no topic that the definition reads: name a stream of one")
     for number, (key, value, timestamp) in enumerate(_messages(node, stream, made)):
@@ -144,9 +137,6 @@ def _messages(node: Node, stream: Stream, made: Definitions) -> Iterator[tuple[A
 
 
 def _assert(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: Definitions) -> None:
-    _check(node, _ASSERT, "an assert block", ("code",))
-    if node.get("on") is None and node.get("stores") is None:
-        raise node.refuse("an assert block looks at something: write on: or stores:")
     variables: dict[str, Any] = {}
     if node.get("on") is not None:
         stream = _stream(node, "on", streams)
@@ -191,30 +181,17 @@ def raw(node: Node) -> Any:
 def _streams(root: Node) -> dict[str, Stream]:
     streams: dict[str, Stream] = {}
     for name, node in root.children("streams").items():
-        _check(node, {"topic", "keyType", "valueType"}, f"the stream {name}", ("topic",))
-        if any(stream.topic == node.string("topic") for stream in streams.values()):
-            raise node.refuse(f"{node.string('topic')} is the topic of two streams: keep one of them")
-        streams[name] = Stream(
-            node.string("topic"), read_type(node, "keyType", STRING), read_type(node, "valueType", STRING)
-        )
+        key, value = read_type(node, "keyType", STRING), read_type(node, "valueType", STRING)
+        for part, kind in (("keyType", key), ("valueType", value)):
+            if kind.name.startswith(OF_SUBJECT):
+                text = node.string(part)
+                raise node.value[part].refuse(f"{part} {text} has no schema in a test: write {text}:Name")
+        streams[name] = Stream(node.string("topic"), key, value)
     return streams
 
 
 def _stream(node: Node, key: str, streams: dict[str, Stream]) -> Stream:
-    stream = streams.get(node.string(key))
-    if stream is None:
-        known = ", ".join(streams) or "none"
-        raise node.value[key].refuse(f"there is no stream {node.string(key)!r} ({known}): define it under streams:")
-    return stream
-
-
-def _check(node: Node, keys: set[str], what: str, needed: tuple[str, ...]) -> None:
-    for key, child in node.items():
-        if key not in keys:
-            raise child.refuse(f"{key} is no key of {what}: write one of {', '.join(sorted(keys))}")
-    for key in needed:
-        if node.get(key) is None or (key == "tests" and not node.children(key)):
-            raise node.refuse(f"{what} has no {key}: add {key}:")
+    return streams[node.string(key)]
 
 
 def _folder(file: Path, root: Node, key: str) -> Path | None:

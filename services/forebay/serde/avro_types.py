@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 
@@ -18,9 +18,14 @@ NO_DEFAULT: Final = NoDefault()
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """null, boolean, int, long, float, double, bytes or string."""
+    """null, boolean, int, long, float, double, bytes or string.
+
+    Args:
+        logical: name of a logical type that says which values are valid; "" if there is no logical type.
+    """
 
     name: str
+    logical: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,8 @@ class _Builder:
             return self._define(Enumeration(parsed["name"], tuple(parsed["symbols"]), parsed.get("default")))
         if kind == "fixed":
             return self._define(Fixed(parsed["name"], _size(parsed)))
+        if kind in _PRIMITIVES:
+            return Primitive(kind, parsed.get("logicalType") or "")
         return self.build(kind)
 
     def _record(self, parsed: dict[str, Any]) -> Record:
