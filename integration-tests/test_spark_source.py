@@ -62,11 +62,7 @@ Read = Callable[..., DataFrame]
 def spark() -> Iterator[SparkSession]:
     with own_jvm():
         builder = SparkSession.builder.master("local[2]").appName("source").config("spark.ui.enabled", "false")
-        session = (
-            builder.config("spark.sql.session.timeZone", "UTC")
-            .config("spark.sql.python.filterPushdown.enabled", "true")
-            .getOrCreate()
-        )
+        session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
         forebay.spark.register(session)
         yield session
         session.stop()

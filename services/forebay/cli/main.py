@@ -36,6 +36,7 @@ COMMANDS = {
     "produce": LazyCommand("forebay.cli.produce:produce", "Write synthetic events to a topic."),
     "send": LazyCommand("forebay.cli.send:send", "Write one record to a topic, in the format of its service."),
     "run": LazyCommand("forebay.cli.run:run", "Run one service's job."),
+    "backfill": LazyCommand("forebay.cli.backfill:backfill", "Process a job's history as a Spark batch."),
     "executor": LazyCommand("forebay.cli.executor:executor", "Run tasks for a job's driver, on Kubernetes."),
     "serve": LazyCommand("forebay.cli.serve:serve", "Run broker or registry as a container's process."),
     "wait": LazyCommand("forebay.cli.wait:wait", "Wait until broker and registry answer."),

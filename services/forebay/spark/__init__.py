@@ -39,3 +39,5 @@ def register(spark: SparkSession) -> None:
     from forebay.spark.source import ForebayDataSource  # noqa: PLC0415 (the package is also imported without Spark)
 
     spark.dataSource.register(ForebayDataSource)
+    # Without it, Spark refuses every source that can push filters down.
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

@@ -1,0 +1,127 @@
+"""forebay backfill: process a job's history as a Spark batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.application import ENDING, application_of
+from forebay.cli.connection import connection_options
+from forebay.cli.job_options import ending_job_options, engine_fields
+from forebay.cli.names import rename_topics, service_argument
+from forebay.cli.spark_options import spark_options
+from forebay.kafka.secret import Secret
+from forebay.kafka.settings import KafkaSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_TOPIC, _NONE = "topic", "none"
+_COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""Other than in a job, rows pass through Spark's operators."""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay backfill user-sessions --from parquet:/lake/user_activity --slots 2
+  forebay backfill user-sessions --from topic                 all that the topic holds now
+  forebay backfill price-join --from orders=parquet:/lake/orders --from prices=topic
+  forebay backfill price-join --from orders=json:/lake/orders --from prices=none"""
+)
+@service_argument
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    required=True,
+    metavar="[TOPIC=]SOURCE",
+    help="History of an input: FORMAT:PATH as Spark reads it (parquet, json, orc), topic, or none. TOPIC may be left "
+    "out if there is one input.",
+)
+@connection_options
+@ending_job_options
+def backfill(service: Service, sources: tuple[str, ...], home: Path, **options: Any) -> None:
+    """Process the history of SERVICE's inputs as a Spark batch, then end; `forebay run` continues behind it.
+
+    Outputs, changelogs and positions are committed exactly once. If the command is interrupted, run it again: it
+    resumes. --starting-offsets says where the job then reads inputs whose history has no offsets.
+    """
+    (service,) = rename_topics((service,), options["topics"])
+    chosen = histories(service, sources)
+    from forebay.runtime.session import build_session  # noqa: PLC0415 (Spark's imports take half a second)
+    from forebay.spark import register  # noqa: PLC0415
+    from forebay.spark.backfill_run import history_limits, run_backfill  # noqa: PLC0415
+
+    options["conf"] = {**_COMPILING, **options["conf"]}
+    engine = {**engine_fields(options), "limits": history_limits()}
+    job = application_of(service, home, {**options, **ENDING}, engine)
+    spec = replace(job.prepare(), checkpoint="")
+    session = build_session(f"{spec.application}-backfill", spec.groups, "", spark_options(options))
+    try:
+        with warnings.catch_warnings():
+            # A job's workers are started by a script that finds this Python.
+            warnings.simplefilter("ignore")
+            register(session)
+        frames = {topic: _read(session, job.kafka, topic, source) for topic, source in chosen.items()}
+        result = run_backfill(session, spec, frames)
+    finally:
+        session.stop()
+    click.echo(
+        f"{result.records} records processed: {result.outputs} outputs, {result.errors} errors, {result.late} late. "
+        f"`forebay run {service.name}` continues"
+    )
+
+
+def histories(service: Service, sources: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the source of each input's history, by topic.
+
+    Raises:
+        click.UsageError: a source can't be read as one.
+    """
+    chosen: dict[str, str] = {}
+    names = [topic.name for topic in service.inputs]
+    for text in sources:
+        topic, equals, source = text.partition("=")
+        if not equals or ":" in topic:
+            if len(names) > 1:
+                raise click.UsageError(f"--from {text}: {service.name} reads {', '.join(names)}: write TOPIC={text}")
+            topic, source = names[0], text
+        kind, colon, path = source.partition(":")
+        if source not in (_TOPIC, _NONE) and not (kind and colon and path):
+            raise click.UsageError(
+                f"--from {text}: {source!r} is no source: write FORMAT:PATH (such as parquet:/lake/{topic}), topic or "
+                "none"
+            )
+        if topic in chosen:
+            raise click.UsageError(f"--from {text}: {topic} has two sources: one folder may hold several files")
+        chosen[topic] = source
+    return chosen
+
+
+def _read(session: SparkSession, kafka: KafkaSettings, topic: str, source: str) -> DataFrame | None:
+    if source == _NONE:
+        return None
+    if source != _TOPIC:
+        kind, _, path = source.partition(":")
+        return session.read.format(kind).load(path)
+    given = {
+        "bootstrapServers": kafka.bootstrap_servers,
+        "schemaRegistryUrl": kafka.schema_registry_url,
+        "subscribe": topic,
+        "keyFormat": "bytes",
+        "valueFormat": "bytes",
+        "includeHeaders": "true",
+        **{f"kafka.{name}": _text(value) for name, value in kafka.kafka.items()},
+    }
+    return session.read.format("forebay").options(**given).load()
+
+
+def _text(value: object) -> str:
+    return value.reveal() if isinstance(value, Secret) else str(value)
