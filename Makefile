@@ -13,7 +13,7 @@ UV_VERSION := 0.13.8
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 CHART_PACKAGES := dist/charts
 
-.PHONY: help demo test quick long simulate integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean docs
+.PHONY: help demo test quick long simulate integration slow faults lint format bench bench-check lock image sbom pin-base charts chart-packages e2e classes java clean docs
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ docs: $(STAMP) ## Build the documentation site into dist/site
 
 bench: $(CLASSES) java ## Run the benchmarks and print their figures
 	@$(BIN)/python -m benchmarks
+
+bench-check: $(STAMP) ## Compare the stores' costs with stored ratios and name what became worse
+	@$(BIN)/python -m benchmarks.check
 
 BASE :=
 

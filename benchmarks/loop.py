@@ -1,6 +1,6 @@
 """What a record costs in a group's loop: real messages and a real producer, no broker but librdkafka's own mock.
 
-    python -m benchmarks.loop [SERVICE] [--events 200000] [--keys 1000] [--profile] [--no-sending]
+    python -m benchmarks.loop [SERVICE] [--events 200000] [--keys 1000] [--tables persistent] [--profile] [--no-sending]
 
 Prints CPU microseconds per event of the loop's thread by part, and of the threads of the producer. The mock broker is
 another process and is not counted; neither is the consumer's share (`backlog` measures it). `--no-sending` runs
@@ -33,6 +33,7 @@ from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from forebay.runtime.memory import collect_seldom
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spec import Tables
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
@@ -44,7 +45,9 @@ from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
+from forebay.stores.disk import DiskTable
 from forebay.stores.memory import MemoryTable
+from forebay.stores.table import Table
 from forebay.wiring import task_codecs
 
 TASKS = 4
@@ -84,6 +87,9 @@ class Feed:
     def poll(self, _seconds: float) -> None:
         return None
 
+    def get_watermark_offsets(self, place: TopicPartition, **_options: Any) -> tuple[int, int]:
+        return 0, len(self._left[place.topic, place.partition])
+
 
 class FedReader(GroupReader):
     """A reader whose partitions end where its lease says."""
@@ -116,7 +122,7 @@ class Alone(GroupSurroundings):
     """A group that was never there before, on inputs that end."""
 
     def __init__(self, job: Job, names: Mapping[str, str]) -> None:
-        spec: Any = SimpleNamespace(application=APPLICATION)
+        spec: Any = SimpleNamespace(application=APPLICATION, former=())
         unused: Any = None
         super().__init__(spec, job, unused, unused, names)
 
@@ -160,13 +166,16 @@ class Loop:
         consumer: of the marker group; a double will do where nothing is sent.
     """
 
-    def __init__(self, service: Service, feed: list[Message], producer: Any, consumer: Any, **engine: Any) -> None:
+    def __init__(
+        self, service: Service, feed: list[Message], producer: Any, consumer: Any, tables: Tables, **engine: Any
+    ) -> None:
         job = load_job(service.job)
         (part,) = job.topology
         tasks, writers = [], {}
         contract: Any = lambda _, record: local_codec(service.name, record)  # noqa: E731
         for number in range(TASKS):
-            processor, table = part.processor(job.settings()), MemoryTable()
+            processor = part.processor(job.settings())
+            table: Table = DiskTable("", "loop") if tables is Tables.PERSISTENT else MemoryTable()
             codecs = task_codecs(job, part, processor, contract, contract, contract)
             log = stage_log(APPLICATION, 0, processor)
             task_engine = TaskEngine(processor, codecs, table, EngineSettings(service=service.name, **engine))
@@ -241,17 +250,26 @@ def threads() -> float:
 @click.option("--events", default=200_000, help="Records.")
 @click.option("--keys", default=1_000, help="Keys.")
 @click.option("--rounds", default=3, help="Times that it is measured; the least counts.")
+@click.option("--tables", type=click.Choice([tables.value for tables in Tables]), default="in_memory", help="Where.")
 @click.option("--profile", is_flag=True, help="Show where the time goes, by function.")
 @click.option("--sending/--no-sending", default=True, help="To a mock broker, or nowhere.")
-def main(service: str, events: int, keys: int, rounds: int, profile: bool, sending: bool) -> None:
+def main(service: str, events: int, keys: int, rounds: int, tables: str, profile: bool, sending: bool) -> None:
     """Measure."""
     collect_seldom()
     result = find_service(service)
     feed = messages(result, events, keys)
-    measure(result, feed, rounds, profile, sending)
+    measure(result, feed, rounds, profile, sending, Tables(tables))
 
 
-def measure(service: Service, feed: list[Message], rounds: int, profile: bool, sending: bool, **engine: Any) -> None:
+def measure(
+    service: Service,
+    feed: list[Message],
+    rounds: int,
+    profile: bool,
+    sending: bool,
+    tables: Tables = Tables.IN_MEMORY,
+    **engine: Any,
+) -> None:
     """Print what an event costs: the least of some rounds, each part by itself."""
     least: dict[str, float] = {}
     for number in range(rounds):
@@ -270,7 +288,7 @@ def measure(service: Service, feed: list[Message], rounds: int, profile: bool, s
                 if sending
                 else NoProducer()
             )
-            loop = Loop(service, feed, producer, NoProducer(), **engine)
+            loop = Loop(service, feed, producer, NoProducer(), tables, **engine)
             before, profiler = threads(), cProfile.Profile()
             if profile:
                 profiler.enable()
