@@ -50,7 +50,7 @@ def test_the_embedded_broker_keeps_kafkas_limits_on_timestamps(endpoints: Endpoi
     assert config["log.message.timestamp.type"] == "CreateTime"
 
 
-def until_told(admin: TopicAdmin, topic: str, setting: str, value: str) -> None:
+def until_reported(admin: TopicAdmin, topic: str, setting: str, value: str) -> None:
     """Wait until the broker returns a configuration that was set."""
     deadline = time.monotonic() + 30
     while admin.describe([topic])[topic].config[setting] != value:
@@ -68,7 +68,7 @@ def test_a_changelog_that_does_not_fit_stops_the_start(
     settings: KafkaSettings = settings_of(endpoints)
     changelog = f"{service.name}-user-profiles-changelog"
     set_topic_config(settings, changelog, setting, value)
-    until_told(TopicAdmin(settings), changelog, setting, value)
+    until_reported(TopicAdmin(settings), changelog, setting, value)
     with pytest.raises(BrokerUnfit, match=f"{changelog}: {setting}={value} .*--entity-name {changelog} --add-config"):
         check_broker(settings, service, service.name, needs_of({}))
 

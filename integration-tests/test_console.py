@@ -170,7 +170,7 @@ def consoles() -> Iterator[ExitStack]:
         yield ends
 
 
-def test_what_keys_and_values_hold_is_text(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
+def test_keys_and_values_are_text(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
     odd = [HOSTILE, '"quo\'ted"', "a/b", "zero\0byte", "\u202eturned"]
     for key in odd:
         task.store("plain").put(key, Cell(json.dumps(HOSTILE)))

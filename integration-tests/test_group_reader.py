@@ -65,7 +65,7 @@ def names(count: int, partition: int = 0, start: int = 0) -> list[str]:
     return [text for _, text in texts(count, partition, start)]
 
 
-def test_control_and_aborted_records_are_passed_over_to_the_end(settings: KafkaSettings, reader: GroupReader) -> None:
+def test_control_and_aborted_records_are_skipped_to_the_end(settings: KafkaSettings, reader: GroupReader) -> None:
     topic = new_topic(settings, "reader")
     write(settings, topic, texts(3))
     write_aborted(settings, topic, texts(2, start=3))
@@ -98,7 +98,7 @@ def test_reading_begins_at_a_partition_s_position_and_ends_at_its_limit(
     assert item.ends == ((topic, 0, 60),)
 
 
-def test_what_is_assigned_again_is_read_again(settings: KafkaSettings, reader: GroupReader) -> None:
+def test_a_reassigned_partition_is_read_again(settings: KafkaSettings, reader: GroupReader) -> None:
     topic = new_topic(settings, "reader")
     write(settings, topic, texts(50))
     for _ in range(2):

@@ -35,7 +35,7 @@ def open_windows(bench: ServiceBench) -> set[Any]:
     ("service", "arguments"),
     [("windowed-metrics", (*IDLE, "--set", "emit_results=both")), ("session-analytics", IDLE)],
 )
-def test_what_is_open_closes_on_an_idle_topic(
+def test_open_windows_close_on_an_idle_topic(
     platform: Platform, tmp_path: Path, service: str, arguments: tuple[str, ...]
 ) -> None:
     bench = ServiceBench(platform, service, f"idle-{service}", tmp_path, arguments)

@@ -77,7 +77,7 @@ def order(settings: KafkaSettings, topic: str, *keys: str) -> None:
     assert producer.flush(30) == 0
 
 
-def test_what_matches_is_read_and_what_matches_later_at_the_next_start(
+def test_matching_topics_are_read_and_later_ones_at_the_next_start(
     endpoints: Endpoints, command: list[str], tmp_path: Path
 ) -> None:
     settings = settings_of(endpoints)

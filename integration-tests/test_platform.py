@@ -170,7 +170,7 @@ def commit_until_the_broker_goes(endpoints: Endpoints, topic: str, answered: lis
 
 
 @pytest.mark.parametrize("attempt", range(3))
-def test_what_was_committed_while_the_broker_is_stopped_is_readable(
+def test_records_committed_before_the_broker_stops_are_readable(
     platform: Platform, endpoints: Endpoints, attempt: int
 ) -> None:
     answered: dict[str, list[bytes]] = {create_topic(endpoints): [] for _ in range(6)}

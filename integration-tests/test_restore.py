@@ -65,7 +65,7 @@ def test_a_killed_job_s_state_is_restored_and_nothing_is_lost_or_repeated(bench:
 
 
 @pytest.mark.parametrize("bench", ["order-stores"], indirect=True)
-def test_a_job_with_stages_restores_by_itself_where_its_checkpoint_is_missing(bench: ServiceBench) -> None:
+def test_a_job_of_sub_topologies_restores_itself_if_its_checkpoint_is_missing(bench: ServiceBench) -> None:
     bench.produce(events(33, START_MS))
     bench.drain("--restore")
     bench.lose_checkpoint()

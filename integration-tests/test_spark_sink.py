@@ -240,7 +240,7 @@ def test_an_attempt_that_fails_is_aborted(settings: KafkaSettings) -> None:
     assert values(settings, topic) == [b"0"]
 
 
-def test_what_another_run_committed_must_be_verified_before_more_is_written(settings: KafkaSettings) -> None:
+def test_commits_of_another_run_are_verified_before_more_is_written(settings: KafkaSettings) -> None:
     topic = new_topic(settings, "sink")
     markers = Markers(settings, topic, new_name("query"))
     other = PartitionWriter(markers=markers, partition=2, batch=0, run="first")
@@ -339,7 +339,7 @@ def test_every_format_is_registered_and_read_back(spark: SparkSession, settings:
         ({"keyColumn": "k"}, "did you mean keyColumns"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_a_record_is_written(
+def test_values_that_do_not_fit_are_refused_before_a_record_is_written(
     spark: SparkSession, settings: KafkaSettings, tmp_path: Path, change: dict[str, str], message: str
 ) -> None:
     topic = new_topic(settings, "sink", 2)

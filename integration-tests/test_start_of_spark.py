@@ -80,7 +80,7 @@ def test_an_executor_s_jvm_takes_classes_from_the_same_archive(tmp_path: Path, m
     assert sum("org.apache.spark" in line for line in shared) > 100, done.stderr[-500:]
 
 
-def test_an_archive_that_does_not_fit_is_passed_over_in_silence(tmp_path: Path) -> None:
+def test_an_archive_that_does_not_fit_is_skipped_silently(tmp_path: Path) -> None:
     archive = tmp_path / "spark.jsa"
     archive.write_bytes(b"of another Java" * 1_000)
     done = start_spark(tmp_path, f"-XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off")

@@ -77,7 +77,7 @@ def test_a_missing_topic_is_named_with_what_makes_it(admin: TopicAdmin, name: st
         (TopicSpec("topics-too-many-copies", 1, replication_factor=3), "only 1 broker"),
     ],
 )
-def test_what_the_broker_does_not_create_is_refused_with_its_reason(
+def test_topics_that_the_broker_does_not_create_are_refused_with_its_reason(
     admin: TopicAdmin, spec: TopicSpec, reason: str
 ) -> None:
     with pytest.raises(KafkaRefused, match=reason):

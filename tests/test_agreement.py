@@ -64,7 +64,7 @@ def test_a_forgotten_stages_is_refused_at_the_start(monkeypatch: pytest.MonkeyPa
     ],
     ids=["a store", "an input", "the record of an output"],
 )
-def test_what_differs_is_named_with_what_to_write(change: Callable[[Service], Service], message: str) -> None:
+def test_differences_are_named_with_the_correction(change: Callable[[Service], Service], message: str) -> None:
     with pytest.raises(Disagreement, match=message):
         check_agreement(change(SESSIONS), load_job(SESSIONS.job))
 
@@ -76,7 +76,7 @@ def test_outputs_in_another_order_have_another_default() -> None:
         check_agreement(turned, load_job(votes.job))
 
 
-def test_a_store_of_two_stages_is_refused() -> None:
+def test_a_store_of_two_sub_topologies_is_refused() -> None:
     job = load_job(SESSIONS.job)
     later: Any = dataclasses.replace(load_job(ORDERS.job).then[0], processor=job.processor)
     twice: Job = dataclasses.replace(job, then=(later,))

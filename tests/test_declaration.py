@@ -45,7 +45,7 @@ def test_topics_stores_and_stages_are_the_job_s(counts: Job) -> None:
     assert all(topic.config.items() >= TIMESTAMPS.items() for topic in entry.outputs)
 
 
-def test_what_is_said_of_no_topic_of_the_job_is_refused(counts: Job) -> None:
+def test_settings_of_topics_that_the_job_lacks_are_refused(counts: Job) -> None:
     with pytest.raises(ValueError, match=r"compacted: words: the job has no such topic: choose from counted, seen"):
         declare(name="counts", summary="s", job="counts.job", made=counts, compacted=["words"])
     with pytest.raises(

@@ -97,7 +97,7 @@ def test_a_module_imports_nothing_from_above(module: str) -> None:
 
 
 @pytest.mark.parametrize("entry", [entry for row in (*LAYERS, *ROOMS) for entry in row])
-def test_what_the_tables_list_exists(entry: str) -> None:
+def test_everything_that_the_tables_list_exists(entry: str) -> None:
     assert entry in MODULES
 
 
@@ -117,10 +117,10 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("module", "source"), WRONG, ids=[f"{module}: {source}" for module, source in WRONG])
-def test_what_points_upwards_is_found(module: str, source: str) -> None:
+def test_an_upward_import_is_found(module: str, source: str) -> None:
     assert len(upward(module, source)) == 1
 
 
-def test_what_points_downwards_is_not() -> None:
+def test_a_downward_import_is_not_found() -> None:
     source = "import os\nfrom pyspark.sql import Row\nfrom forebay.runtime.task.group import TaskGroup"
     assert upward("forebay.runtime.spark.leases", source) == []

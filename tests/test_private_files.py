@@ -43,7 +43,7 @@ def test_a_platform_s_directory_and_logs(tmp_path: Path) -> None:
     assert (mode(home), mode(home / "logs")) == (0o700, 0o700)
 
 
-def test_what_broker_and_registry_write(tmp_path: Path) -> None:
+def test_output_of_broker_and_registry(tmp_path: Path) -> None:
     java = tmp_path / "java"
     java.write_text(f"#!/bin/sh\ntouch {tmp_path}/data\n")
     java.chmod(0o700)
@@ -75,7 +75,7 @@ def test_a_table_on_disk(tmp_path: Path) -> None:
     table.close()
 
 
-def test_what_is_there_already_stays_as_it_is(tmp_path: Path) -> None:
+def test_existing_files_stay_unchanged(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir(mode=0o755)
     (tmp_path / "file").write_text("kept")
     make_private_directory(tmp_path / "shared")

@@ -199,19 +199,19 @@ def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_o
 ) -> None:
     executor, driver = f"{release.executors}-0", f"statefulset/{release.driver.removesuffix('-0')}"
 
-    def gone_on() -> int:
+    def count_continued() -> int:
         return release.log(executor, "executor").count("the loops of this worker continue until others take over")
 
     job = release.be_busy(bench, seed=12)
-    before = gone_on()
+    before = count_continued()
     release.replace(release.driver)
-    replaced = gone_on()
+    replaced = count_continued()
     assert replaced > before
     said = "the loops of this worker have ended"
     poll_until(lambda: release.log(executor, "executor").count(said) >= replaced, "others have taken over", 120)
     release.namespace.kubectl("scale", driver, "--replicas=0")
     release.namespace.kubectl("wait", "--for=delete", f"pod/{release.driver}", "--timeout=120s")
-    assert gone_on() == replaced
+    assert count_continued() == replaced
     release.namespace.kubectl("scale", driver, "--replicas=1")
     poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is back", 180)
     release.settle(bench, job)

@@ -129,7 +129,7 @@ def scram_job(broker: Secured, tmp_path: Path) -> SecuredJob:
     return SecuredJob(broker, tmp_path, "discreet", environment, [password, passphrase, registry])
 
 
-def until_told(job: JobProcess, right: Right, since: int) -> None:
+def until_reported(job: JobProcess, right: Right, since: int) -> None:
     """Wait until readiness and the log (after its first `since` messages) name a missing right and the remedy."""
     reason = re.compile(
         rf"User:sessions lacks .*{re.escape(str(right))}.*forebay acl user-sessions --application discreet"
@@ -158,10 +158,10 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
     produce(producing, 21, START_MS)
     job = scram_job.start("--max-records-per-commit", "700", "--checkpoint-interval-ms", "5000")
     try:
-        until_told(job, needed[0], 0)
+        until_reported(job, needed[0], 0)
         since = len(job.messages())
         broker.grant("User:sessions", *(right for right in needed if right != transactional))
-        until_told(job, transactional, since)
+        until_reported(job, transactional, since)
         grant(broker, "User:sessions", Role.RUN, "discreet")
         job.until(bench.has_read_everything, "everything is read")
         job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
@@ -170,7 +170,7 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
         since = len(job.messages())
         broker.revoke("User:sessions", written)
         produce(producing, 22, START_MS + HOUR_MS)
-        until_told(job, written, since)
+        until_reported(job, written, since)
         broker.grant("User:sessions", written)
         job.until(bench.has_read_everything, "everything is read")
         check(SERVICE, bench)

@@ -34,7 +34,7 @@ def test_the_umbrella_gives_each_part_the_values_of_the_table_of_services() -> N
     assert {values[part.name]["topic"] for part in parts() if part.chart == PRODUCER} == set(all_sources())
 
 
-def test_what_is_written_by_hand_in_the_umbrella_stays(tmp_path: Path) -> None:
+def test_hand_written_parts_of_the_umbrella_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "values.yaml"
     file.write_text("mine: 1\n")
     file.write_text(umbrella_values(file))
@@ -54,7 +54,7 @@ def test_there_is_no_copy_and_no_link_of_a_chart() -> None:
     assert [file for file in CHARTS.rglob("*") if file.is_symlink()] == []
 
 
-def test_what_services_and_producers_have_in_common_is_the_same() -> None:
+def test_common_values_of_services_and_producers_are_equal() -> None:
     service, producer = (
         {value.name: (value.default, value.text) for value in values_of(CHARTS / chart / "values.yaml")}
         for chart in (SERVICE, PRODUCER)

@@ -148,7 +148,7 @@ def test_a_start_reports_it_before_it_waits_for_anything(
     assert not (project.folder / ".forebay").exists()
 
 
-def test_what_is_fine_is_said_with_what_was_tried(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_passing_check_reports_what_was_tried(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", project.name, "--set", "least_amount=50"]) == 0
     said = capsys.readouterr().out
     assert re.fullmatch(rf"{project.name}: fine: 100 records of {project.package}_events in, \d\d out\n", said)
@@ -160,7 +160,7 @@ def test_a_service_that_nothing_produces_for_is_loaded(project: Project, capsys:
     assert f"loads; nothing produces {project.package}_events, so no record was tried" in capsys.readouterr().out
 
 
-def test_what_the_logic_needs_may_be_away(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_resource_of_the_logic_may_be_unavailable(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     project.change(
         "logic.py",
         "        total = self.totals.get",

@@ -90,7 +90,7 @@ def test_a_wheel_is_pure_where_nothing_can_be_built(
     assert "forebay is installed without native code: " in capsys.readouterr().err
 
 
-def test_what_is_required_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_required_fields_are_not_omitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOREBAY_NATIVE", "required")
     with pytest.raises(hatch_build.CannotBuild):
         hook(tmp_path).initialize("standard", {"force_include": {}})

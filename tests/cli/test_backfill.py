@@ -37,6 +37,6 @@ def test_each_input_has_its_source() -> None:
         (("orders=topic", "orders=none"), "orders has two sources"),
     ],
 )
-def test_what_is_no_source_is_refused(sources: tuple[str, ...], hint: str) -> None:
+def test_an_invalid_source_is_refused(sources: tuple[str, ...], hint: str) -> None:
     with pytest.raises(click.UsageError, match=hint):
         histories(service("orders", "prices"), sources)

@@ -28,7 +28,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG, ids=[said for _, said in WRONG])
-def test_what_is_wrong_is_refused(arguments: list[str], said: str) -> None:
+def test_wrong_arguments_are_refused(arguments: list[str], said: str) -> None:
     done = CliRunner().invoke(console, [*BROKER, *arguments])
     assert done.exit_code == 2
     assert said in " ".join(done.output.split())

@@ -122,7 +122,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_one_that_can_t_hold_its_driver_s_leases_leaves_until_there_is_another(
+def test_an_executor_that_can_t_hold_its_driver_s_leases_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver_is_there, asked = threading.Event(), threading.Semaphore(0)

@@ -87,7 +87,7 @@ def test_the_file_is_the_profiler_s(
         (True, True, "no permission; on Linux run the command as root"),
     ],
 )
-def test_what_is_missing_is_named(
+def test_missing_topics_are_named(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -30,7 +30,7 @@ NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--schema-registry-url", "http:
         (("--topic", "user_session_stats=device_alerts"), "two services would write device_alerts"),
     ],
 )
-def test_what_is_one_jobs_is_refused(
+def test_options_of_a_single_job_are_refused(
     options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["run", *BOTH, *options, *NOWHERE]) == 2

@@ -51,7 +51,7 @@ UNKNOWN: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("what", UNKNOWN)
-def test_what_is_unknown_fails(what: str) -> None:
+def test_unknown_names_fail(what: str) -> None:
     case, message = UNKNOWN[what]
     result = run_case(case, 0, Backend.IN_MEMORY)
     assert not result.passed

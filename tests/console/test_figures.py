@@ -92,7 +92,7 @@ def test_an_hour_is_kept_and_sent_from_where_a_page_has_it() -> None:
     assert ring.shown(last + STEP_S, since)["series"]["in"] == values[-2:]
 
 
-def test_what_was_not_seen_is_a_gap() -> None:
+def test_unseen_time_is_a_gap() -> None:
     ring = Ring()
     ring.put(NOW, {"in": 1.0, "p50": None})
     ring.put(NOW + 3 * STEP_S, {"in": 2.0})

@@ -97,7 +97,7 @@ def test_in_a_hurry_it_is_killed_at_once(start: Start) -> None:
 
 
 @pytest.mark.long
-def test_what_it_started_ends_with_it(start: Start) -> None:
+def test_descendants_end_with_their_process(start: Start) -> None:
     child = start(HAS_A_CHILD)
     (grandchild,) = psutil.Process(child.pid).children()
     child.stop(lambda: True)
@@ -121,7 +121,7 @@ def test_a_failure_at_the_end_is_reported(start: Start) -> None:
     assert "disk full" in failed.value.log_tail
 
 
-def test_what_only_shows_may_be_ended_by_the_signal_itself(tmp_path: Path) -> None:
+def test_a_command_that_only_shows_may_be_ended_by_the_signal_itself(tmp_path: Path) -> None:
     command = (sys.executable, "-c", "import signal; signal.pause()")
     for only_shows in (True, False):
         child = Child("console", command, tmp_path / "console.log", 10, only_shows=only_shows)

@@ -57,7 +57,7 @@ def test_a_result_of_user_sessions() -> None:
     }
 
 
-def test_what_is_missing_is_empty() -> None:
+def test_missing_fields_are_empty() -> None:
     idle_end = {**RESULT, "activity": None, "ended_session": None}
     shown = {column.title: column.text(idle_end) for column in columns_of("user_session_stats", idle_end)}
     assert shown["last action"] == shown["page"] == shown["ended session"] == ""

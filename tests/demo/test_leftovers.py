@@ -27,7 +27,7 @@ def test_a_second_demo_is_refused(tmp_path: Path) -> None:
         assert home.is_dir()
 
 
-def test_what_a_killed_demo_left_is_ended(tmp_path: Path, orphan: subprocess.Popen[bytes]) -> None:
+def test_processes_of_a_killed_demo_are_ended(tmp_path: Path, orphan: subprocess.Popen[bytes]) -> None:
     said: list[str] = []
     with only_demo(tmp_path) as ledger:
         ledger.add(orphan.pid)

@@ -29,7 +29,7 @@ def test_hints_are_printed_once() -> None:
     assert sum("in 1,002/s" in line for line in lines) == 2
 
 
-def test_what_a_service_waits_for_is_printed_when_it_changes() -> None:
+def test_the_reason_of_a_wait_is_printed_when_it_changes() -> None:
     target, file = console(terminal=False)
     waits = dataclasses.replace(STARTING, state=Verdict(False, "the broker is away"))
     with PlainShow(target) as show:

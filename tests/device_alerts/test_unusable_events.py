@@ -91,7 +91,7 @@ def frames() -> Frames:
 
 
 @pytest.mark.parametrize("defect", list(Defect))
-def test_what_a_broken_producer_sends(defect: Defect) -> None:
+def test_records_of_a_broken_producer(defect: Defect) -> None:
     task = driver(max_future_ms=START + 3_600_000 - DRIVERS_CLOCK)
     pipe(task, 0)
     before = task.store("devices")

@@ -41,7 +41,7 @@ def test_a_shared_topology_is_built_once_per_settings() -> None:
     assert built == [Settings(), Settings("b")]
 
 
-def test_what_functions_keep_themselves_is_of_one_task_and_one_process() -> None:
+def test_state_in_functions_is_per_task_and_process() -> None:
     def build(_: NoSettings) -> Topology:
         seen: list[str] = []
 

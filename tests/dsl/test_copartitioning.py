@@ -106,7 +106,7 @@ def test_a_table_joins_what_is_grouped_of_it(tasks: int) -> None:
 
 
 @TASKS
-def test_a_foreign_key_of_rows_that_are_made_of_the_other_table(tasks: int) -> None:
+def test_a_foreign_key_of_rows_that_derive_from_the_other_table(tasks: int) -> None:
     def build(t: Topology) -> None:
         towns = t.table("towns", str, store="towns")
         sizes = towns.group_by(lambda _, country: country, str).count(store="sizes")

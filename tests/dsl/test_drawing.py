@@ -31,14 +31,14 @@ def test_every_service_can_be_drawn(name: str) -> None:
         assert bool(arrow["rate"]) != (arrow["tail"] in looked_up.get(arrow["head"], ())), arrow
 
 
-def test_what_is_handed_over_has_its_rate_on_both_sides() -> None:
+def test_repartitioned_records_have_a_rate_on_both_sides() -> None:
     service = find_service("order-stores")
     graph = graph_of(picture_of(service, load_job(service.job)))
     rates = {(arrow["tail"], arrow["head"]): (arrow["rate"], arrow["name"]) for arrow in graph["arrows"]}
     assert rates["s0", "repartition products"] == rates["repartition products", "s1"] == ("handed", "products")
 
 
-def test_what_goes_from_step_to_step_is_counted_along_its_arrow() -> None:
+def test_records_between_steps_are_counted_along_their_edge() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str)
         table = t.table("names", str, store="names")

@@ -60,7 +60,7 @@ def through(t: Topology) -> None:
     t.stream("between", str).select_key(lambda _, v: v, str).to("out")
 
 
-def test_what_is_sent_to_a_topic_that_is_read_comes_in_again() -> None:
+def test_outputs_to_an_input_topic_are_read_again() -> None:
     run = Driven(through, tasks=2)
     assert run.pipe("in", "k", "a", 5) == [("k", "a!", 5), ("a!", "a!", 5)]
 

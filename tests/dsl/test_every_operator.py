@@ -34,7 +34,7 @@ def test_every_operator_sends_something_and_resumes_from_its_stores() -> None:
     assert outputs(TASKS, restart_every=7) == calm
 
 
-def test_what_knows_no_time_of_its_task_is_the_same_in_one() -> None:
+def test_stores_without_a_task_time_are_the_same_in_one_task() -> None:
     timeless = {"letters", "odd", "even", "before", "new", "counts", "largest", "cogrouped", "in-town", "rekeyed-join"}
     timeless |= {"joined-tables", "by-foreign-key", "low", "highest", "grouped"}
     timeless |= {"by-letter", "by-part", "by-length", "last-of-length", "in-two", "ever", "joined-thrice", "reduced"}

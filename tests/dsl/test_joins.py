@@ -79,7 +79,7 @@ def test_a_rekeyed_stream_meets_the_other_where_its_key_belongs() -> None:
     assert [item[0][1] for item in sent] == [f"{letter}1{letter}2" for letter in "abcdefgh"]
 
 
-def test_a_null_key_comes_alone_in_a_left_join_and_a_null_value_not_at_all() -> None:
+def test_a_null_key_is_unmatched_in_a_left_join_and_a_null_value_ignored() -> None:
     run = Driven(lambda t: streams(t, "left", within(5)))
     assert run.pipe("l", None, "1", 1) == [(None, "1-", 1)]
     assert run.pipe("l", "k", None, 2) == []

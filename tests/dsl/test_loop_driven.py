@@ -108,7 +108,7 @@ def test_a_record_of_one_task_does_not_wake_another() -> None:
     assert values(driver.advance_wall_time(DELAY // 2)) == ["other"]
 
 
-def test_what_waits_in_a_repartition_is_used_after_a_restart() -> None:
+def test_records_waiting_in_a_repartition_topic_are_used_after_a_restart() -> None:
     driver = TestDriver(gather(Away), tasks=2)
     driver.pipe("k", "a", "one", 1)
     Away.is_away = True

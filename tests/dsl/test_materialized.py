@@ -49,7 +49,7 @@ def test_a_cache_sends_the_last_row_of_a_commit(caching: bool | None, emit: Emit
     assert batch(Driven(build_count(Materialized("n", caching=caching)), emit=emit)) == sent
 
 
-def test_what_is_behind_a_cached_store_sees_each_of_its_changes() -> None:
+def test_operators_behind_a_cached_store_see_each_of_its_changes() -> None:
     def build(t: Topology) -> None:
         first = t.stream("in", str).group_by_key().count(store=Materialized("n", caching=True))
         first.to_stream().group_by_key().count(store="changes").to_stream().to("changes")
@@ -128,7 +128,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cant_be_kept_so_is_refused(name: str) -> None:
+def test_unsupported_store_options_are_refused(name: str) -> None:
     build, said = REFUSED[name]
     with pytest.raises(TopologyError, match=rf"test_materialized.py:\d+: {said}"):
         build(Topology())

@@ -130,7 +130,7 @@ def test_a_partition_that_the_topic_has_not_sends_the_record_to_errors() -> None
     assert not run.driver.outputs
 
 
-def test_what_a_job_reads_itself_comes_to_the_task_of_the_partition() -> None:
+def test_a_topic_that_a_job_reads_itself_reaches_the_task_of_the_partition() -> None:
     def build(t: Topology) -> None:
         t.stream("in", str).to("own", partitioner=lambda _, word: int(word or "0"))
         t.stream("own", str).group_by_key().count(store="counts")

@@ -95,7 +95,7 @@ TOPICS: dict[Callable[[Topology], Any], list[str]] = {
 
 @pytest.mark.parametrize("build", TOPICS, ids=lambda build: build.__name__)
 @pytest.mark.parametrize(("before", "after"), [(3, 2), (2, 4), (1, 3)])
-def test_what_comes_is_what_comes_without_it(build: Callable[[Topology], Any], before: int, after: int) -> None:
+def test_records_are_the_same_as_without_it(build: Callable[[Topology], Any], before: int, after: int) -> None:
     straight, spread = Driven(build, 1), Driven(build, before)
     outputs: list[list[Any]] = [[], []]
     for half in range(2):
@@ -113,7 +113,7 @@ def test_what_comes_is_what_comes_without_it(build: Callable[[Topology], Any], b
 
 @pytest.mark.parametrize("spread", [{"partitions": 4}, {"partitioner": lambda key, _: len(key)}])
 @pytest.mark.parametrize("before", [1, 2])
-def test_what_is_spread_in_a_way_of_its_own_is_refused(spread: Any, before: int) -> None:
+def test_a_custom_partitioning_is_refused(spread: Any, before: int) -> None:
     """With one task every row is where its key's hash says, so only the topology knows the task."""
 
     def build(t: Topology) -> None:

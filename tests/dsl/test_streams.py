@@ -76,7 +76,7 @@ def test_a_null_key_is_a_record_unless_it_must_be_grouped() -> None:
     assert run.by_topic("counts") == [("k", 1, 2)]
 
 
-def test_where_nulls_are_no_records_they_are_errors() -> None:
+def test_if_nulls_are_not_accepted_they_are_errors() -> None:
     run = Driven(lambda t: t.stream("in", str, nulls=False).to("out"))
     assert run.driver.pipe("k", None, "in") == []
     assert "value is null" in run.driver.errors[0].headers["error.message"]

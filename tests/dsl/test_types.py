@@ -76,6 +76,6 @@ def test_ordinary_topologies_have_no_errors_and_can_run(tmp_path: Path) -> None:
     assert {"priced", "sums", "seen"} <= job(NoSettings, lambda _: ordinary_topologies.t).outputs.keys()
 
 
-def test_what_is_right_passes_and_each_wrong_line_is_found(tmp_path: Path) -> None:
+def test_correct_lines_pass_and_each_wrong_line_is_found(tmp_path: Path) -> None:
     first = len(RIGHT.splitlines()) + 2
     assert errors(RIGHT + WRONG, tmp_path) == [first + number for number in range(4)]

@@ -154,6 +154,6 @@ def test_a_record_that_fails_has_not_changed_the_aggregate_it_was_added_to() -> 
     assert outputs[-1] == ("k", "[[['a']], [['b']], [['c']], [['d']]]", 9)
 
 
-def test_what_follows_an_aggregate_is_given_what_its_store_holds() -> None:
+def test_operators_behind_an_aggregate_get_the_stored_value() -> None:
     (_, first, _), *_ = outcome(OPERATORS["mapped aggregate"], JSON, restarts=False)[0]
     assert first == repr(("((('a',),),)",))

@@ -186,7 +186,7 @@ def test_a_record_that_makes_an_update_due_is_taken_in_first(topic: str) -> None
     assert run.by_topic("out")[1:] == [("k", "next", 26)]
 
 
-def test_what_is_held_back_comes_on_an_idle_topic_and_after_a_record_that_fails() -> None:
+def test_suppressed_rows_are_emitted_on_an_idle_topic_and_after_a_failing_record() -> None:
     def build(t: Topology) -> None:
         def refuse(_: str, value: str) -> bool:
             if value == "bad":

@@ -62,7 +62,7 @@ def test_the_error_says_which_values_there_are(name: str, value: object, error: 
         check_options({name: value})
 
 
-def test_what_the_command_line_needs_is_passed() -> None:
+def test_options_of_the_command_line_are_passed() -> None:
     given = {"slots": 2, "restore": False, "check": False, "application": None, "conf": {"spark.a": 1}}
     assert check_options(given) == {"slots": 2, "check": False, "conf": {"spark.a": 1}}
 

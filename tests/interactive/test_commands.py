@@ -53,7 +53,7 @@ def one() -> Topology:
     return topology
 
 
-def test_what_can_t_be_run_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_an_unsupported_class_is_refused_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(UnknownService, match="there is no service 'nonsense'"):
         forebay.run("nonsense", home=tmp_path)
     with pytest.raises(ValueError, match=r'a topology needs a name, .*: name="word-counts"'):

@@ -44,7 +44,7 @@ def test_no_secret_is_shown() -> None:
     assert "hunter2" not in message
 
 
-def test_what_is_needed_for_a_managed_cluster_is_taken() -> None:
+def test_options_of_managed_clusters_are_accepted() -> None:
     check_options(
         hide_secrets(
             {

@@ -71,6 +71,6 @@ def test_other_errors_are_raised_at_once() -> None:
     assert not time.pauses
 
 
-def test_what_works_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_success_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert keep_trying(lambda: 5) == 5
     assert not caplog.records

@@ -47,7 +47,7 @@ DOORS: dict[str, tuple[int, Any]] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_what_is_no_registrys_answer_is_an_outage(double: RegistryDouble, door: str) -> None:
+def test_an_answer_of_another_server_is_an_outage(double: RegistryDouble, door: str) -> None:
     double.answer(ID_7, DOORS[door])
     registry = client(double)
     with pytest.raises(RegistryUnavailable, match=r"does not answer as a schema registry does: HTTP \d+ .*ids/7"):

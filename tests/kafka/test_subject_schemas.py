@@ -53,7 +53,7 @@ def test_a_schema_of_another_subject_is_refused_saying_what_to_do(double: Regist
     assert len(double.requests) == 2
 
 
-def test_one_that_is_registered_later_is_read_after_a_while(double: RegistryDouble) -> None:
+def test_a_schema_registered_later_is_read_after_a_while(double: RegistryDouble) -> None:
     double.answer(LOOKUP, UNKNOWN, (200, {"id": 7, "version": 1}))
     clock = Clock()
     schemas = of_orders(double, clock)

@@ -70,10 +70,10 @@ def test_it_fails_when_nothing_new_comes_and_says_where(monkeypatch: pytest.Monk
     assert {place.offset for place in consumer.assigned} == {OFFSET_END}
 
 
-def test_what_comes_in_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_in_time_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next(tail(monkeypatch, OneRecord).read(End(), follow=True, seconds=60)).error() is None
 
 
-def test_what_is_there_now_ends_though_more_comes_and_nothing_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_to_the_current_end_terminates_and_repeats_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(m.partition(), m.offset()) for m in tail(monkeypatch, Busy).read(Beginning(), follow=False)]
     assert rows == [(partition, offset) for offset in range(3) for partition in range(2)]

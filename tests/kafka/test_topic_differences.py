@@ -39,7 +39,7 @@ def test_an_input_topic_s_settings_are_not_checked_except_its_partitions() -> No
     assert partitions.what == "the number of partitions"
 
 
-def test_what_is_set_at_creation_only_is_no_difference() -> None:
+def test_a_setting_for_creation_only_is_no_difference() -> None:
     spec = TopicSpec("orders", 4, {"message.timestamp.after.max.ms": "9223372036854775807"})
     assert differences(spec, EXISTING) == ()
 

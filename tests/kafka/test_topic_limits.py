@@ -86,7 +86,7 @@ def test_an_outage_is_one(admin: type[Admin]) -> None:
         read_topic_limits(settings(), ["out"])
 
 
-def test_what_the_broker_says_wins() -> None:
+def test_the_broker_s_limits_take_precedence() -> None:
     known = {"app-0-task": TopicLimits("app-0-task", 7), "food_bills": TopicLimits("food_bills", 8)}
     limits = task_limits(find_service("price-join"), "app", 0, known)
     assert (limits.internal.max_bytes, limits.output("food_bills").max_bytes) == (7, 8)

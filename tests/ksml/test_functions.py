@@ -68,7 +68,7 @@ def test_nulls_are_records() -> None:
     assert results(run) == [("a", "null here"), (None, 1)]
 
 
-def test_what_a_function_changes_stays_its_own() -> None:
+def test_a_function_s_mutations_do_not_affect_others() -> None:
     run = through(
         """
         - {type: peek, forEach: {code: 'value["n"] = 0'}}

@@ -34,7 +34,7 @@ def test_read_only_expressions_are_recognized(expression: str, looks: bool) -> N
     assert only_looks(ast.parse(expression, mode="eval").body, ("key", "value")) is looks
 
 
-def test_what_it_gives_is_no_part_of_what_it_was_given() -> None:
+def test_results_share_nothing_with_arguments() -> None:
     run = through(
         """
         - {type: mapValues, mapper: {expression: "value['inner']", resultType: json}}

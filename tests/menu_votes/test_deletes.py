@@ -41,7 +41,7 @@ def test_an_older_vote_that_arrives_after_the_delete_stays_out() -> None:
 
 
 @pytest.mark.parametrize("topic", ["customer_votes", "customer_regions"])
-def test_what_is_not_there_may_be_deleted(topic: str) -> None:
+def test_a_missing_object_may_be_deleted(topic: str) -> None:
     poll = Poll()
     poll.vote(0, "Bob", "curry")
     assert poll.take_back(1, "Anna", topic) == {}

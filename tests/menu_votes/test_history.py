@@ -13,7 +13,7 @@ def test_the_first_moment_of_the_history_is_inside() -> None:
     assert poll.driver.late == []
 
 
-def test_what_lies_before_it_is_late() -> None:
+def test_records_before_it_are_late() -> None:
     poll = Poll(history_retention_ms=1000)
     poll.vote(5000, "Anna", "curry")
     assert poll.vote(3999, "Bob", "curry") == {}

@@ -41,7 +41,7 @@ def test_a_repetition_does_not_prolong_it(bench: Bench) -> None:
         assert len(first.process("a", Cell("1"), time)) == expected
 
 
-def test_what_has_no_id_is_never_a_repetition(bench: Bench) -> None:
+def test_a_record_without_an_id_is_never_a_repetition(bench: Bench) -> None:
     first = once(bench)
     for value in (Cell(""), None):
         assert [len(first.process("a", value, 1)) for _ in range(2)] == [1, 1]

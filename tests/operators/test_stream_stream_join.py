@@ -51,7 +51,7 @@ def test_the_result_carries_the_later_timestamp(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("now", "alone"), [(107, False), (108, True)])
-def test_a_left_record_alone_comes_after_its_window_and_grace(bench: Bench, now: int, alone: bool) -> None:
+def test_an_unmatched_left_record_comes_after_its_window_and_grace(bench: Bench, now: int, alone: bool) -> None:
     join = join_on(bench, JoinWindows(before_ms=3, after_ms=5, grace_ms=2), Join.LEFT)
     assert join.on_left("k", Cell("a"), 100, 100) == []
     bench.commit()
@@ -59,7 +59,7 @@ def test_a_left_record_alone_comes_after_its_window_and_grace(bench: Bench, now:
 
 
 @pytest.mark.parametrize(("now", "alone"), [(105, False), (106, True)])
-def test_a_right_record_alone_comes_after_its_window_and_grace(bench: Bench, now: int, alone: bool) -> None:
+def test_an_unmatched_right_record_comes_after_its_window_and_grace(bench: Bench, now: int, alone: bool) -> None:
     join = join_on(bench, JoinWindows(before_ms=3, after_ms=5, grace_ms=2), Join.OUTER)
     assert join.on_right("k", Cell("a"), 100, 100) == []
     bench.commit()
@@ -67,7 +67,7 @@ def test_a_right_record_alone_comes_after_its_window_and_grace(bench: Bench, now
 
 
 @pytest.mark.parametrize(("now", "alone"), [(107, False), (108, True)])
-def test_a_record_whose_window_has_closed_when_it_comes_is_alone_at_once(bench: Bench, now: int, alone: bool) -> None:
+def test_a_record_whose_window_has_closed_on_arrival_is_unmatched_at_once(bench: Bench, now: int, alone: bool) -> None:
     join = join_on(bench, JoinWindows(before_ms=3, after_ms=5, grace_ms=2), Join.LEFT)
     assert bool(join.on_left("k", Cell("a"), 100, now)) is alone
 
@@ -80,7 +80,7 @@ def test_a_record_that_met_another_is_never_alone(bench: Bench) -> None:
     assert join.release(1_000) == []
 
 
-def test_those_alone_come_by_time_left_first_then_key(bench: Bench) -> None:
+def test_unmatched_records_come_by_time_left_first_then_key(bench: Bench) -> None:
     join = join_on(bench, JoinWindows(0, 0), Join.OUTER)
     join.on_right("b", Cell("1"), 5, 5)
     join.on_left("c", Cell("2"), 5, 5)

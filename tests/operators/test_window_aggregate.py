@@ -98,7 +98,7 @@ def test_the_next_close_is_that_of_the_earliest_window_not_given_yet(bench: Benc
     assert counts.next_close() is None
 
 
-def test_what_an_undone_record_closed_is_still_to_be_closed(bench: Bench) -> None:
+def test_windows_closed_by_a_rolled_back_record_are_still_to_be_closed(bench: Bench) -> None:
     counts = aggregate(bench, tumbling(10), Emission.FINAL)
     counts.process("k", Cell("a"), 1, 1)
     bench.commit()

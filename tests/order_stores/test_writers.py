@@ -63,7 +63,7 @@ def test_a_required_field_is_required(field: str, defect: Defect) -> None:
 
 
 @pytest.mark.parametrize("defect", Defect, ids=lambda defect: str(defect.value))
-def test_what_a_broken_producer_sends_changes_nothing(defect: Defect) -> None:
+def test_records_of_a_broken_producer_change_nothing(defect: Defect) -> None:
     task = driver(engine={"max_future_ms": START + 3_600_000 - DRIVERS_CLOCK})
     pipe(task, "created")
     before = stores(task)

@@ -54,7 +54,7 @@ def test_a_file_that_is_none_of_settings_is_refused(tmp_path: Path, text: str | 
         read_properties(file)
 
 
-def test_what_kafka_refuses_by_default_is_refused_here_too() -> None:
+def test_the_platform_keeps_kafka_s_default_limits() -> None:
     lines = server_properties(Listeners(9092, 9093), Path("data"))
     assert "timestamp" not in lines
     assert "max.bytes" not in lines

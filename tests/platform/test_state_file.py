@@ -15,7 +15,7 @@ RECORD = PlatformRecord(
 )
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+def test_a_saved_record_is_loaded(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "platform.json")
     assert file.load() is None
     file.save(RECORD)

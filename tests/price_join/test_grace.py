@@ -73,7 +73,7 @@ def test_an_idle_topic_bills_when_the_grace_has_passed(kitchen: Kitchen) -> None
     assert kitchen.pause(10 * GRACE) == []
 
 
-def test_what_an_idle_topic_has_closed_stays_closed(kitchen: Kitchen) -> None:
+def test_windows_closed_on_an_idle_topic_stay_closed(kitchen: Kitchen) -> None:
     kitchen.order(10, "Anna")
     assert kitchen.pause(GRACE) == [("Anna", 8)]
     assert kitchen.order(9, "Bob") == [("Bob", 8)]

@@ -148,7 +148,7 @@ def test_a_delete_needs_a_key_and_a_time(key: bytes | None, time: int) -> None:
         (b"a", b'["e", 9007199254740993, 1]', "beyond the allowed future"),
     ],
 )
-def test_what_can_not_be_used_goes_to_errors_unchanged(key: bytes | None, value: bytes | None, reason: str) -> None:
+def test_invalid_records_go_to_errors_unchanged(key: bytes | None, value: bytes | None, reason: str) -> None:
     sums = driver()
     assert sums.pipe_bytes(key, value, timestamp=5, headers=[("trace", b"1")]) == []
     (error,) = sums.errors

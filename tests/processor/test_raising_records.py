@@ -65,7 +65,7 @@ def test_the_record_goes_to_errors_and_the_next_is_used(method: str, answer: Any
 
 
 @pytest.mark.parametrize("method", ["timestamp", "event_id"])
-def test_what_is_no_fault_of_the_record_stops_the_batch(method: str) -> None:
+def test_an_error_that_is_not_the_record_s_fault_stops_the_commit(method: str) -> None:
     sums = driver(Fragile(**{method: Unavailable("registry gone")}))
     with pytest.raises(Unavailable):
         sums.pipe_bytes(b"a", b'["e1", 50, 13]')

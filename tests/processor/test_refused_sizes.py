@@ -67,7 +67,7 @@ def test_the_record_goes_to_errors_with_size_and_limit_and_the_next_is_used(size
 
 
 @pytest.mark.parametrize("sizes", [f"{PUT}-0-0", f"0-{SENT}-0", f"0-0-{SET}"])
-def test_what_just_fits_is_taken(sizes: str) -> None:
+def test_the_largest_allowed_value_is_accepted(sizes: str) -> None:
     sums = driver()
     sums.pipe("a", Number(sizes, 5, 7))
     assert sums.errors == []

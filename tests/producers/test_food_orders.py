@@ -46,7 +46,7 @@ def test_hundreds_of_guests_order(events: list[Event[FoodOrder]]) -> None:
     assert 400 < len({event.value.customer for event in events}) <= 500
 
 
-def test_what_is_ordered_has_a_price_already() -> None:
+def test_ordered_items_already_have_a_price() -> None:
     options = Options(count=1000, keys=300)
     priced: set[str] = set()
     for order, price in zip(generate("food_orders", options), generate("menu_prices", options), strict=True):

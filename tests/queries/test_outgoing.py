@@ -66,7 +66,7 @@ def test_no_value_deletes_a_row() -> None:
         ("order_events", "[]", "Write a JSON object with the fields"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_what_to_write(topic: str, value: str, words: str) -> None:
+def test_arguments_that_do_not_fit_are_refused_with_the_correction(topic: str, value: str, words: str) -> None:
     with pytest.raises(WrongRecord) as refused:
         encode(topic, "k", value)
     assert words in str(refused.value)

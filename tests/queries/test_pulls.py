@@ -177,7 +177,7 @@ def test_lists(tasks: list[WrittenTask], job: JobStores) -> None:
         ("waiting", Bounds(), "it can't be queried"),
     ],
 )
-def test_what_has_no_meaning_is_refused(
+def test_meaningless_values_are_refused(
     tasks: list[WrittenTask], job: JobStores, store: str, bounds: Bounds, message: str
 ) -> None:
     publish(tasks)

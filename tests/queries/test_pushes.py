@@ -170,9 +170,7 @@ def test_a_slow_reader_is_detected_by_the_buffered_bytes(task: WrittenTask, job:
     assert (taken, subscription.end) == (["a", "b"], End.OVERFLOW)
 
 
-def test_what_was_taken_counts_no_more_and_a_change_may_be_larger_than_the_limit(
-    task: WrittenTask, job: JobStores
-) -> None:
+def test_read_changes_no_longer_count_and_a_change_may_exceed_the_limit(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain", capacity_bytes=1_000)
     job.subscribe(subscription, snapshot=False)
     changes = subscription.changes(0.0)

@@ -152,7 +152,7 @@ def test_prefixes_are_of_texts_and_uuids(url: str) -> None:
 
 
 @pytest.mark.parametrize(("store", "text"), [("numbers", "x"), ("numbers", "9" * 19), ("ids", "1"), ("places", "{}")])
-def test_what_is_no_key_is_refused_with_an_example(url: str, store: str, text: str) -> None:
+def test_an_invalid_key_is_refused_with_an_example(url: str, store: str, text: str) -> None:
     status, content = get(f"{url}/stores/{store}/{quote(text, safe='')}")
     assert status == 400
     assert "is no key of the format" in content["error"]

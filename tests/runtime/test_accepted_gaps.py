@@ -118,7 +118,7 @@ def test_an_offset_behind_the_end_is_no_gap() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a,,b", ":3", "orders:", "orders:-1", "orders:x", "orders:1:2"])
-def test_what_names_nothing_is_refused(text: str) -> None:
+def test_a_name_without_a_target_is_refused(text: str) -> None:
     with pytest.raises(WrongGap, match="such as orders:3"):
         AcceptedGaps.parse([text])
 

@@ -36,7 +36,7 @@ def test_a_task_that_has_not_caught_up_announces_each_new_time(announcer: Announ
     assert announcer.is_due(TaskTime(11))
 
 
-def test_one_that_has_caught_up_says_so_again_after_an_interval(announcer: Announcer, clock: Clock) -> None:
+def test_a_caught_up_task_repeats_its_announcement_after_an_interval(announcer: Announcer, clock: Clock) -> None:
     assert announcer.is_due(TaskTime(10, caught_up=True))
     announcer.announced(TaskTime(10, caught_up=True))
     assert not announcer.is_due(TaskTime(99, caught_up=True))

@@ -38,7 +38,7 @@ def test_an_end_that_does_not_change_says_nothing_while_the_client_may_not_fetch
     assert log.appended_after(5) == 10.0
 
 
-def test_what_may_have_been_there_before_the_reader_is_not_counted() -> None:
+def test_records_that_may_precede_the_reader_are_not_counted() -> None:
     log = EndLog()
     assert log.appended_after(0) is None
     log.observe(5, 10.0, is_read=False)

@@ -53,7 +53,7 @@ def test_a_block_that_is_cut_off_is_refused(cut: int) -> None:
         decode_block(encode_block(MANY)[:cut])
 
 
-def test_what_is_no_row_is_refused() -> None:
+def test_an_invalid_row_is_refused() -> None:
     wrong: list[Change] = [(b"a", "text")]  # type: ignore[list-item]
     with pytest.raises((TypeError, ValueError)):
         encode_block(wrong)

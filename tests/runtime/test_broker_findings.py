@@ -155,7 +155,7 @@ def test_an_unsuitable_broker_is_reported_once(config: dict[str, str], message: 
     assert (message in finding.text, finding.fatal) == (True, fatal)
 
 
-def test_what_is_fatal_stops_the_start_and_the_rest_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_fatal_findings_stop_the_start_and_others_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level(logging.WARNING),
         pytest.raises(BrokerUnfit, match="would lose state or stand still here: a; b"),

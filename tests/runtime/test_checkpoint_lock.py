@@ -35,5 +35,5 @@ def test_only_local_checkpoints_use_the_renaming_manager() -> None:
     assert not checkpoint_settings("hdfs://host/cp")
 
 
-def test_what_is_sent_to_s3_is_sent_by_one_client() -> None:
+def test_requests_to_s3_use_one_client() -> None:
     assert checkpoint_settings("s3a://bucket/cp") == {"spark.hadoop.fs.s3a.optimized.copy.from.local.enabled": "false"}

@@ -22,7 +22,7 @@ class EndingBench(GroupBench):
 
 
 @pytest.mark.parametrize("point", ["commit.begin", "commit.before", "commit.after"])
-def test_what_was_closed_and_not_committed_is_closed_again(point: str) -> None:
+def test_uncommitted_closes_are_repeated(point: str) -> None:
     bench = EndingBench()
     bench.feed(("ann", 1_000, 1))
     with pytest.raises(Unavailable):

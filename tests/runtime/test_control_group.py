@@ -69,7 +69,7 @@ def test_a_recent_report_of_an_earlier_run_is_ignored(group: ControlGroup) -> No
     assert trouble == ""
 
 
-def test_a_worker_of_the_release_before_is_passed_over(group: ControlGroup) -> None:
+def test_a_worker_of_the_previous_release_is_skipped(group: ControlGroup) -> None:
     report(group, "", 0)
     ((place, result),) = group.offsets.items()
     without = result.metadata.replace('"run": "", ', "")

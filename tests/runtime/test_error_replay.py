@@ -74,7 +74,7 @@ def test_key_value_headers_time_and_place_are_the_record_s_own(record: Record) -
     )
 
 
-def test_what_failed_twice_is_still_the_record_it_was() -> None:
+def test_a_record_that_failed_twice_is_unchanged() -> None:
     twice = failed_record(failed_record(Record()))
     twice.headers_ = [(name, b"events" if name == "error.topic" else value) for name, value in twice.headers_]
     assert again(twice, INPUTS).headers[:2] == Record().headers_
@@ -91,12 +91,12 @@ UNFIT = [
 
 
 @pytest.mark.parametrize(("record", "why"), UNFIT)
-def test_what_no_input_can_take_is_passed_over(record: Record, why: str) -> None:
+def test_records_that_no_input_accepts_are_skipped(record: Record, why: str) -> None:
     with pytest.raises(Unfit, match=why):
         again(failed_record(record), INPUTS)
 
 
-def test_what_the_job_did_not_write_is_passed_over() -> None:
+def test_records_that_the_job_did_not_write_are_skipped() -> None:
     with pytest.raises(Unfit, match="the job did not write it"):
         again(Record(headers_=[("trace", b"1")]), INPUTS)  # type: ignore[arg-type]
 
@@ -107,7 +107,7 @@ def test_a_timer_s_failure_is_no_record() -> None:
         again(timer, INPUTS)  # type: ignore[arg-type]
 
 
-def test_what_was_shortened_is_passed_over() -> None:
+def test_shortened_records_are_skipped() -> None:
     failure = failed_record(Record())
     failure.headers_ = [*failure.headers_, ("error.shortened", b"value (9 bytes) left out")]
     with pytest.raises(Unfit, match="parts of it were left out"):

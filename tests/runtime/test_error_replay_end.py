@@ -138,7 +138,7 @@ def replay(job: PoisonedJob, monkeypatch: pytest.MonkeyPatch, batch: int) -> Rep
 
 @pytest.mark.parametrize("batch", [1, 3, 100])
 @pytest.mark.parametrize("ends", [[1], [5], [0, 2], [4, 3]], ids=str)
-def test_what_fails_again_during_a_run_is_for_the_next_run(
+def test_records_that_fail_again_during_a_run_are_for_the_next_run(
     monkeypatch: pytest.MonkeyPatch, ends: list[int], batch: int
 ) -> None:
     job = PoisonedJob(list(ends))

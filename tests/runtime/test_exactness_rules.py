@@ -19,7 +19,7 @@ def bench() -> GroupBench:
     return GroupBench()
 
 
-def test_what_is_committed_is_committed_once_and_its_state_kept(bench: GroupBench) -> None:
+def test_commits_happen_once_and_keep_their_state(bench: GroupBench) -> None:
     bench.feed(("a", 10, 1), ("a", 20, 2), ("b", 30, 5))
     bench.run()
     assert bench.outputs() == [("a", Total(1, 1)), ("a", Total(3, 2)), ("b", Total(5, 1))]
@@ -29,9 +29,7 @@ def test_what_is_committed_is_committed_once_and_its_state_kept(bench: GroupBenc
 
 
 @pytest.mark.parametrize("has_snapshot", [True, False])
-def test_what_was_committed_after_the_snapshot_is_completed_and_not_sent_again(
-    bench: GroupBench, has_snapshot: bool
-) -> None:
+def test_commits_after_the_snapshot_are_replayed_and_not_sent_again(bench: GroupBench, has_snapshot: bool) -> None:
     bench.feed(("a", 10, 1))
     bench.run()
     if has_snapshot:
@@ -46,7 +44,7 @@ def test_what_was_committed_after_the_snapshot_is_completed_and_not_sent_again(
 
 
 @pytest.mark.parametrize("point", ["commit.begin", "commit.produce", "commit.before"])
-def test_what_was_not_committed_is_processed_again_as_if_for_the_first_time(bench: GroupBench, point: str) -> None:
+def test_uncommitted_records_are_processed_again_as_if_for_the_first_time(bench: GroupBench, point: str) -> None:
     bench.feed(("a", 10, 1))
     bench.run()
     bench.feed(("a", 20, 10), ("b", 30, 7))

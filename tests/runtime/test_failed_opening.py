@@ -20,7 +20,7 @@ MOVED = b"\x01moved\0row"
 
 
 @pytest.mark.parametrize("has_snapshot", [True, False])
-def test_what_its_changelogs_completed_is_not_processed_again(
+def test_records_completed_by_the_changelogs_are_not_processed_again(
     has_snapshot: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = GroupBench()
@@ -57,7 +57,7 @@ def moves(tasks: Sequence[StateTask], inputs: object, tails: Sequence[Tail], for
 
 @pytest.mark.parametrize("point", ["commit.begin", "commit.before", "commit.after"])
 @pytest.mark.parametrize("has_snapshot", [True, False])
-def test_what_belongs_to_another_place_now_is_moved(
+def test_rows_that_belong_to_another_place_are_moved(
     has_snapshot: bool, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = GroupBench()

@@ -19,7 +19,7 @@ from tests.runtime.simulator.world import Setup, World
         (1, [5, 5], [1, 1]),
     ],
 )
-def test_what_one_leaves_the_others_have(most: int, waiting: list[int], shares: list[int]) -> None:
+def test_uneven_shares_are_redistributed(most: int, waiting: list[int], shares: list[int]) -> None:
     assert sorted(fair_shares(most, waiting)) == sorted(shares)
 
 

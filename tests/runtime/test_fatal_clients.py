@@ -133,7 +133,7 @@ def test_a_consumer_that_can_not_be_used_any_more_ends_the_worker() -> None:
         reader.read(0.0, 10)
 
 
-def test_what_can_not_be_used_any_more_is_not_taken_for_a_broker_that_takes_nothing(
+def test_an_unusable_producer_is_not_mistaken_for_an_unresponsive_broker(
     bench: GroupBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it appears while records wait in the client's queue."""

@@ -85,7 +85,7 @@ class Stop(threading.Event):
         return self.is_set()
 
 
-def test_what_a_transaction_holds_back_is_looked_at_soon_again_then_ever_later() -> None:
+def test_records_behind_a_transaction_are_polled_with_growing_intervals() -> None:
     broker = Broker()
     broker.written = {ROWS: 5, POSITIONS: 2}
     stop = Stop(6)

@@ -177,7 +177,7 @@ class Gathering(Task):
         self.taken.append(offset)
 
 
-def test_what_the_client_hands_over_once_more_is_passed_over() -> None:
+def test_records_that_the_client_repeats_are_skipped() -> None:
     records = [PipedRecord("app-0-task", offset, b"k", b"v", 5, []) for offset in (0, 1, 2, 1, 2, 3)]
     consumer: Any = SimpleNamespace(assign=lambda _: None, consume=lambda *_: [deliver(r) for r in records])
     task = Gathering()

@@ -201,7 +201,7 @@ def test_it_ends_with_its_driver_and_not_by_a_signal_that_is_the_driver_s() -> N
     assert not folder.exists()
 
 
-def test_where_there_is_no_place_for_a_socket_there_is_no_server(
+def test_without_a_folder_for_a_socket_there_is_no_server(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     long = tmp_path / ("x" * 120)

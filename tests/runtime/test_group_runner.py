@@ -108,7 +108,7 @@ def bench() -> Iterator[Bench]:
     bench.runner.stop()
 
 
-def test_what_opening_raises_is_raised_by_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_opening_is_raised_by_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Group, lease: Lease) -> None:
         raise Unavailable("no broker")
 
@@ -149,7 +149,7 @@ def test_after_the_grace_it_ends_and_gives_everything_back(
     assert bench.runner.failure is None
 
 
-def test_one_that_gave_its_group_up_works_no_more_unless_a_lease_comes(bench: Bench) -> None:
+def test_a_loop_that_released_its_group_stops_unless_a_lease_comes(bench: Bench) -> None:
     bench.runner.start(lease(1))
     assert bench.runner.is_working
     bench.runner.outlive()
@@ -216,7 +216,7 @@ def test_while_its_snapshots_are_written_it_continues_without_a_limit(bench: Ben
     assert bench.runner.is_alive
 
 
-def test_what_the_broker_did_not_take_is_taken_back_and_tried_again(bench: Bench) -> None:
+def test_records_that_the_broker_refused_are_rolled_back_and_retried(bench: Bench) -> None:
     bench.group.raises = [Unavailable("broker away")]
     bench.runner.start(lease(1))
     bench.wait("reopening", lambda: len(bench.group.opened) == 2)
@@ -234,7 +234,7 @@ def test_a_commit_that_was_too_large_makes_the_next_half_as_large(bench: Bench, 
 
 
 @pytest.mark.parametrize("error", [GroupFenced("another"), OffsetsLost("gone"), ValueError("a defect")])
-def test_what_can_not_be_tried_again_ends_it(bench: Bench, error: Exception) -> None:
+def test_an_error_that_can_not_be_retried_ends_it(bench: Bench, error: Exception) -> None:
     bench.group.raises = [error]
     bench.runner.start(lease(1))
     assert bench.runner.finished.wait(20)

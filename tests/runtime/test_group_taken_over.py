@@ -30,7 +30,7 @@ def world(request: pytest.FixtureRequest) -> World:
     return World(Setup(request.param, 1, 1), 0)
 
 
-def test_where_the_changelogs_end_is_learnt_only_while_the_group_is_its_own(world: World) -> None:
+def test_the_changelogs_ends_are_read_only_while_the_group_is_owned(world: World) -> None:
     former = open_group(world)
     work(world, former, 3)
     former.look_at_changelogs()
@@ -64,7 +64,7 @@ def test_records_that_the_other_used_and_had_deleted_are_not_lost() -> None:
         work(world, former, 1)
 
 
-def test_what_it_commits_is_refused(world: World) -> None:
+def test_its_commits_are_refused(world: World) -> None:
     former = open_group(world)
     work(world, former, 1)
     open_group(world)
@@ -72,7 +72,7 @@ def test_what_it_commits_is_refused(world: World) -> None:
         work(world, former, 1)
 
 
-def test_one_that_has_nothing_to_commit_sees_it_when_it_looks(world: World) -> None:
+def test_a_loop_without_commits_detects_a_takeover_by_an_empty_commit(world: World) -> None:
     former = open_group(world)
     work(world, former, 1)
     world.wait(1.0)

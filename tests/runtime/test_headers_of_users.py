@@ -134,7 +134,7 @@ def test_ksml_sees_them_behind_a_repartition() -> None:
 
 
 @pytest.mark.parametrize("own", [*permutations([(TIME, ANNOUNCEMENT), (SENDER, b"0-0"), (SEPARATOR, None)]), ()])
-def test_what_is_put_in_front_is_taken_away_again(own: tuple[Any, ...]) -> None:
+def test_an_inserted_sub_topology_can_be_removed_again(own: tuple[Any, ...]) -> None:
     for count in range(len(own) + 1):
         headers = list(own[:count])
         sent = forwarded_headers(data_headers("0-0"), headers)

@@ -96,7 +96,7 @@ def test_they_are_closed_after_a_while(start: Start, sockets: contextlib.ExitSta
             pass
 
 
-def test_one_that_sends_a_letter_now_and_then_gets_no_more_time(start: Start, sockets: contextlib.ExitStack) -> None:
+def test_a_client_that_sends_single_bytes_gets_no_more_time(start: Start, sockets: contextlib.ExitStack) -> None:
     server = start(path_of, Limits(seconds=0.5))
     (connection,) = idle(server, sockets, 1, b"GET /")
     connection.settimeout(0.05)

@@ -83,9 +83,7 @@ def test_a_page_whose_name_leads_here_is_not_answered(start: Start, host: bytes,
         (b"rubbish\r\n\r\n", b"400"),
     ],
 )
-def test_what_is_no_fair_request_is_refused_and_others_are_answered(
-    request_: bytes, status: bytes, start: Start
-) -> None:
+def test_unfair_requests_are_refused_and_others_are_answered(request_: bytes, status: bytes, start: Start) -> None:
     server = start(fine)
     with contextlib.suppress(ConnectionError):  # it may end the connection before it has read all of this
         exchange(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")

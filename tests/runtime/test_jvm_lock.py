@@ -47,7 +47,7 @@ def test_it_waits_for_the_earlier_jvm_and_says_so_once(tmp_path: Path, caplog: p
     assert "waiting for its end" in caplog.text
 
 
-def test_one_that_does_not_go_stops_the_job(tmp_path: Path) -> None:
+def test_a_lease_that_does_not_end_stops_the_job(tmp_path: Path) -> None:
     jvm = Jvm(1 << 40)
     with (
         pytest.raises(StopJob, match="end that java process"),

@@ -50,7 +50,7 @@ def test_records_that_a_commit_returns_count_once(partitions: int) -> None:
     assert measure_lag(item, ends(4)) == {"orders": [0, 3]}
 
 
-def test_what_the_client_has_not_fetched_counts() -> None:
+def test_records_that_the_client_has_not_fetched_count() -> None:
     part, item = inputs(1)
     give(part, 1, 2)
     assert measure_lag(item, ends(1_002)) == {"orders": [0, 1_002]}
@@ -74,7 +74,7 @@ def test_an_open_transaction_behind_the_end_does_not_count() -> None:
     assert measure_lag(item, ends(500)) == {}
 
 
-def test_what_comes_while_logic_is_busy_counts() -> None:
+def test_records_that_arrive_while_logic_is_busy_count() -> None:
     part, item = inputs(1)
     give(part, 1)
     part.reach_end(1)

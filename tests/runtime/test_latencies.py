@@ -37,7 +37,7 @@ def test_without_any_there_is_no_quantile(latencies: Latencies) -> None:
     assert latencies.last_minute().quantile(0.5) is None
 
 
-def test_what_was_slow_before_is_forgotten_after_a_minute(clock: Clock, latencies: Latencies) -> None:
+def test_earlier_slow_records_are_forgotten_after_a_minute(clock: Clock, latencies: Latencies) -> None:
     latencies.add(figures_with(2_000, 1_000))
     assert latencies.last_minute().quantile(0.5) == pytest.approx(1.5)
     for _ in range(58):

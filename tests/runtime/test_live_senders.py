@@ -41,7 +41,7 @@ def read(part: RepartitionPartition, end: int) -> None:
 
 
 @pytest.mark.parametrize("known", [(), (SenderTime(REPARTITION, A, -1, 50),)])
-def test_what_was_announced_before_the_reader_s_start_gives_a_time_and_no_more(known: tuple[SenderTime, ...]) -> None:
+def test_an_announcement_before_the_reader_s_start_only_gives_a_time(known: tuple[SenderTime, ...]) -> None:
     part = new_partition(2, known)
     announce_time(part, 0, A, TaskTime(20, caught_up=True))
     announce_time(part, 1, A, CAUGHT_UP)

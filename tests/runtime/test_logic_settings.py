@@ -23,6 +23,6 @@ def test_text_becomes_what_the_setting_is() -> None:
         ("user-sessions", {"idle_timeout_ms": "-1"}, "idle_timeout_ms is -1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(service: str, given: dict[str, str], message: str) -> None:
+def test_senseless_values_are_refused(service: str, given: dict[str, str], message: str) -> None:
     with pytest.raises(WrongSettings, match=message):
         parse_logic(find_service(service), given)

@@ -36,13 +36,11 @@ def metrics() -> JobMetrics:
 
 
 @pytest.mark.parametrize(("name", "labels"), COUNTED)
-def test_what_alerts_take_the_increase_of_begins_at_zero(
-    metrics: JobMetrics, name: str, labels: dict[str, str]
-) -> None:
+def test_counters_in_alerts_begin_at_zero(metrics: JobMetrics, name: str, labels: dict[str, str]) -> None:
     assert value(metrics, name, **labels) == 0
 
 
-def test_what_passed_between_two_tellings_is_counted(metrics: JobMetrics) -> None:
+def test_records_between_two_reports_are_counted(metrics: JobMetrics) -> None:
     metrics.observe([task_figures(1, outputs=5, errors=2, late=1)])
     metrics.observe([task_figures(2, outputs=9, errors=2, late=2)])
     assert [value(metrics, name, **labels) for name, labels in COUNTED[:3]] == [2, 2, 9]
@@ -54,7 +52,7 @@ def test_a_report_that_is_read_twice_is_counted_once(metrics: JobMetrics) -> Non
     assert value(metrics, "forebay_records_out_total", kind="output") == 5
 
 
-def test_what_another_worker_has_done_with_the_task_is_added(metrics: JobMetrics) -> None:
+def test_counts_of_another_worker_for_the_task_are_added(metrics: JobMetrics) -> None:
     metrics.observe([task_figures(1, outputs=5)])
     metrics.observe([replace(task_figures(2, outputs=3), opened=LATER + 1, worker=2)])
     assert value(metrics, "forebay_records_out_total", kind="output") == 8
@@ -110,7 +108,7 @@ def test_results_are_counted_by_topic(metrics: JobMetrics) -> None:
     assert value(metrics, "forebay_results_total", topic="alerts") == 1
 
 
-def test_what_goes_from_step_to_step_is_counted_by_arrow(metrics: JobMetrics) -> None:
+def test_records_between_steps_are_counted_by_edge(metrics: JobMetrics) -> None:
     for at, passed in ((1, {"1 2": 5}), (2, {"1 2": 9, "2 10": 1})):
         metrics.observe([replace(task_figures(at), passed=passed)])
     assert value(metrics, "forebay_step_records_total", stage="0", origin="1", step="2") == 9
@@ -123,7 +121,7 @@ def test_many_steps_leave_room_for_what_stores_hold() -> None:
     assert (decoded.passed, decoded.stores) == ({}, {"n": [1] * 4})
 
 
-def test_what_the_logic_counts_is_shown_by_its_names(metrics: JobMetrics) -> None:
+def test_counters_of_the_logic_are_shown_by_name(metrics: JobMetrics) -> None:
     for at, own in ((1, {"seen{kind=a}": 2.0}), (2, {"seen{kind=a}": 5.0, "late": 1.0})):
         metrics.observe([replace(task_figures(at), own=own)])
     assert value(metrics, "forebay_logic_total", figure="seen{kind=a}") == 5

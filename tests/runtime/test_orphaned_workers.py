@@ -119,14 +119,14 @@ def test_an_orphaned_worker_continues_until_its_work_is_done(
     assert "have ended" in keeper.read_text()
 
 
-def test_one_that_is_not_looked_after_ends_with_its_daemon(tmp_path: Path) -> None:
+def test_a_worker_without_a_keeper_ends_with_its_daemon(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path, "room", {})
     assert not daemon.is_outliving
     daemon.wait_for_end()
     assert daemon.work.exists()
 
 
-def test_where_there_is_no_room_for_its_successor_a_worker_ends_with_its_executor(
+def test_without_memory_for_its_successor_a_worker_ends_with_its_executor(
     tmp_path: Path, environment_of: dict[str, str]
 ) -> None:
     daemon = Daemon(tmp_path, "crowded", environment_of)

@@ -102,7 +102,7 @@ def test_only_an_executor_that_is_replaced_on_its_own_leaves(
 
 
 @pytest.mark.parametrize("failure", [Unavailable("the broker is away"), GroupFenced("group 0")])
-def test_what_passes_by_itself_is_no_matter_of_code(failure: Exception) -> None:
+def test_a_temporary_failure_is_not_attributed_to_code(failure: Exception) -> None:
     assert told(failure, SPEC) is failure
 
 

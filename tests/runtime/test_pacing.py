@@ -117,7 +117,7 @@ def test_no_limit_of_bytes_is_none(clock: Clock) -> None:
     assert not pacing.is_full
 
 
-def test_what_waits_from_before_counts_as_there(pacing: Pacing) -> None:
+def test_earlier_waiting_records_count_as_present(pacing: Pacing) -> None:
     pacing.begin(7)
     assert not pacing.is_empty
 
@@ -129,7 +129,7 @@ def test_there_is_room_for_the_rest_of_a_commit_and_always_for_one(pacing: Pacin
     assert pacing.room == 1
 
 
-def test_where_commits_are_small_some_is_read_ahead(clock: Clock) -> None:
+def test_if_commits_are_small_records_are_read_ahead(clock: Clock) -> None:
     pacing = Pacing(Limits(max_records=100), clock)
     pacing.begin(4_000)
     assert pacing.room == READ_AHEAD - 4_000
@@ -148,7 +148,7 @@ def test_of_large_records_few_are_read_ahead(clock: Clock) -> None:
     assert pacing.room == 1
 
 
-def test_what_the_last_commit_could_not_take_is_due_at_once(pacing: Pacing) -> None:
+def test_records_left_by_the_last_commit_are_due_at_once(pacing: Pacing) -> None:
     pacing.begin(7_000, goes_on=True)
     assert pacing.wait() == 0
     assert pacing.is_due(0)
@@ -193,7 +193,7 @@ def test_commits_grow_again_to_their_limits_after_success(pacing: Pacing) -> Non
     assert pacing.is_full
 
 
-def test_where_larger_commits_fail_at_once_they_are_tried_less_and_less_often(pacing: Pacing) -> None:
+def test_if_larger_commits_fail_at_once_they_are_tried_less_often(pacing: Pacing) -> None:
     needed = []
     for _ in range(10):
         pacing.halve()

@@ -29,7 +29,7 @@ def test_another_number_of_tasks_is_refused_with_the_old_number() -> None:
     ],
     ids=["a sub-topology", "a store", "all topics, from two times"],
 )
-def test_what_comes_back_with_another_number_of_partitions_has_to_be_deleted(own: dict[str, int]) -> None:
+def test_a_returning_topic_with_another_number_of_partitions_must_be_deleted(own: dict[str, int]) -> None:
     with pytest.raises(TopicsUnfit) as refused:
         refuse_partitions(own, 4, CREATE)
     for topic, partitions in own.items():

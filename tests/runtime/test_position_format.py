@@ -33,7 +33,7 @@ def test_it_is_read_as_it_was_written() -> None:
     assert TaskPosition.from_json(POSITION.to_json()) == POSITION
 
 
-def test_one_of_release_0_2_says_that_a_sender_had_caught_up_which_counts_for_nothing_now() -> None:
+def test_a_position_of_release_0_2_with_a_caught_up_sender_is_read_without_that_mark() -> None:
     fields = json.loads(POSITION.to_json())
     del fields["done"]
     fields["senders"] = [["app-grouped-repartition", "0-1", 104, 990, 1]]
@@ -41,7 +41,7 @@ def test_one_of_release_0_2_says_that_a_sender_had_caught_up_which_counts_for_no
     assert TaskPosition.from_json(json.dumps(fields).encode()) == replace(POSITION, senders=(known,))
 
 
-def test_one_of_the_release_before_is_read() -> None:
+def test_a_position_of_the_previous_release_is_read() -> None:
     read = TaskPosition.from_json(of_release_before())
     assert read == TaskPosition("c0", 7, 100, -1, "v6", (("orders", 0, 10),), handed_to=0b101)
     assert TaskPosition.from_json(of_release_before(c=300)).closing_time == 300

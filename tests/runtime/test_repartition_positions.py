@@ -44,7 +44,7 @@ def test_reading_begins_at_the_first_record_that_is_not_used() -> None:
     assert {s.sender: (s.next_offset, s.stream_time) for s in task.senders} == {A: (-1, 50), B: (5, 14)}
 
 
-def test_what_was_used_behind_that_is_passed_over() -> None:
+def test_used_records_after_that_are_skipped() -> None:
     part = partition(held_back())
     task = TaskInput([], [part])
     for offset, sender in ((1, A), (2, B), (3, B), (4, B), (5, B)):
@@ -54,7 +54,7 @@ def test_what_was_used_behind_that_is_passed_over() -> None:
     assert offsets(task) == [1, 5]
 
 
-def test_it_is_passed_over_after_a_second_start_before_the_reader_came_that_far() -> None:
+def test_it_is_skipped_after_a_second_start_before_the_reader_reached_it() -> None:
     part = partition(held_back())
     between = TaskInput([], [part])
     forward(part, 1, A, 50)
@@ -82,7 +82,7 @@ def test_the_times_of_another_repartition_are_not_taken_for_its_own() -> None:
     assert part.senders[A.encode()].time == -1
 
 
-def test_a_sender_that_is_not_known_is_passed_over() -> None:
+def test_an_unknown_sender_is_skipped() -> None:
     part = partition()
     forward(part, 0, "7-7", 5)
     assert TaskInput([], [part]).waiting == 0

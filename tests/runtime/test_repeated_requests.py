@@ -182,7 +182,7 @@ def test_the_statistics_of_a_producer_that_was_replaced_are_not_taken_for_the_ne
     assert not was_repeated(watch, new, time.takes(SLOW))
 
 
-def test_what_a_commit_raises_passes(watch: RetryWatch, time: Time) -> None:
+def test_an_error_of_a_commit_is_raised(watch: RetryWatch, time: Time) -> None:
     def call() -> None:
         raise RuntimeError("refused")
 

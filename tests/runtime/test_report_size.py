@@ -19,7 +19,7 @@ def test_many_topics_with_long_names_are_summed_up() -> None:
     assert set(report.records_in) == {*names[:3], OTHERS}
 
 
-def test_what_fits_is_reported_by_name() -> None:
+def test_a_report_that_fits_names_all_topics() -> None:
     figures = TaskFigures(0, 1)
     figures.records_in, figures.sent = {"orders": 7}, {"bills": 8, "mails": 9}
     report = TaskFigures.from_json(figures.to_json())

@@ -60,7 +60,7 @@ class Run:
         assert not self._thread.is_alive()
 
 
-def test_one_that_fails_ends_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_job_that_fails_ends_alone(caplog: pytest.LogCaptureFixture) -> None:
     bad, good = Job("bad", ValueError("no such topic")), Job("good")
     run = Run(bad, good)
     assert good.began.wait(30)
@@ -92,7 +92,7 @@ def test_a_job_that_waits_for_its_broker_does_not_block_others() -> None:
     run.end()
 
 
-def test_one_whose_turn_had_not_come_does_not_start_at_the_end() -> None:
+def test_a_job_whose_turn_had_not_come_does_not_start_at_the_end() -> None:
     first, second = Job("first"), Job("second")
     run = Run(first, second, at_once=1)
     assert first.began.wait(30)

@@ -218,7 +218,7 @@ def test_or_to_one_that_begins_meanwhile(executor: Executor, works: Spec, waits:
     assert first.result() == [str(second.pid)]
 
 
-def test_where_each_has_one_it_stays(executor: Executor, works: Spec) -> None:
+def test_if_each_worker_has_a_loop_the_lease_stays(executor: Executor, works: Spec) -> None:
     works.seconds = 0.2
     first, second = executor.start(), executor.start()
     assert first.hold(works, 0) == first.pid
@@ -285,7 +285,7 @@ def test_a_frozen_worker_keeps_no_lease_from_the_others(executor: Executor, work
     assert {second.hold(works, group) for group in range(waiting)} == {second.pid}
 
 
-def test_one_that_freezes_with_a_lease_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_freezes_with_a_lease_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passing, "_SILENT_SECONDS", 0.3)
     monkeypatch.setattr(passing, "_HEARTBEAT_SECONDS", 0.05)
     ours, theirs = _CONTEXT.Pipe()
@@ -309,7 +309,7 @@ def test_one_that_freezes_with_a_lease_is_given_up(monkeypatch: pytest.MonkeyPat
         assert theirs.recv() == "lease"
 
 
-def test_what_ends_a_lease_reaches_spark_as_it_was(executor: Executor, works: Spec, tmp_path: Path) -> None:
+def test_the_error_that_ends_a_lease_reaches_spark_unchanged(executor: Executor, works: Spec, tmp_path: Path) -> None:
     first, second = executor.start(), executor.start()
     assert first.hold(works) == first.pid
     kind, text, (note,) = second.hold(Spec("conflicts", tmp_path))
@@ -325,7 +325,7 @@ def test_or_as_its_text_where_it_has_none_without_its_init(executor: Executor, w
     assert "in explains" in note
 
 
-def test_what_a_killed_worker_leaves_is_removed(executor: Executor, works: Spec) -> None:
+def test_files_of_a_killed_worker_are_removed(executor: Executor, works: Spec) -> None:
     first, second = executor.start(), executor.start()
     os.kill(first.pid, signal.SIGKILL)
     first.process.join()

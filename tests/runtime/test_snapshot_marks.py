@@ -81,7 +81,7 @@ def test_the_tail_is_read_where_it_proves_complete() -> None:
     assert b"totals\0b" not in bench.task.dirty, "the snapshot has it"
 
 
-def test_what_was_read_from_the_beginning_is_put_into_the_next_snapshot(caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_read_from_the_beginning_are_in_the_next_snapshot(caplog: pytest.LogCaptureFixture) -> None:
     bench = job_with_a_delete(off=48 * HOUR)
     bench.broker.now += 30 * HOUR
     bench.compact()

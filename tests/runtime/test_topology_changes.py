@@ -123,7 +123,7 @@ def after(rows: list[tuple[bytes, bytes]], move: Move) -> list[tuple[bytes, byte
     return sorted(table.items())
 
 
-def test_what_is_taken_out_of_the_middle_comes_back_whole() -> None:
+def test_a_removed_statement_can_be_restored_with_its_state() -> None:
     own = [
         (b"\x01kind\0win", b"window"),
         (b"\x01marks\0win\0latest", b"t"),

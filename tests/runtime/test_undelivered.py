@@ -10,7 +10,7 @@ def at(n: int, handed_to: int = 0) -> TaskPosition:
     return TaskPosition("c", n, handed_to=handed_to)
 
 
-def test_a_batch_that_all_stages_committed_leaves_nothing() -> None:
+def test_a_batch_that_all_sub_topologies_committed_leaves_nothing() -> None:
     assert undelivered_tasks({(0, 0): at(7, 0b11), (0, 1): at(7, 0b10), (1, 0): at(7), (1, 1): at(7)}) == ()
 
 

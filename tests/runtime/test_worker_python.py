@@ -23,7 +23,7 @@ def start_python(environment: dict[str, str], *arguments: str) -> tuple[list[str
     return given, path, python_path, executable
 
 
-def test_what_spark_ships_is_left_out_and_all_else_is_kept(tmp_path: Path) -> None:
+def test_jars_of_spark_are_omitted_and_all_others_kept(tmp_path: Path) -> None:
     (tmp_path / "a b*").mkdir()
     shipped = [f"{INSTALLED}/python/lib/pyspark.zip", f"{INSTALLED}/jars/spark-core_2.13-4.3.0.jar"]
     given = [*shipped, str(tmp_path / "a b*"), "/some/users.zip"]

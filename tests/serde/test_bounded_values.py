@@ -103,6 +103,6 @@ def test_a_tree_of_every_type() -> None:
     ],
     ids=["a large block", "many nulls", "an early end", "no last number", "no such branch"],
 )
-def test_what_a_tree_may_not_be(body: bytes, says: str) -> None:
+def test_invalid_trees(body: bytes, says: str) -> None:
     with pytest.raises(DecodeError, match=says):
         read(TREE, body, plain=True)

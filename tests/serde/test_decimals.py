@@ -99,7 +99,7 @@ def fastavro_bytes(contract: Any, value: dict[str, Any]) -> bytes:
 
 @pytest.mark.long
 @given(prices)
-def test_what_is_encoded_is_decoded_again(record: Prices) -> None:
+def test_encoded_values_are_decoded_again(record: Prices) -> None:
     decoded = CODEC.decode(CODEC.encode(record))
     assert decoded == record
     assert str(decoded.plain) == str(record.plain) or not record.plain
@@ -142,7 +142,7 @@ def test_another_number_of_zeros_is_the_same_number(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1.005", "1E-3", "1E-999999", "1E+999999", "10000000000", "NaN", "sNaN", "-Infinity"])
 @pytest.mark.parametrize("avro", [decimal(12, 2), fixed_decimal(12, 2, 6)])
-def test_what_has_no_room_is_refused_not_rounded(text: str, avro: Any) -> None:
+def test_values_out_of_range_are_refused_not_rounded(text: str, avro: Any) -> None:
     with pytest.raises(EncodeError, match=r"^Price\.price: .* does not fit into decimal\(12, 2\) \(10 digits before"):
         codec_of(Price, price(avro)).encode(Price(Decimal(text)))
 

@@ -48,13 +48,13 @@ def test_equal_objects_have_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"NaN", b'{"a":Infinity}', b"[" * 100_000])
-def test_what_is_no_json_is_refused(data: bytes) -> None:
+def test_invalid_json_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeError, match="are no JSON"):
         ANY.decode(data)
 
 
 @pytest.mark.parametrize("value", [float("nan"), object(), {"a": {1, 2}}])
-def test_what_can_not_be_json_is_refused(value: Any) -> None:
+def test_a_value_that_can_not_be_json_is_refused(value: Any) -> None:
     with pytest.raises(EncodeError, match="is no JSON"):
         ANY.encode(value)
 

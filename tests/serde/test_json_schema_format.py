@@ -52,18 +52,18 @@ def test_values_that_fit_are_written_and_read() -> None:
         (b"{", "are no JSON"),
     ],
 )
-def test_what_does_not_fit_is_refused(data: bytes, said: str) -> None:
+def test_values_that_do_not_fit_are_refused(data: bytes, said: str) -> None:
     with pytest.raises(DecodeError, match=said):
         PLAIN.decode(data)
 
 
-def test_what_would_not_fit_is_not_written() -> None:
+def test_records_that_would_not_fit_are_not_written() -> None:
     with pytest.raises(EncodeError, match=r"does not fit the schema Order: \$\.quantity: 0 is less"):
         RECORDS.encode(Order("anna", 0))
 
 
 @pytest.mark.parametrize("schema", ["{", '{"type": "nonsense"}'])
-def test_what_is_no_schema_is_refused(schema: str) -> None:
+def test_an_invalid_schema_is_refused(schema: str) -> None:
     with pytest.raises(ValueError, match="no JSON Schema: "):
         json_schema(schema)
 

@@ -45,7 +45,7 @@ def fastavro_bytes(record: Everything) -> bytes:
 
 
 @given(everything)
-def test_what_is_encoded_is_decoded_again(record: Everything) -> None:
+def test_encoded_values_are_decoded_again(record: Everything) -> None:
     assert CODEC.decode(CODEC.encode(record)) == record
 
 

@@ -11,7 +11,7 @@ from forebay.serde.subjects import LocalSubjects, OwnSubjects, connected_subject
 THEIRS, OURS = (Schema(f'{{"type": "record", "name": "{name}", "fields": []}}') for name in ("Theirs", "Ours"))
 
 
-def test_what_is_registered_meanwhile_is_known_meanwhile(registry: LocalSubjects) -> None:
+def test_a_schema_registered_later_is_found(registry: LocalSubjects) -> None:
     theirs = registry.register("clicks-value", THEIRS)
     with registering_nothing():
         ours = connected_subjects().register("clicks-value", OURS)

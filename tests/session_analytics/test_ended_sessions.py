@@ -69,7 +69,7 @@ def test_the_idle_timeout_is_a_setting(idle_timeout_ms: int) -> None:
     assert len(task.advance_wall_time(1)) == 1
 
 
-def test_what_the_idle_timeout_ended_never_grows_again() -> None:
+def test_a_session_ended_by_the_idle_timeout_never_grows_again() -> None:
     task = driver(idle_timeout_ms=30 * SECOND)
     pipe(task, 0)
     task.advance_wall_time(30 * SECOND)

@@ -90,7 +90,7 @@ def test_columns_without_a_property_and_required_properties_without_a_column_are
         encode({"id": None, "note": None})
 
 
-def test_what_types_do_not_say_is_checked_for_each_record() -> None:
+def test_constraints_beyond_types_are_checked_for_each_record() -> None:
     text = schema(c={"type": "integer", "minimum": 3})
     encode = json_encoder(text, row(("c", spark.LongType())))
     assert encode({"c": 3}) == b'{"c":3}'

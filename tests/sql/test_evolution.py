@@ -66,7 +66,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_would_change_a_reader_is_refused(case: str) -> None:
+def test_a_change_that_would_affect_a_reader_is_refused(case: str) -> None:
     sql, reason = REFUSED[case]
     with pytest.raises(SqlError, match=r"case\.sql:1:") as refused:
         program_of(sql, "case.sql")

@@ -76,7 +76,7 @@ def test_terminate_leaves_a_query_out(command: str, left: list[str]) -> None:
     assert names(program_of(HEAD + QUERY + SECOND + command, "f.sql")) == left
 
 
-def test_what_a_terminated_query_wrote_is_a_topic_that_others_may_write() -> None:
+def test_other_queries_may_write_the_topic_of_a_terminated_query() -> None:
     driven = Driven(HEAD + QUERY + "TERMINATE CSAS_O_0;\nCREATE STREAM p AS SELECT id, n + 1 AS n FROM o;")
     assert driven.send("O", "k", {"N": 1}) == [("k", (2,), 0)]
 

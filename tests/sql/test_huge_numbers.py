@@ -38,7 +38,7 @@ def test_delimited(number: str, kind: SqlType) -> None:
 
 
 @pytest.mark.parametrize("number", ["1e-999999999999", "0e999999999", "-1e-1000000", "0.0"])
-def test_what_is_small_or_zero_is_zero(number: str) -> None:
+def test_a_tiny_number_is_zero(number: str) -> None:
     for kind in WHOLE:
         assert row(kind).decode(f'{{"A": {number}, "S": "x"}}'.encode()) == (0, "x")
 

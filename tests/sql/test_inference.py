@@ -110,7 +110,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("sql", REFUSED)
-def test_what_no_schema_gives_is_refused_with_place_and_remedy(sql: str, registry: LocalSubjects) -> None:
+def test_columns_that_no_schema_has_are_refused_with_place_and_remedy(sql: str, registry: LocalSubjects) -> None:
     registry.register("single-value", Schema('"int"'))
     registry.register("rubbish-value", Schema("{"))
     with pytest.raises(SqlError) as refused:
@@ -130,7 +130,7 @@ def test_a_result_that_does_not_fit_the_schema_it_names_is_refused(registry: Loc
         program_of(sql, "views.sql")
 
 
-def test_what_the_registry_said_first_holds_for_every_later_start(registry: LocalSubjects, tmp_path: Path) -> None:
+def test_the_registry_s_first_answer_holds_for_every_later_start(registry: LocalSubjects, tmp_path: Path) -> None:
     file = tmp_path / "views.sql"
     sql = "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');"
     schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}

@@ -67,7 +67,7 @@ def test_a_record_has_the_declared_formats(statement: str) -> None:
 
 
 @pytest.mark.parametrize("statement", REFUSED)
-def test_what_does_not_fit_is_refused_when_it_is_read(statement: str) -> None:
+def test_values_that_do_not_fit_are_refused_when_they_are_read(statement: str) -> None:
     with pytest.raises(SqlError, match=REFUSED[statement]):
         program_of(f"{HEAD}INSERT {statement};")
 

@@ -31,7 +31,7 @@ def raw_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("query", SQL)
 @pytest.mark.parametrize("key", ["a key", None])
-def test_what_such_a_stream_computes_has_no_key(query: str, key: str | None) -> None:
+def test_results_of_such_a_stream_have_no_key(query: str, key: str | None) -> None:
     driven = Driven(stream("n INT") + SQL[query])
     driven.send("in", key, {"n": 1})
     assert {item.key for item in driven.sent if item.topic == "O"} == {None}

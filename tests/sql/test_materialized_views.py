@@ -127,7 +127,7 @@ def test_it_has_options_and_is_dropped_like_a_table() -> None:
         ("CREATE MATERIALIZED VIEW s AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;", "2:1", "CREATE OR REPLACE"),
     ],
 )
-def test_what_is_none_is_refused_with_its_place(statement: str, place: str, remedy: str) -> None:
+def test_an_invalid_argument_is_refused_with_its_place(statement: str, place: str, remedy: str) -> None:
     with pytest.raises(SqlError) as refused:
         program_of(HEAD + statement, "views.sql")
     assert str(refused.value).startswith(f"views.sql:{place}: ")

@@ -92,7 +92,7 @@ def test_a_windowed_table_is_read_as_rows_without_a_key() -> None:
         ),
     ],
 )
-def test_what_can_not_be_read_is_refused_with_both_lines(program: str, what: str) -> None:
+def test_a_topic_that_can_not_be_read_is_refused_with_both_lines(program: str, what: str) -> None:
     with pytest.raises(SqlError) as refused:
         Driven(f"{program}CREATE STREAM y AS SELECT * FROM d;")
     assert what in str(refused.value)

@@ -58,7 +58,7 @@ def test_parts_are_few_and_the_largest_comes_first() -> None:
     assert list(parts) == sorted(parts, key=abs, reverse=True)
 
 
-def test_what_cancels_out_is_gone() -> None:
+def test_changes_that_cancel_out_leave_nothing() -> None:
     assert fold([1e16, 1.0, -1e16, -1.0]) == (4, ())
     assert aggregate_result("SUM", DOUBLE, [0.5, -0.5]) == 0.0
     assert aggregate_result("AVG", DOUBLE, [0.5, -0.5]) == 0.0
@@ -76,7 +76,7 @@ def test_a_sum_beyond_the_doubles_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["AVG", "SUM", "MIN", "MAX"])
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_what_is_not_finite_is_refused(name: str, value: float) -> None:
+def test_a_number_that_is_not_finite_is_refused(name: str, value: float) -> None:
     with pytest.raises(RejectedRecord, match=f"a value is {value}: the producer must send a finite number"):
         fold([1.0, value], name)
 

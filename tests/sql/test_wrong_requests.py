@@ -81,7 +81,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("request_", WRONG)
-def test_what_is_wrong_is_the_clients_error(server: HttpServer, request_: str) -> None:
+def test_malformed_requests_are_client_errors(server: HttpServer, request_: str) -> None:
     assert status_of(server, WRONG[request_]) == 400
 
 

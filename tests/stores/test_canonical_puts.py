@@ -144,7 +144,7 @@ def test_a_value_that_is_canonical_is_kept_as_it_is(bench: Bench, codec: AvroCod
         ({"maybe": 1}, "Measured.maybe: int 1 is none of null | double"),
     ],
 )
-def test_what_would_be_read_back_as_something_else_is_refused(
+def test_a_value_that_would_be_read_back_differently_is_refused(
     bench: Bench, codec: AvroCodec[Measured], fields: dict[str, Any], complaint: str
 ) -> None:
     store = bench.open(KeyValueStore("plain", Measured), codec)

@@ -39,7 +39,7 @@ def test_a_copy_survives_its_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["missing", "empty", "foreign", "unwritten"])
-def test_what_is_no_copy_is_not_used(tmp_path: Path, table: Table, state: str) -> None:
+def test_a_file_that_is_no_copy_is_not_used(tmp_path: Path, table: Table, state: str) -> None:
     file = tmp_path / "copy.sqlite"
     if state == "empty":
         file.touch()

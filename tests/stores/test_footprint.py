@@ -49,7 +49,7 @@ print((psutil.Process().memory_info().rss - before) / said)
     ("what", "size"),
     [("fill_table", 20), ("fill_table", 200), ("fill_table", 1_000), ("fill_ids", 200_000), ("fill_timers", 100_000)],
 )
-def test_what_is_counted_is_what_memory_takes(what: str, size: int) -> None:
+def test_the_counted_size_is_that_in_memory(what: str, size: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, what, str(size)], capture_output=True, text=True, check=True, timeout=120
     )

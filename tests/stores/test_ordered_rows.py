@@ -117,7 +117,7 @@ def test_changes_that_end_in_an_error_are_counted_as_far_as_they_went(made: Call
     assert (len(pair.rows), pair.sizes.total) == (1, 6)
 
 
-def test_what_is_no_bytes_is_refused() -> None:
+def test_a_value_other_than_bytes_is_refused() -> None:
     rows, held_by = ordered_rows(), StoreSizes().held_by
     for change in (("text", b"a"), (b"a", 1)):
         with pytest.raises((TypeError, AttributeError)):

@@ -44,7 +44,7 @@ def test_a_row_deleted_ahead_of_the_scan_is_not_given(bench: Bench) -> None:
     assert list(scan) == [("a", Cell("a"))]
 
 
-def test_what_is_taken_back_in_the_midst_of_a_scan_is_not_given(bench: Bench) -> None:
+def test_rows_rolled_back_during_a_scan_are_not_returned(bench: Bench) -> None:
     store = store_of(bench, "a")
     bench.journal.commit()
     store.put("b", Cell("b"))

@@ -41,7 +41,7 @@ def test_a_put_at_the_retention_is_refused_and_one_ms_later_accepted(store: Sess
     assert store.dropped_total == 1
 
 
-def test_what_is_still_open_is_seen_and_accepted_at_the_retention(store: SessionStore[Cell]) -> None:
+def test_an_open_session_is_visible_and_accepted_at_the_retention(store: SessionStore[Cell]) -> None:
     store.put("k", 40, 50, v("a"))
     store.put("clock", 0, 50 + R, v("c"))
     assert [s.end for s in store.find_sessions("k", 0, 99, open_from=50)] == [50]

@@ -173,7 +173,7 @@ def test_a_row_that_is_not_where_its_key_belongs_is_refused() -> None:
         (b"\x01marks\0totals\0mystery", "keeps 'mystery' of its task"),
     ],
 )
-def test_what_has_no_rule_is_refused(row: bytes, what: str) -> None:
+def test_rows_without_a_rule_to_redistribute_them_are_refused(row: bytes, what: str) -> None:
     with pytest.raises(NotSpreadable, match=what):
         spreader(LruStore("lru", Total, 3), *stores()).spread([[(row, pack_time(1))], [(row, pack_time(2))]])
 

@@ -137,7 +137,7 @@ def test_another_kind_is_converted_only_where_there_is_a_way(recorded: str, stor
     ],
     ids=["size", "duplicates"],
 )
-def test_what_every_row_depends_on_can_not_change(store: WindowStore[Cell]) -> None:
+def test_settings_that_every_row_depends_on_can_not_change(store: WindowStore[Cell]) -> None:
     task = recorded_as("window size_ms=2 duplicates=replace retention_ms=9")
     with pytest.raises(KindChanged, match="no conversion between the two"):
         task.open(store, OnChange.CONVERT)

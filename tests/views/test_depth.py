@@ -24,7 +24,7 @@ def where(condition: str) -> str:
     ],
     ids=["parentheses", "negations", "signs", "never closed"],
 )
-def test_what_is_nested_too_deeply_is_refused_by_the_files_name(condition: str) -> None:
+def test_too_deep_nesting_is_refused_with_the_files_name(condition: str) -> None:
     with pytest.raises(ViewError, match=r"^v\.sql: .*(nested too deeply|line 1)"):
         view(where(condition))
 

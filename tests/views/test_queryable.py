@@ -86,7 +86,7 @@ def test_a_row_by_several_groups(pages: SqlPages) -> None:
     assert len(rows(pages, "SELECT * FROM both")) == 3
 
 
-def test_what_there_is_and_what_it_computes(pages: SqlPages) -> None:
+def test_show_and_explain_list_sources_and_plans(pages: SqlPages) -> None:
     assert {row["name"] for row in rows(pages, "SHOW TABLES")} == {"by_area", "both"}
     assert [row["name"] for row in rows(pages, "SHOW STREAMS")] == ["readings"]
     assert any("area" in row["plan"] for row in rows(pages, "EXPLAIN by_area"))

@@ -102,7 +102,7 @@ def test_a_null_belongs_to_no_group_and_counts_in_the_others(run: TestDriver) ->
     assert tables["by_area"]["wheel"]["n"] == 2
 
 
-def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) -> None:
+def test_a_record_that_no_view_may_count_is_refused_before_any_counts_it(folder: Path) -> None:
     def check(record: Measured) -> None:
         if record.area == "nowhere":
             raise RejectedRecord("area is nowhere")

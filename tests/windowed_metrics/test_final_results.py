@@ -75,7 +75,7 @@ def test_an_event_that_is_refused_closes_windows_too() -> None:
     assert task.pipe("s1", metric(CLOSE + 1)) == []
 
 
-def test_what_closed_stays_closed_after_a_restart_and_what_is_open_still_closes() -> None:
+def test_after_a_restart_closed_windows_stay_closed_and_open_ones_still_close() -> None:
     task = finals()
     task.pipe("s1", metric(0))
     task.pipe("s1", metric(CLOSE))

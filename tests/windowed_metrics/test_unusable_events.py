@@ -50,7 +50,7 @@ def test_a_value_that_would_overflow_the_sum_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("defect", Defect, ids=lambda defect: str(defect.value))
-def test_what_a_broken_producer_sends_changes_nothing(defect: Defect) -> None:
+def test_records_of_a_broken_producer_change_nothing(defect: Defect) -> None:
     task = driver({"max_future_ms": FAR_FUTURE_MS - 1 - WALL_CLOCK})
     pipe(task, 0, 10.0)
     before = states(task)

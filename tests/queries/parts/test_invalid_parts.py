@@ -74,7 +74,7 @@ def test_the_start_waits_for_peers_that_don_t_answer_yet(parts: Parted) -> None:
     parts.servers[0].part.check()
 
 
-def test_one_that_takes_a_part_s_place_later_answers_nothing(parts: Parted) -> None:
+def test_a_server_that_replaces_a_part_later_answers_nothing(parts: Parted) -> None:
     parts.handlers[1] = parts.servers[2].answer
     status, body, _ = get(f"{parts.urls[0]}/stores/plain/{keys_of(1, 1)[0]}")
     assert (status, body["missing"]) == (503, [1])

@@ -146,7 +146,7 @@ def test_an_offset_of_a_part_that_is_missing(parts: Parted) -> None:
 
 
 @pytest.mark.parametrize("path", ["/part/read", "/part/wait", "/part/changes?store=plain"])
-def test_what_is_not_forwarded_to_this_part_is_refused(parts: Parted, path: str) -> None:
+def test_a_request_forwarded_to_another_part_is_refused(parts: Parted, path: str) -> None:
     for sent in ({}, {"Forebay-Forwarded": "app 1/3"}, {"Forebay-Forwarded": "other 0/3"}):
         status, body, _ = get(parts.urls[0] + path, sent)
         assert status == 421

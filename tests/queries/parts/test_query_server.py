@@ -54,7 +54,7 @@ def test_before_it_knows_the_tasks_nothing_looks_empty(server: QueryServer) -> N
     assert ask(server, "/changes/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
 
 
-def test_what_was_forwarded_is_not_forwarded_again(server: QueryServer) -> None:
+def test_a_forwarded_request_is_not_forwarded_again(server: QueryServer) -> None:
     status, body = ask(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 1/2")
     assert (status, "parts ask each other" in body["error"]) == (404, True)
     assert ask(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 0/2")[0] == 421

@@ -22,7 +22,9 @@ def sent(world: World) -> dict[bytes, list[bytes | None]]:
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("waves", [1, 4])
-def test_what_comes_while_the_job_is_down_is_joined_as_of_its_time(sizes: tuple[int, int, int], waves: int) -> None:
+def test_records_that_arrive_while_the_job_is_down_are_joined_as_of_their_time(
+    sizes: tuple[int, int, int], waves: int
+) -> None:
     world = World(Setup("rated", *sizes, records=120, waves=waves), seed=1)
     wanted = expected_rates(list(world.to_come)) if waves == 1 else None
     everything = World(Setup("rated", *sizes, records=120, is_live=True), seed=1).to_come

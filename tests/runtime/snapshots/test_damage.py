@@ -116,7 +116,7 @@ def test_a_block_that_is_lost_while_the_job_runs_is_written_again(job: Job, capl
 
 
 @pytest.mark.parametrize("copied", ["of another checkpoint", "of another release"])
-def test_a_foreign_manifest_is_named_and_passed_over(job: Job, caplog: pytest.LogCaptureFixture, copied: str) -> None:
+def test_a_foreign_manifest_is_named_and_skipped(job: Job, caplog: pytest.LogCaptureFixture, copied: str) -> None:
     newest = next(job.storage.snapshots(PLACE))
     foreign = replace(newest, position=replace(newest.position, checkpoint="c0"))
     data = encode_manifest(foreign) if copied == "of another checkpoint" else b"forebay-snapshot-9\n" + bytes(40)
@@ -130,7 +130,7 @@ def test_a_foreign_manifest_is_named_and_passed_over(job: Job, caplog: pytest.Lo
     assert reasons.get(copied, "another release wrote it") in logged[0]
 
 
-def test_files_that_are_neither_block_nor_manifest_are_passed_over_and_removed(job: Job) -> None:
+def test_files_that_are_neither_block_nor_manifest_are_skipped_and_removed(job: Job) -> None:
     job.store.files[f"{FOLDER}/{7:016x}.block.unfinished"] = b"half"
     loop = job.start()
     for _ in range(3):

@@ -49,7 +49,7 @@ def test_a_url_of_local_files_is_a_path(tmp_path: Path) -> None:
     assert (tmp_path / "checkpoint" / "a" / "one").read_bytes() == b"1"
 
 
-def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
+def test_a_deleted_folder_is_recreated(tmp_path: Path) -> None:
     files = open_files(str(tmp_path))
     files.write("a/one", b"1")
     (tmp_path / "a" / "one").unlink()

@@ -120,12 +120,12 @@ NAN += ["ARRAY_MAX(a)", "ARRAY_SORT(a)[3]", "GREATEST(nan, 1E0)", "CEIL(nan)", "
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_calculation_gives(call: str) -> None:
+def test_results_of_calculations(call: str) -> None:
     assert value_of(call, COLUMNS) == CALLS[call]
 
 
 @pytest.mark.parametrize("call", NAN)
-def test_what_is_no_number(call: str) -> None:
+def test_invalid_numbers(call: str) -> None:
     assert math.isnan(value_of(call, COLUMNS))
 
 

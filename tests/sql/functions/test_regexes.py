@@ -58,7 +58,7 @@ MATCHES = {
 
 
 @pytest.mark.parametrize("pattern", MATCHES)
-def test_what_a_pattern_matches_first(pattern: tuple[str, str]) -> None:
+def test_the_first_match_of_a_pattern(pattern: tuple[str, str]) -> None:
     regex, text = pattern
     assert value_of("REGEXP_EXTRACT(p, t)", {"P": (STRING, regex), "T": (STRING, text)}) == MATCHES[pattern]
 
@@ -96,7 +96,7 @@ CALLS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_function_gives(call: str) -> None:
+def test_results_of_functions(call: str) -> None:
     assert value_of(call) == CALLS[call]
 
 

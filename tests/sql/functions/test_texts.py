@@ -193,5 +193,5 @@ CALLS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_function_gives(call: str) -> None:
+def test_results_of_functions(call: str) -> None:
     assert value_of(call, COLUMNS) == CALLS[call]

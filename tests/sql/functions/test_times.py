@@ -141,7 +141,7 @@ CALLS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_function_of_times_gives(call: str) -> None:
+def test_results_of_time_functions(call: str) -> None:
     columns = {"TS": (TIMESTAMP, 1720069567089), "NONE": (TIMESTAMP, None), "D": (DATE, 19907), "T": (TIME, 37800000)}
     assert value_of(call, columns) == CALLS[call]
 
