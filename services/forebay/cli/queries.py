@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -20,6 +21,8 @@ from forebay.queries.parts.share import Share, WrongParts, check_peers, share_of
 from forebay.queries.server import QueryServer
 from forebay.runtime.http import Limits, Tls
 from forebay.runtime.logs import configure_logging
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _token(_context: click.Context, _parameter: click.Parameter, file: Path | None) -> bytes | None:
@@ -56,6 +59,11 @@ def _parts(share: Share | None, peers: str, timeout_ms: int, authority: Path | N
     return Settings(share, addresses, timeout_ms / 1000, authority)
 
 
+def token_option(name: str, variable: str, text: str) -> Callable[[Command], Command]:
+    """Return an option that names a file with a token, and gives the token."""
+    return click.option(name, variable, type=click.Path(path_type=Path), callback=_token, help=text)
+
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -74,13 +82,7 @@ Examples:
 @click.option("--every-ms", type=click.IntRange(10), default=100, help="How often the stores are brought up to date.")
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all, :: with IPv6.")
 @click.option("--http-port", type=click.IntRange(0, 65535), default=7070, help="Port to serve on; 0: a free one.")
-@click.option(
-    "--token-file",
-    "token",
-    type=click.Path(path_type=Path),
-    callback=_token,
-    help="File with a token that queries must send: Authorization: Bearer TOKEN.",
-)
+@token_option("--token-file", "token", "File with a token that queries must send: Authorization: Bearer TOKEN.")
 @click.option(
     "--login-file",
     "logins",

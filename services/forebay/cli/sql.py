@@ -36,14 +36,17 @@ Examples:
   forebay sql -f views.sql --run                       create its topics and run it as a job
   forebay sql -f views.sql --serve --http-port 7070    answer queries of that job
   forebay sql -e "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
-  forebay sql                                          a shell on a query server
+  forebay sql                                          a shell on a query server or an engine
+  forebay sql --live shop                              an engine that takes statements; `forebay sql` talks to it
 
-Options that --run or --serve do not know go to `forebay run` or `forebay queries`.""",
+Options that --run or --serve do not know go to `forebay run` or `forebay queries`, those that --live does not know
+to `forebay run`; `forebay sql --live NAME --help-live` lists its own.""",
 )
 @click.option("-f", "--file", "path", type=click.Path(exists=True, path_type=Path), help="A file, or a folder of .sql.")
 @click.option("-e", "--execute", "statement", help="One statement for the query server.")
 @click.option("--run", "runs", is_flag=True, help="Run the file's statements as a job.")
 @click.option("--serve", "serves", is_flag=True, help="Answer queries of the file's job over HTTP.")
+@click.option("--live", "application", metavar="NAME", help="Run an engine that takes statements, over HTTP.")
 @click.option(
     "--functions",
     multiple=True,
@@ -64,6 +67,7 @@ def sql(
     statement: str | None,
     runs: bool,
     serves: bool,
+    application: str | None,
     functions: tuple[Path, ...],
     how: str,
     server: str,
@@ -73,7 +77,8 @@ def sql(
     """Check, run and query statements of ksqlDB's dialect (docs/sql.md).
 
     With -f alone the file is checked and its plan printed. With --run it runs as a job until Ctrl-C; with --serve a
-    query server answers for that job. Without a file, statements go to a query server, one by -e or many in a shell.
+    query server answers for that job. With --live an engine takes statements and keeps them. Without a file,
+    statements go to a query server or an engine, one by -e or many in a shell.
     """
     if (runs or serves) and path is None:
         raise click.UsageError("--run and --serve take the statements of a file: name it with -f")
@@ -82,6 +87,11 @@ def sql(
     if functions:
         os.environ[FUNCTIONS] = os.pathsep.join(str(file.resolve()) for file in functions)
     connect_when_asked(lambda: _registry(connection))
+    if application is not None:
+        if path is not None or statement is not None or runs or serves:
+            raise click.UsageError("--live takes statements over HTTP: leave -f, -e, --run and --serve out")
+        _engine(application, connection, context.args, token_file)
+        return
     try:
         if path is not None and (runs or serves):
             _as_service(path, ["run"] if runs else ["queries"], connection, context.args, token_file)
@@ -150,7 +160,7 @@ def _as_service(
     os.environ[VARIABLE] = str(whole)
     others = [name for name in os.environ.get(SERVICES, "").split(",") if name and name != MODULE]
     os.environ[SERVICES] = ",".join([*others, MODULE])
-    name, given = name_of(whole), _given(connection)
+    name, given = name_of(whole), given_connection(connection)
     if command == ["run"]:
         given.append("--create-topics")
     if token_file is not None:
@@ -158,7 +168,15 @@ def _as_service(
     cli.main([*command, name, *given, *rest], standalone_mode=False)
 
 
-def _given(connection: dict[str, Any]) -> list[str]:
+def _engine(application: str, connection: dict[str, Any], rest: Sequence[str], token_file: Path | None) -> None:
+    from forebay.cli.sql_live import live  # noqa: PLC0415 (the shell needs no engine)
+
+    token = [] if token_file is None else ["--token-file", str(token_file)]
+    live.main([application, *given_connection(connection), *token, *rest], "forebay sql --live", standalone_mode=False)
+
+
+def given_connection(connection: dict[str, Any]) -> list[str]:
+    """Return the options of a connection as the arguments of another command."""
     arguments: list[str] = []
     for name, option in (
         ("bootstrap_servers", "--bootstrap-servers"),

@@ -11,6 +11,7 @@ import click
 
 from forebay.cli.sql_client import FORMATS, SqlClient, show
 from forebay.sql.aggregates.loaded import AGGREGATES
+from forebay.sql.changes import is_change
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
 from forebay.sql.statements import parse
@@ -104,15 +105,31 @@ class Session:
         self._settings: dict[str, str] = {}
 
     def answers(self, text: str) -> Iterator[Iterator[dict[str, Any]]]:
-        """Yield the answer of each statement of a text. Raises SqlError, click.ClickException."""
-        for statement in parse(text):
+        """Yield the answer of each statement of a text; those of one text that all change something are sent together.
+
+        Raises SqlError, click.ClickException.
+        """
+        try:
+            statements = parse(text)
+        except SqlError:
+            if self._settings:
+                raise
+            yield self._client.lines(text)  # a type that an engine's statements created is known there
+            return
+        if len(statements) > 1 and all(map(is_change, statements)):
+            yield self._client.lines(f"{self._prefix}{text}")
+            return
+        for statement in statements:
             if not isinstance(statement, SetProperty):
-                settings = "".join(f"SET '{name}'='{value}'; " for name, value in self._settings.items())
-                yield self._client.lines(f"{settings}{statement.text};")
+                yield self._client.lines(f"{self._prefix}{statement.text};")
             elif statement.value is None:
                 self._settings.pop(statement.name, None)
             else:
                 self._settings[statement.name] = statement.value.replace("'", "''")
+
+    @property
+    def _prefix(self) -> str:
+        return "".join(f"SET '{name}'='{value}'; " for name, value in self._settings.items())
 
 
 def _answer(session: Session, text: str, how: str) -> None:

@@ -24,12 +24,15 @@ class Gate:
 
     Args:
         token: what is asked for.
-        logins: `name:password`, each of which is accepted as well. Without both, all clients are accepted.
+        logins: `name:password`, each of which is accepted as well.
+        tokens: each of which is accepted as well. Without any of these, all clients are accepted.
     """
 
-    def __init__(self, token: bytes | None = None, logins: Collection[bytes] = ()) -> None:
+    def __init__(
+        self, token: bytes | None = None, logins: Collection[bytes] = (), tokens: Collection[bytes] = ()
+    ) -> None:
         self._accepted = {
-            _SCHEME.lower(): [] if token is None else [token],
+            _SCHEME.lower(): [*tokens] if token is None else [token, *tokens],
             _BASIC.lower(): [base64.b64encode(login) for login in logins],
         }
 

@@ -145,6 +145,18 @@ class QueryServer:
         place = f"{'http' if tls is None else 'https'}://{host}:{server.port}"
         log.info("%s: %s has /stores, /changes, /openapi.json, /healthz, /readyz, /metrics", self._name, place)
 
+        try:
+            self.follow(every_seconds, stop)
+        finally:
+            server.close()
+
+    def follow(self, every_seconds: float, stop: threading.Event) -> None:
+        """Bring the stores up to date until `stop` is set; `answer` reads them.
+
+        Raises:
+            TopicMissing: the job has no changelogs. WrongParts: parts that don't fit.
+        """
+
         def pause(seconds: float) -> None:
             stop.wait(seconds)
 
@@ -158,7 +170,6 @@ class QueryServer:
                     log.warning("%s: %s: reading them again from the beginning", self._name, error)
         finally:
             self._stores.close()
-            server.close()
             if self._part is not None:
                 self._part.close()
             if self._files is not None:
@@ -176,6 +187,10 @@ class QueryServer:
         store = named if named in self._stores.declared else ""
         self._metrics.answered(store, answer.status, time.perf_counter() - begun)
         return answer
+
+    def read_statements(self) -> None:
+        """Answer SQL by the job's statements as they are now. Call it if those that compute did not change."""
+        self._sql = self._sql_pages(None if self._part is None else self._part.all)
 
     def _answered(self, request: Request) -> Answer:
         if request.path == ("openapi.json",):

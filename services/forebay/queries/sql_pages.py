@@ -85,7 +85,8 @@ class SqlPages:
                     return _lines(describe(self._queryable.program(), command), asked)
             raise SqlError(
                 asked.statement.place,
-                "statements that compute belong to the job's files: change them and restart it",
+                "this job is described by files, which win: change them and restart it. An engine that takes "
+                "statements is started with `forebay sql --live NAME`",
             )
         except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it reads and compiles
             return _error(400, "the statement is nested too deeply: split it")

@@ -32,8 +32,8 @@ class Asked:
     caller: Caller
 
 
-def read(request: Request, *, lower: bool) -> Asked:
-    """Return what a request asks. Raises SqlError, ValueError."""
+def body_of(request: Request) -> dict[str, Any]:
+    """Return the fields of a body, of which `sql` is a text. Raises ValueError."""
     try:
         text = request.body.decode()
     except UnicodeDecodeError as error:
@@ -48,6 +48,12 @@ def read(request: Request, *, lower: bool) -> Asked:
     unknown = sorted(given.keys() - _FIELDS)
     if unknown or not isinstance(given.get("sql"), str):
         raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
+    return given
+
+
+def read(request: Request, *, lower: bool) -> Asked:
+    """Return what a request asks. Raises SqlError, ValueError."""
+    given = body_of(request)
     statements = parse(given["sql"], lower=lower)
     begins = bool(given.get("from_beginning", False))
     for statement in statements:

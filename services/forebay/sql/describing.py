@@ -18,7 +18,10 @@ from forebay.sql.syntax import Command
 
 Rows = list[dict[str, Any]]
 
-_QUERIES = "change the job's files and restart it"
+_QUERIES = (
+    "this job is described by files, which win: change them and restart it. An engine that takes statements is started "
+    "with `forebay sql --live NAME`"
+)
 
 
 def describe(program: Program, command: Command) -> Iterator[dict[str, Any]]:

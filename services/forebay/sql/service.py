@@ -30,7 +30,8 @@ from forebay.sql.syntax import Select, Statement
 
 VARIABLE = "FOREBAY_SQL"
 MODULE = "forebay.sql.service"
-_PARTITIONS = 4
+PARTITIONS = 4
+"""Partitions of a topic if the statements name none."""
 _COMPUTE = "write CREATE STREAM or TABLE ... AS SELECT"
 
 
@@ -88,11 +89,11 @@ def service_of(path: Path, statements: list[Statement], made: Job, lookup: Looku
     wanted = {source.topic: source.wanted for source in program.catalog if source.wanted != Wanted()}
     compacted = {query.target.topic for query in program.queries if query.is_table}
     compacted |= {source.topic for source in program.catalog if source.is_table}
-    few = min((wanted.get(topic, Wanted()).partitions or _PARTITIONS for topic in made.inputs), default=_PARTITIONS)
+    few = min((wanted.get(topic, Wanted()).partitions or PARTITIONS for topic in made.inputs), default=PARTITIONS)
 
     def topic_of(name: str) -> Topic:
         asked = wanted.get(name, Wanted())
-        config = _kept(COMPACTED if name in compacted else KEEP_FOREVER, asked.retention_ms)
+        config = topic_config(name in compacted, asked.retention_ms)
         return Topic(name, "", asked.partitions or few, config, replicas=asked.replicas)
 
     return Service(
@@ -106,11 +107,16 @@ def service_of(path: Path, statements: list[Statement], made: Job, lookup: Looku
     )
 
 
-def _kept(config: Mapping[str, str], retention_ms: int | None) -> Mapping[str, str]:
-    """Return the configuration of a topic whose records are kept for so long; None: as it is."""
+def topic_config(is_table: bool, retention_ms: int | None) -> Mapping[str, str]:
+    """Return the configuration of a topic of rows.
+
+    Args:
+        retention_ms: how long its records are kept; None: for ever, or as compaction keeps them.
+    """
+    config = COMPACTED if is_table else KEEP_FOREVER
     if retention_ms is None:
         return config
-    policy = {"cleanup.policy": "compact,delete"} if "cleanup.policy" in config else {}
+    policy = {"cleanup.policy": "compact,delete"} if is_table else {}
     return {**config, **policy, "retention.ms": str(retention_ms)}
 
 

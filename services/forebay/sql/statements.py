@@ -7,6 +7,7 @@ from dataclasses import replace
 from forebay.sql.administration import Parts, administration
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import expression
+from forebay.sql.printing import read_print
 from forebay.sql.queries import query
 from forebay.sql.reader import Reader
 from forebay.sql.syntax import (
@@ -122,16 +123,15 @@ def _command(read: Reader) -> Statement:
     elif read.take("DESCRIBE"):
         is_function = read.at("FUNCTION") and read.ahead().kind in ("word", "name") and read.take("FUNCTION")
         verb, what = ("DESCRIBE FUNCTION", "function") if is_function else ("DESCRIBE", "stream or table")
-        command = Command(verb, read.name(f"the name of a {what}"))
-        read.take("EXTENDED")
+        name = read.name(f"the name of a {what}")
+        command = Command(verb, name, is_extended=read.take("EXTENDED"))
     elif read.take("EXPLAIN"):
         if read.token.kind == "name" or read.ahead().kind == "end" or read.ahead().text == ";":
             command = Command("EXPLAIN", read.name())
         else:
             command = Command("EXPLAIN", "", _statement(read))
     elif read.take("PRINT"):
-        command = Command("PRINT", read.step().text if read.token.kind == "text" else read.name("a topic's name"))
-        read.take("FROM", "BEGINNING")
+        command = read_print(read)
     elif read.take("TERMINATE"):
         command = Command("TERMINATE", read.name("a query's name, or ALL"))
     elif read.take("DROP"):

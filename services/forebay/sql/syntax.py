@@ -288,10 +288,11 @@ class SetProperty(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Command(Statement):
-    """SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, DROP: a verb and what it is about."""
+    """SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, PAUSE, RESUME, DROP: a verb and what it is about."""
 
     verb: str
     subject: str = ""
     statement: Statement | None = None
     if_exists: bool = False
     deletes_topic: bool = False
+    is_extended: bool = False

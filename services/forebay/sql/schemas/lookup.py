@@ -34,6 +34,14 @@ class Kept:
         self._file = path / "schemas.json" if path.is_dir() else path.with_suffix(".schemas.json")
         self._known: dict[str, Any] | None = None
 
+    @property
+    def text(self) -> str:
+        """The file's content; "": nothing was asked for."""
+        try:
+            return self._file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+
     def __call__(self, subject: str, schema_id: int) -> tuple[int, str] | None:
         """Return id and text of a schema. Raises SqlError, UnknownSchemaId, RegistryUnavailable."""
         known = self._read()

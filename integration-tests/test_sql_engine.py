@@ -1,0 +1,170 @@
+"""An engine of SQL on a real broker: statements are taken while it runs, kept, and run again after a kill."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from job_process import JobProcess
+from own_topics import settings_of
+
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.topics import TopicSpec
+from forebay.platform import Platform
+from forebay.runtime.changelog import internal_topic
+
+DECLARED = (
+    "CREATE STREAM readings (sensor VARCHAR KEY, reading DOUBLE) "
+    "WITH (KAFKA_TOPIC='live_readings', PARTITIONS=2, VALUE_FORMAT='JSON');"
+)
+COMPUTED = "CREATE TABLE live_avg AS SELECT sensor, AVG(reading) AS avg FROM readings GROUP BY sensor;"
+COUNTED = "CREATE TABLE live_counts AS SELECT sensor, COUNT(*) AS n FROM readings GROUP BY sensor;"
+SECONDS = 150.0
+
+
+class Client:
+    """Sends statements to an engine."""
+
+    def __init__(self, process: JobProcess, token: str) -> None:
+        self.process = process
+        self._token = token
+        process.until(lambda: "statements are taken" in process.text(), "it takes statements")
+        message = next(m for m in process.messages() if "statements are taken" in m)
+        self._url = message.split(" at ")[1]
+
+    def lines(self, sql: str, token: str | None = None) -> list[dict[str, Any]]:
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token or self._token}"}
+        with urlopen(Request(self._url, json.dumps({"sql": sql}).encode(), headers), timeout=90) as response:
+            return [json.loads(line) for line in response if line.strip()]
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        return [line["row"] for line in self.lines(sql) if "row" in line]
+
+    def refusal(self, sql: str, token: str | None = None) -> tuple[int, str]:
+        with pytest.raises(HTTPError) as refused:
+            self.lines(sql, token)
+        return refused.value.code, str(json.loads(refused.value.read())["error"])
+
+    def until(self, sql: str, wanted: list[dict[str, Any]]) -> None:
+        """Ask until the answer is what is wanted; while stores are read the answer is 503."""
+        answer: list[dict[str, Any]] = [{}]
+        deadline, reason = time.monotonic() + SECONDS, ""
+        while answer != wanted:
+            assert time.monotonic() < deadline, f"{sql} gives {answer} {reason}, not {wanted}\n{self.process.text()}"
+            try:
+                answer = self.rows(sql)
+            except HTTPError as error:
+                if error.code != 503:
+                    raise
+                reason = error.read().decode()
+            time.sleep(0.05)
+
+    def names(self) -> list[str]:
+        return [row["writes"] for row in self.rows("SHOW QUERIES;")]
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> tuple[str, str]:
+    """Write the tokens of readers and of those who may change something."""
+    reads, changes = "reads-" + "r" * 16, "changes-" + "c" * 16
+    (tmp_path / "reads").write_text(reads)
+    (tmp_path / "changes").write_text(changes)
+    return reads, changes
+
+
+@contextmanager
+def engine(platform: Platform, folder: Path, name: str, log: str) -> Iterator[JobProcess]:
+    endpoints = platform.up()
+    arguments = ["--live", name, "--http-port", "0", "--home", str(folder / "home")]
+    arguments += ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
+    arguments += ["--token-file", str(folder / "reads"), "--change-token-file", str(folder / "changes")]
+    process = JobProcess(arguments, folder / log, {"FOREBAY_HOME": str(folder / "home")}, "sql")
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+@pytest.mark.timeout(600)
+def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: Path, tokens: tuple[str, str]) -> None:
+    reads, changes = tokens
+    with engine(platform, tmp_path, "live-shop", "first.log") as process:
+        client = Client(process, changes)
+        status, reason = client.refusal(DECLARED, reads)
+        assert (status, "token" in reason) == (401, True)
+        assert [row["result"] for row in client.rows(DECLARED + COMPUTED)] == ["created", "created"]
+        assert client.refusal("INSERT INTO readings VALUES ('s-1', 45.0);", reads)[0] == 401
+        client.rows("INSERT INTO readings VALUES ('s-1', 45.0); INSERT INTO readings VALUES ('s-1', 92.0);")
+        client.until("SELECT * FROM live_avg WHERE sensor = 's-1';", [{"SENSOR": "s-1", "AVG": 68.5}])
+        assert client.lines("SHOW STREAMS;", reads)[1]["row"]["name"] == "READINGS"
+
+        # A change of which one statement is wrong changes nothing.
+        status, reason = client.refusal(COUNTED + "CREATE TABLE bad AS SELECT nothing FROM readings GROUP BY sensor;")
+        assert (status, "there is no column NOTHING" in reason) == (400, True)
+        other = COMPUTED.replace("CREATE", "CREATE OR REPLACE").replace("AS avg", "AS avg, COUNT(*) AS n")
+        status, reason = client.refusal(other)
+        assert (status, "Give the result another name" in reason) == (400, True)
+        assert client.names() == ["LIVE_AVG"]
+
+        client.rows(COUNTED)
+        process.kill()
+
+    # The engine was killed while its job changed: the statement was accepted, so it is there.
+    with engine(platform, tmp_path, "live-shop", "second.log") as process:
+        client = Client(process, changes)
+        assert client.names() == ["LIVE_AVG", "LIVE_COUNTS"]
+        client.rows("INSERT INTO readings VALUES ('s-1', 1.0);")
+        client.until("SELECT avg FROM live_avg WHERE sensor = 's-1';", [{"AVG": 46.0}])
+        client.until("SELECT n FROM live_counts WHERE sensor = 's-1';", [{"N": 1}])
+        assert client.rows("PAUSE ALL;") == [{"statement": "PAUSE ALL", "result": "paused"}]
+        assert {row["state"] for row in client.rows("SHOW QUERIES;")} == {"paused"}
+        client.rows("INSERT INTO readings VALUES ('s-1', 2.0);")
+        client.rows("RESUME ALL;")
+        client.until("SELECT n FROM live_counts WHERE sensor = 's-1';", [{"N": 2}])
+        client.rows("TERMINATE CTAS_LIVE_AVG_0; DROP TABLE live_counts;")
+        assert client.names() == []
+        assert client.refusal("SELECT * FROM live_counts;")[0] == 400
+        assert process.terminate() == 0
+    assert _records(platform, "live-shop-statements") > 0
+
+
+def _records(platform: Platform, topic: str) -> int:
+    consumer = Consumer(settings_of(platform.up()).consumer())
+    try:
+        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), 10)[1])
+    finally:
+        consumer.close()
+
+
+@pytest.mark.timeout(200)
+def test_a_later_engine_takes_over(platform: Platform, tmp_path: Path, tokens: tuple[str, str]) -> None:
+    with engine(platform, tmp_path, "live-two", "first.log") as first:
+        client = Client(first, tokens[1])
+        client.rows(DECLARED.replace("live_readings", "live_two_readings"))
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        for name, token in zip(("reads", "changes"), tokens, strict=True):
+            (elsewhere / name).write_text(token)
+        with engine(platform, elsewhere, "live-two", "second.log") as second:
+            later = Client(second, tokens[1])
+            assert [row["name"] for row in later.rows("SHOW STREAMS;")] == ["READINGS"]
+            assert first.finish() == 1
+            assert "another engine of live-two was started later" in first.text()
+
+
+@pytest.mark.timeout(200)
+def test_a_job_of_files_is_not_changed(platform: Platform, tmp_path: Path, tokens: tuple[str, str]) -> None:
+
+    assert tokens
+    TopicAdmin(settings_of(platform.up())).create([TopicSpec(internal_topic("live-filed", 0), 1)])
+    with engine(platform, tmp_path, "live-filed", "engine.log") as process:
+        assert process.finish() == 1
+        assert "live-filed is a job of files, which win" in process.text()

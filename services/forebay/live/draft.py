@@ -1,0 +1,155 @@
+"""A request's statements against all that were accepted: nothing is written before the whole program is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forebay.catalog import Service
+from forebay.job import Job
+from forebay.live.history import Change, History
+from forebay.runtime.stage_log import stage_log
+from forebay.sql.compile import Compiler
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.extension.loading import load_functions
+from forebay.sql.program import SETTINGS, Program, program_of_statements
+from forebay.sql.schemas.lookup import Kept
+from forebay.sql.service import job_of, service_of
+from forebay.sql.statements import parse
+from forebay.sql.syntax import Command, CreateAs, InsertValues, SetProperty, Statement
+from forebay.sql.types import SqlType
+from forebay.stores.upgrade import describe_store
+
+_SWITCHES = ("PAUSE", "RESUME")
+_ONLY_PUSHES = "auto.offset.reset"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A program that can run.
+
+    Args:
+        service, job: None: no query computes anything.
+        stores: how each store is declared, by name.
+    """
+
+    program: Program
+    service: Service | None
+    job: Job | None
+    stores: dict[str, str]
+
+    @classmethod
+    def empty(cls) -> Draft:
+        """Return the program of no statements."""
+        return cls(Program(), None, None, {})
+
+
+def parse_request(text: str, history: History, file: Path) -> tuple[list[Statement], list[Statement]]:
+    """Return the accepted statements and those of a request, which may use the accepted types. Raises SqlError."""
+    load_functions()
+    types: dict[str, SqlType] = {}
+    return parse(history.text, file.name, types), parse(text, "", types)
+
+
+def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
+    """Return the program of statements.
+
+    Args:
+        file: what they are written to; the schemas of topics are kept next to it.
+
+    Raises:
+        SqlError: a statement can't run with the others.
+    """
+    lookup = Kept(file)
+    program = program_of_statements(statements, lookup=lookup)
+    if not program.queries:
+        return Draft(program, None, None, {})
+    Compiler(program_of_statements(statements, lookup=lookup)).run()
+    job = job_of(list(statements), lookup)
+    return Draft(program, service_of(file, list(statements), job, lookup), job, _stores_of(job))
+
+
+def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> None:
+    """Refuse a store whose rows are there already in another form. Raises SqlError."""
+    before = history.stores
+    for name, declared in draft.stores.items():
+        if before.get(name, declared) != declared:
+            raise SqlError(
+                _place_of(name, added),
+                f"the store {name} holds rows of {_words(before[name])}, and would be declared with "
+                f"{_words(declared)}: they would be read as each other. Give the result another name, which begins "
+                "without rows, or write the statement with its columns and aggregates as they were",
+            )
+
+
+def change_of(added: Sequence[Statement], draft: Draft, history: History, schemas: str) -> Change:
+    """Return the change that statements are. Raises SqlError where one can't be carried out."""
+    is_paused = history.is_paused
+    lines: list[str] = []
+    settings: dict[str, None] = {}
+    for statement in added:
+        if isinstance(statement, Command) and statement.verb in _SWITCHES:
+            _check_switch(statement, draft)
+            is_paused = statement.verb == "PAUSE"
+            continue
+        if isinstance(statement, Command) and statement.deletes_topic:
+            raise SqlError(
+                statement.place,
+                "DELETE TOPIC is not carried out here: write DROP without it, and delete the topic with Kafka's tools "
+                "when nothing reads it",
+            )
+        if isinstance(statement, InsertValues):
+            continue
+        if isinstance(statement, SetProperty):
+            if statement.name not in SETTINGS or statement.name == _ONLY_PUSHES:
+                continue
+            settings[statement.name] = None
+        lines.append(f"{statement.text};")
+    lines += [f"UNSET '{name}';" for name in settings]
+    return Change("\n".join(lines), is_paused, draft.stores, schemas)
+
+
+def program_statements(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements that belong to the program."""
+    return [
+        statement for statement in statements if not (isinstance(statement, Command) and statement.verb in _SWITCHES)
+    ]
+
+
+def _check_switch(statement: Command, draft: Draft) -> None:
+    names = [query.name for query in draft.program.queries]
+    if statement.subject == "ALL" or [statement.subject] == names:
+        return
+    if statement.subject not in names:
+        raise SqlError(
+            statement.place, f"there is no query {statement.subject}: there are {', '.join(names) or 'none'}"
+        )
+    raise SqlError(
+        statement.place,
+        f"all queries are one job, so that {statement.subject} can't be paused alone: write {statement.verb} ALL, or "
+        f"TERMINATE {statement.subject}",
+    )
+
+
+def _stores_of(job: Job) -> dict[str, str]:
+    settings = job.settings()
+    logs = (stage_log("", stage, job.logic(stage)(settings)) for stage in range(len(job.topology)))
+    return {
+        store.name: "\n".join((describe_store(store), *(store.format.layout or ())))
+        for log in logs
+        for store in log.stores
+    }
+
+
+def _place_of(store: str, added: Sequence[Statement]) -> Place:
+    named = [
+        statement.place
+        for statement in added
+        if isinstance(statement, CreateAs) and store.startswith(statement.name.lower().replace("_", "-"))
+    ]
+    return named[0] if named else added[0].place
+
+
+def _words(declared: str) -> str:
+    return "; ".join(declared.splitlines()[1:] or [declared])

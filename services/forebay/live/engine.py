@@ -1,0 +1,241 @@
+"""The engine: takes statements, keeps them, and has the job run what they say."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+
+from forebay.catalog import Service
+from forebay.codec import Unavailable
+from forebay.kafka.registry import shared_registry
+from forebay.kafka.settings import KafkaSettings
+from forebay.live.draft import (
+    Draft,
+    change_of,
+    check_stores,
+    draft_of,
+    parse_request,
+    program_statements,
+)
+from forebay.live.history import History
+from forebay.live.keeper import JobKeeper
+from forebay.live.log import StatementLog
+from forebay.live.serving import Serving
+from forebay.live.topics import create_declared
+from forebay.private import make_private_directory
+from forebay.queries.sending import send_records
+from forebay.queries.server import QueryServer
+from forebay.serde.subjects import connect
+from forebay.sql.inserting import record_of
+from forebay.sql.program import Program
+from forebay.sql.schemas.lookup import Kept
+from forebay.sql.service import VARIABLE
+from forebay.sql.syntax import InsertValues, SetProperty, Statement
+
+_RESULTS = {
+    "CREATE": "created",
+    "INSERT": "inserted",
+    "DROP": "dropped",
+    "TERMINATE": "terminated",
+    "PAUSE": "paused",
+    "RESUME": "resumed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of a statement.
+
+    Args:
+        result: in words.
+    """
+
+    statement: str
+    result: str
+
+
+class Engine:
+    """Runs the statements of one application.
+
+    Args:
+        directory: holds the files of statements that the job reads, one per change.
+        create: creates the topics of a service that do not exist. Raises TopicsUnfit, Unavailable.
+        keeper: runs the job.
+    """
+
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        application: str,
+        directory: Path,
+        create: Callable[[Service], None],
+        keeper: JobKeeper,
+    ) -> None:
+        self._kafka = kafka
+        self._application = application
+        self._directory = directory
+        self._create = create
+        self._keeper = keeper
+        self._log = StatementLog(kafka, application)
+        self._lock = threading.Lock()
+        self._history = History()
+        self._number = 0
+        self._file = directory / f"{application}.sql"
+        self._draft = Draft.empty()
+        self._serving: Serving | None = None
+        self._is_current = False
+        """Whether the job and the queries were last set to what the history says."""
+        connect(shared_registry(kafka.registry()))
+
+    def start(self) -> None:
+        """Read the statements that were accepted before, and run them.
+
+        Raises:
+            JobOfFiles, UnreadableChange, Unavailable. SqlError: a statement that was accepted can't be read any more.
+        """
+        with self._lock:
+            self._read()
+            self._keeper.start()
+            for former in self._directory.glob("[0-9]*"):
+                rmtree(former, ignore_errors=True)
+            self._run()
+
+    def close(self) -> None:
+        """Stop the job and the queries."""
+        with self._lock:
+            self._keeper.close()
+            if self._serving is not None:
+                self._serving.close()
+
+    @property
+    def draft(self) -> Draft:
+        """The program as of the last change."""
+        return self._draft
+
+    @property
+    def serving(self) -> Serving | None:
+        """What answers queries of the job's stores; None: there is no job."""
+        return self._serving
+
+    @property
+    def state(self) -> str:
+        """What the job does now, in words."""
+        return "paused" if self._history.is_paused else self._keeper.state
+
+    def check(self) -> None:
+        """Raise Replaced if another engine has taken over."""
+        with self._lock, suppress(Unavailable):
+            self._log.check()
+
+    def program(self) -> Program:
+        """Return a new copy of the program as of the last change."""
+        statements, _ = parse_request("", self._history, self._file)
+        return draft_of(statements, self._file).program
+
+    def parse(self, text: str) -> list[Statement]:
+        """Return the statements of a request, which may use the types that were created. Raises SqlError."""
+        return parse_request(text, self._history, self._file)[1]
+
+    def apply(self, text: str) -> list[Accepted]:
+        """Carry out statements, all of them or none, and return what became of each.
+
+        Raises:
+            SqlError, TopicsUnfit, EncodeError: a statement is wrong; nothing has changed.
+            Replaced: another engine has taken over. Unavailable: the broker or the registry does not answer.
+        """
+        with self._lock:
+            if not self._log.is_open:
+                self._read()
+            if not self._is_current:
+                self._run()
+            return self._apply(text)
+
+    def _apply(self, text: str) -> list[Accepted]:
+        before, added = parse_request(text, self._history, self._file)
+        file = self._write(self._history)
+        try:
+            draft = draft_of(program_statements([*before, *added]), file)
+            check_stores(draft, self._history, added)
+            change = change_of(added, draft, self._history, Kept(file).text)
+            history = self._history.extend(change)
+            create_declared(self._kafka, draft.program.catalog)
+            self._create_topics(draft, history)
+            inserts = [statement for statement in added if isinstance(statement, InsertValues)]
+            records = [record_of(statement, draft.program.catalog) for statement in inserts]
+            if change.sql or change.is_paused != self._history.is_paused:
+                self._log.append(change)
+                self._history, self._is_current = history, False
+                self._run()
+        finally:
+            rmtree(file.parent, ignore_errors=True)
+        if records:
+            send_records(self._kafka, records)
+        return [
+            Accepted(statement.text, _result(statement))
+            for statement in added
+            if not isinstance(statement, SetProperty)
+        ]
+
+    def _create_topics(self, draft: Draft, history: History) -> None:
+        if draft.service is None:
+            return
+        file = self._write(history)
+        os.environ[VARIABLE] = str(file)  # what creates them loads the job by its module
+        try:
+            self._create(draft.service)
+        finally:
+            os.environ[VARIABLE] = str(self._file)
+            rmtree(file.parent, ignore_errors=True)
+
+    def _read(self) -> None:
+        self._history = self._log.open()
+        self._is_current = False
+
+    def _run(self) -> None:
+        """Have the job and the queries follow the statements as they are now."""
+        before = self._draft
+        file = self._write(self._history)
+        statements, _ = parse_request("", self._history, file)
+        draft = draft_of(statements, file)
+        self._file, self._draft = file, draft
+        os.environ[VARIABLE] = str(file)
+        is_same = draft.program.queries == before.program.queries
+        self._keep(draft, file, is_same=is_same)
+        if draft.service is None:
+            self._serve(None)
+        elif is_same and self._serving is not None:
+            self._serving.server.read_statements()
+        else:
+            self._serve(QueryServer(self._kafka, draft.service, self._application, {}))
+        self._is_current = True
+
+    def _keep(self, draft: Draft, file: Path, *, is_same: bool) -> None:
+        if draft.service is None or self._history.is_paused:
+            self._keeper.want(None)
+        elif not is_same or not self._keeper.is_wanted:
+            self._keeper.want(file)
+
+    def _serve(self, server: QueryServer | None) -> None:
+        before, self._serving = self._serving, None if server is None else Serving(server)
+        if before is not None:
+            before.close()
+
+    def _write(self, history: History) -> Path:
+        """Write the statements to a file that no process has read yet, and return it."""
+        self._number += 1
+        file = self._directory / f"{self._number:06}" / f"{self._application}.sql"
+        make_private_directory(file.parent)
+        file.write_text(history.text, encoding="utf-8")
+        if history.schemas:
+            file.with_suffix(".schemas.json").write_text(history.schemas, encoding="utf-8")
+        return file
+
+
+def _result(statement: Statement) -> str:
+    word = statement.text.split(maxsplit=1)[0].upper()
+    return _RESULTS.get(word, "accepted")

@@ -1,0 +1,159 @@
+"""The topic that holds an engine's statements: one partition, written by one engine at a time."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+
+from forebay.catalog import KEEP_FOREVER
+from forebay.codec import Unavailable
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.ends import partition_ends
+from forebay.kafka.errors import failure_of
+from forebay.kafka.identities import probe_group
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicSpec
+from forebay.live.history import Change, History
+from forebay.runtime.changelog import internal_topic
+
+_SECONDS = 20.0
+_FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+
+
+class Replaced(Exception):
+    """Another engine of the same name was started later and has taken over."""
+
+
+class JobOfFiles(Exception):
+    """The name belongs to a job that no engine runs: its files describe it."""
+
+
+def statements_topic(application: str) -> str:
+    """Return the name of the topic that holds an engine's statements."""
+    return f"{application}-statements"
+
+
+class StatementLog:
+    """Reads and writes an engine's statements.
+
+    Each change is one transaction. The transactional id belongs to the engine that initialized it last, so that two
+    engines can't both accept a change that only one of them has checked.
+    """
+
+    def __init__(self, kafka: KafkaSettings, application: str) -> None:
+        self._kafka = kafka
+        self._application = application
+        self._topic = statements_topic(application)
+        self._producer: Producer | None = None
+        self._end = 0
+
+    def open(self) -> History:
+        """Take over from an earlier engine and return what it accepted.
+
+        Raises:
+            JobOfFiles: a job of this name exists that no engine runs. UnreadableChange. Unavailable.
+        """
+        self._create()
+        producer = Producer(self._kafka.producer(**{"transactional.id": self._topic}))
+        try:
+            producer.init_transactions(_SECONDS)
+        except KafkaException as error:
+            raise failure_of(error.args[0], f"can't take over the topic {self._topic}") from error
+        self._producer = producer
+        history = History(self._read())
+        # An earlier engine finds out by this record: the broker refuses it only when it writes.
+        begin = Change("", history.is_paused, {}, history.schemas)
+        self.append(begin)
+        return history.extend(begin)
+
+    def check(self) -> None:
+        """Raise Replaced if another engine has written to the topic, Unavailable if the broker does not answer."""
+        if self.is_open and self._read_end() != self._end:
+            raise Replaced(self._replaced)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether changes can be appended; after a failure, `open` shows what was appended."""
+        return self._producer is not None
+
+    def append(self, change: Change) -> None:
+        """Write a change.
+
+        Raises:
+            Replaced: another engine has taken over. Unavailable: the change may or may not have been written.
+        """
+        producer, self._producer = self._producer, None
+        assert producer is not None
+        try:
+            producer.begin_transaction()
+            producer.produce(self._topic, change.encode(), partition=0)
+            producer.commit_transaction(_SECONDS)
+        except (KafkaException, BufferError) as error:
+            reason = error.args[0]
+            if isinstance(reason, KafkaError) and (reason.code() in _FENCED or reason.fatal()):
+                raise Replaced(self._replaced) from error
+            raise Unavailable(f"the topic {self._topic} took no statement: {error}: check with SHOW QUERIES") from error
+        self._end = self._read_end()
+        self._producer = producer
+
+    @property
+    def _replaced(self) -> str:
+        return (
+            f"another engine of {self._application} was started later and takes its statements: this one ends. "
+            "Run one engine per name"
+        )
+
+    def _read_end(self) -> int:
+        place = self._topic, 0
+        admin = AdminClient(self._kafka.admin())
+        return partition_ends(admin, [place], IsolationLevel.READ_COMMITTED, "the statements'")[place]
+
+    def _create(self) -> None:
+        admin = TopicAdmin(self._kafka)
+        internal = internal_topic(self._application, 0)
+        existing = admin.partitions([self._topic, internal])
+        if self._topic in existing:
+            return
+        if internal in existing:
+            raise JobOfFiles(
+                f"{self._application} is a job of files, which win: statements can't change it. Change its files and "
+                "restart it, or start the engine under another name"
+            )
+        with suppress(FileExistsError):
+            admin.create([TopicSpec(self._topic, 1, KEEP_FOREVER)])
+
+    def _read(self) -> list[Change]:
+        consumer = Consumer(self._kafka.consumer(**{"group.id": probe_group(self._application)}))
+        changes: list[Change] = []
+        deadline = time.monotonic() + _SECONDS
+        try:
+            consumer.assign([TopicPartition(self._topic, 0, OFFSET_BEGINNING)])
+            while True:
+                message = consumer.poll(0.2)
+                if time.monotonic() > deadline:
+                    raise Unavailable(f"the topic {self._topic} was not read within {_SECONDS:.0f} s")
+                if message is None:
+                    continue
+                error, value, offset = message.error(), message.value(), message.offset() or 0
+                if error is None and value is not None:
+                    changes.append(Change.decode(value, offset))
+                elif error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    break
+                elif error is not None:
+                    raise failure_of(error, f"the topic {self._topic} can't be read")
+        except KafkaException as error:
+            raise failure_of(error.args[0], f"the topic {self._topic} can't be read") from error
+        finally:
+            consumer.close()
+        return changes

@@ -1,0 +1,121 @@
+"""The engine over HTTP: `POST /sql` takes any statement; everything else is answered by the job's query server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from forebay.codec import EncodeError, Unavailable
+from forebay.kafka.errors import KafkaRefused
+from forebay.kafka.settings import KafkaSettings
+from forebay.live.engine import Engine
+from forebay.live.log import Replaced
+from forebay.queries.gate import Gate
+from forebay.queries.push import Tail
+from forebay.queries.sql_pages import SqlPages
+from forebay.queries.sql_requests import body_of
+from forebay.queries.stores import JobStores
+from forebay.runtime.http import Answer, Request, json_answer
+from forebay.runtime.prepare import TopicsUnfit
+from forebay.sql.changes import is_change
+from forebay.sql.encodings.rows import encode_json
+from forebay.sql.errors import SqlError
+from forebay.sql.queryable import Queryable, codecs_of
+from forebay.sql.syntax import Command, SetProperty
+
+_HELP = "no query computes anything yet: send CREATE STREAM or TABLE ... AS SELECT to POST /sql"
+
+
+class EnginePages:
+    """Answers requests.
+
+    Args:
+        reads: what every request must send. Without a token, none is asked for.
+        changes: what a statement that changes something must send.
+        replaced: called once another engine has taken over.
+    """
+
+    def __init__(
+        self, engine: Engine, kafka: KafkaSettings, reads: Gate, changes: Gate, replaced: Callable[[str], None]
+    ) -> None:
+        self._engine = engine
+        self._kafka = kafka
+        self._reads = reads
+        self._changes = changes
+        self._replaced = replaced
+
+    def answer(self, request: Request) -> Answer:
+        """Answer one request; an error in it is reported as `{"error": ...}`."""
+        if request.path in (("healthz",), ("readyz",)):
+            state = self._engine.state
+            return json_answer(200, {"ok": True, "reason": f"statements are taken; the job is {state}"})
+        refused = self._reads.refusal(request)
+        if refused is not None:
+            return refused
+        if request.path == ("sql",) and request.method == "POST":
+            return self._sql(request)
+        serving = self._engine.serving
+        return json_answer(404, {"error": _HELP}) if serving is None else serving.server.answer(request)
+
+    def _sql(self, request: Request) -> Answer:
+        try:
+            text = str(body_of(request)["sql"])
+            statements = [statement for statement in self._engine.parse(text) if not isinstance(statement, SetProperty)]
+            changes = [statement for statement in statements if is_change(statement)]
+            if changes:
+                if len(changes) < len(statements):
+                    other = next(statement for statement in statements if not is_change(statement))
+                    raise SqlError(other.place, "send statements that ask alone, not with statements that change")
+                refused = self._changes.refusal(request)
+                return refused or _lines(self._apply(text))
+            if statements and _is(statements[0], "SHOW", "QUERIES") and len(statements) == 1:
+                return _lines(self._queries())
+        except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it reads and compiles
+            return json_answer(400, {"error": "the statement is nested too deeply: split it"})
+        except (SqlError, TopicsUnfit, EncodeError, KafkaRefused, ValueError) as error:
+            return json_answer(400, {"error": str(error)})
+        except Replaced as error:
+            self._replaced(str(error))
+            return json_answer(503, {"error": str(error)})
+        except Unavailable as error:
+            return json_answer(503, {"error": str(error)})
+        serving = self._engine.serving
+        return self._pages_without_job().answer(request) if serving is None else serving.server.answer(request)
+
+    def _apply(self, text: str) -> Iterator[dict[str, Any]]:
+        rows = [
+            {"statement": statement.statement, "result": statement.result} for statement in self._engine.apply(text)
+        ]
+        return _rows(["statement", "result"], rows)
+
+    def _queries(self) -> Iterator[dict[str, Any]]:
+        state = self._engine.state
+        rows = [
+            {"query": query.name, "writes": query.target.name, "topic": query.target.topic, "state": state,
+             "statement": query.text}
+            for query in self._engine.draft.program.queries
+        ]  # fmt: skip
+        return _rows(["query", "writes", "topic", "state", "statement"], rows)
+
+    def _pages_without_job(self) -> SqlPages:
+        """Return what answers SQL while no query computes anything: pushes of declared topics, SHOW, DESCRIBE."""
+
+        def follow(source: Any, from_beginning: bool) -> Tail:
+            return Tail(self._kafka, codecs_of, source, from_beginning)
+
+        return SqlPages(Queryable(self._engine.program, {}), lambda: JobStores([], []), follow)
+
+
+def _is(statement: Any, verb: str, subject: str) -> bool:
+    return isinstance(statement, Command) and (statement.verb, statement.subject) == (verb, subject)
+
+
+def _rows(columns: list[str], rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    yield {"columns": [{"name": name} for name in columns]}
+    yield from ({"row": row} for row in rows)
+    yield {"end": {"rows": len(rows)}}
+
+
+def _lines(lines: Iterator[dict[str, Any]]) -> Answer:
+    body = b"".join(encode_json(line) + b"\n" for line in lines)
+    return Answer(200, "application/x-ndjson", body)

@@ -1,0 +1,31 @@
+"""Topics of declared streams and tables: created when the statement is accepted, as ksqlDB does."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from forebay.catalog import Topic
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import TopicsDiffer
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import spec_of
+from forebay.sql.catalog import Catalog
+from forebay.sql.service import PARTITIONS, topic_config
+
+
+def create_declared(kafka: KafkaSettings, catalog: Catalog) -> None:
+    """Create the topics of declarations that do not exist. Raises KafkaRefused, KafkaUnavailable."""
+    topics = [
+        Topic(
+            source.topic,
+            "",
+            source.wanted.partitions or PARTITIONS,
+            topic_config(source.is_table, source.wanted.retention_ms),
+            replicas=source.wanted.replicas,
+        )
+        for source in catalog
+        if not source.is_derived
+    ]
+    if topics:
+        with suppress(TopicsDiffer):
+            TopicAdmin(kafka).create(spec_of(topic, is_input=True) for topic in topics)

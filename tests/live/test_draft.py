@@ -1,0 +1,114 @@
+"""Statements are judged against everything that was accepted before, without a broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forebay.live.draft import Draft, change_of, check_stores, draft_of, parse_request, program_statements
+from forebay.live.history import Change, History, UnreadableChange
+from forebay.sql.errors import SqlError
+
+DECLARED = "CREATE STREAM s (id STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+COMPUTED = "CREATE TABLE t AS SELECT id, SUM(n) AS n FROM s GROUP BY id;"
+
+
+def accept(history: History, text: str, folder: Path) -> tuple[History, Draft]:
+    """Return the history with one more change, and its program. Raises SqlError."""
+    file = folder / "shop.sql"
+    before, added = parse_request(text, history, file)
+    draft = draft_of(program_statements([*before, *added]), file)
+    check_stores(draft, history, added)
+    change = change_of(added, draft, history, "")
+    return history.extend(Change.decode(change.encode(), 0)), draft
+
+
+def history_of(folder: Path, *texts: str) -> History:
+    history = History()
+    for text in texts:
+        history, _ = accept(history, text, folder)
+    return history
+
+
+def names(draft: Draft) -> list[str]:
+    return [query.name for query in draft.program.queries]
+
+
+def test_later_statements_know_earlier_ones(tmp_path: Path) -> None:
+    history, draft = accept(history_of(tmp_path, DECLARED), COMPUTED, tmp_path)
+    assert names(draft) == ["CTAS_T_0"]
+    assert list(history.stores) == ["t"]
+    assert draft.service is not None
+    assert draft.service.name == "shop"
+
+
+def test_types_are_known_to_later_statements(tmp_path: Path) -> None:
+    history = history_of(tmp_path, "CREATE TYPE address AS STRUCT<town STRING>;")
+    declared = "CREATE STREAM a (id STRING KEY, home address) WITH (KAFKA_TOPIC='a', PARTITIONS=1, FORMAT='JSON');"
+    _, draft = accept(history, declared, tmp_path)
+    assert draft.program.catalog.find("A") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("CREATE TABLE u AS SELECT nothing FROM s GROUP BY id;", "line 1, column 26: there is no column NOTHING"),
+        ("DROP STREAM s;", "s can't be dropped"),
+        ("PAUSE other;", "there is no query OTHER"),
+        ("DROP TABLE t DELETE TOPIC;", "DELETE TOPIC is not carried out"),
+        (COMPUTED, "T"),
+    ],
+)
+def test_a_refusal_names_the_place_in_the_request(text: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(SqlError, match=r"line 1") as refused:
+        accept(history_of(tmp_path, DECLARED, COMPUTED), text, tmp_path)
+    assert reason.upper() in str(refused.value).upper()
+
+
+@pytest.mark.parametrize("name", ["CREATE OR REPLACE TABLE t", "DROP TABLE t; CREATE TABLE t"])
+def test_rows_are_never_read_as_others(name: str, tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, COMPUTED)
+    with pytest.raises(SqlError, match="Give the result another name"):
+        accept(history, f"{name} AS SELECT id, SUM(n) AS n, COUNT(*) AS c FROM s GROUP BY id;", tmp_path)
+
+
+def test_rows_of_a_dropped_table_are_remembered(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, COMPUTED, "DROP TABLE t;")
+    with pytest.raises(SqlError, match="Give the result another name"):
+        accept(history, "CREATE TABLE t AS SELECT id, MAX(n) AS n FROM s GROUP BY id;", tmp_path)
+    _, draft = accept(history, COMPUTED, tmp_path)
+    assert len(names(draft)) == 1
+
+
+def test_a_setting_holds_for_its_own_request(tmp_path: Path) -> None:
+    setting = "SET 'ksql.persistence.default.format.value'='JSON'; SET 'auto.offset.reset'='earliest';"
+    declared = DECLARED.replace(", VALUE_FORMAT='JSON'", "")
+    history = history_of(tmp_path, setting + declared)
+    assert "auto.offset.reset" not in history.text
+    other = declared.replace(" s ", " u ").replace("'s'", "'u'")
+    with pytest.raises(SqlError, match="FORMAT"):
+        accept(history, other, tmp_path)
+
+
+def test_pausing_changes_no_statement(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, COMPUTED, "PAUSE ALL;")
+    assert history.is_paused
+    assert "PAUSE" not in history.text
+    assert not accept(history, "RESUME CTAS_T_0;", tmp_path)[0].is_paused
+
+
+def test_one_of_several_queries_is_not_paused_alone(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, COMPUTED, COMPUTED.replace("TABLE t", "TABLE u"))
+    with pytest.raises(SqlError, match="all queries are one job"):
+        accept(history, "PAUSE CTAS_T_0;", tmp_path)
+
+
+def test_records_are_not_part_of_the_program(tmp_path: Path) -> None:
+    history = history_of(tmp_path, f"{DECLARED} INSERT INTO s VALUES ('a', 1);")
+    assert "VALUES" not in history.text
+
+
+def test_a_record_of_another_writer_is_named() -> None:
+    with pytest.raises(UnreadableChange, match="offset 7"):
+        Change.decode(b"CREATE STREAM s", 7)
