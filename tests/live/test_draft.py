@@ -56,6 +56,7 @@ def test_types_are_known_to_later_statements(tmp_path: Path) -> None:
         ("CREATE TABLE u AS SELECT nothing FROM s GROUP BY id;", "line 1, column 26: there is no column NOTHING"),
         ("DROP STREAM s;", "s can't be dropped"),
         ("PAUSE other;", "there is no query OTHER"),
+        ("RUN SCRIPT '/etc/passwd';", "is for files"),
         ("DROP TABLE t DELETE TOPIC;", "DELETE TOPIC is not carried out"),
         (COMPUTED, "T"),
     ],

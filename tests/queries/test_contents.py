@@ -143,3 +143,8 @@ def test_a_broken_service_does_not_keep_records_from_being_shown(
 
 def test_the_mark_of_a_snapshot_is_named() -> None:
     assert "snapshot" in read_fields("every-operator-stock-changelog", Record(MARK, None))["note"]
+
+
+@pytest.mark.parametrize(("data", "value"), [(b"", ""), (None, None)])
+def test_an_empty_text_is_not_a_deleted_row(data: bytes | None, value: str | None) -> None:
+    assert read_fields("every-operator-towns-changelog", Record(b"one", data))["value"] == value

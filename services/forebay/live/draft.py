@@ -10,6 +10,7 @@ from forebay.catalog import Service
 from forebay.job import Job
 from forebay.live.history import Change, History
 from forebay.runtime.stage_log import stage_log
+from forebay.sql.administration import AssertSchema, AssertSource, AssertTopic, Define
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.extension.loading import load_functions
@@ -99,8 +100,13 @@ def change_of(added: Sequence[Statement], draft: Draft, history: History, schema
                 "DELETE TOPIC is not carried out here: write DROP without it, and delete the topic with Kafka's tools "
                 "when nothing reads it",
             )
-        if isinstance(statement, InsertValues):
-            continue
+        if isinstance(statement, AssertTopic):
+            raise SqlError(
+                statement.place,
+                "ASSERT TOPIC is for files: write SHOW TOPICS",
+            )
+        if isinstance(statement, InsertValues | AssertSource | AssertSchema | Define):
+            continue  # what holds for one request is not part of the program
         if isinstance(statement, SetProperty):
             if statement.name not in SETTINGS or statement.name == _ONLY_PUSHES:
                 continue

@@ -110,6 +110,6 @@ def _of_changelog(name: str, application: str, service: Service, kafka: KafkaSet
         if record.key() == MARK:
             return {"key": None, "value": None, "note": "a snapshot was taken here"}
         row, data = rows.row(topic, record.key() or b"", record.value(), record.timestamp()[1])
-        return shown_entry(store, changed_entry(store, row[prefix:], data or None, codec))
+        return shown_entry(store, changed_entry(store, row[prefix:], data, codec))
 
     return fields
