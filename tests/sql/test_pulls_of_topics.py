@@ -57,7 +57,7 @@ PULLS: dict[str, list[tuple[Any, ...]]] = {
     "SELECT id, n FROM s;": [("a", 1), ("b", 2), ("a", 3), ("c", 4), (None, 5)],
     "SELECT * FROM o WHERE id = 'a';": [("a", 1), ("a", 3)],
     "SELECT id, n FROM s WHERE n > 1 LIMIT 2;": [("b", 2), ("a", 3)],
-    "SELECT n, ROWTIME AS t, ROWOFFSET AS o, ROWPARTITION AS p FROM s WHERE n = 3;": [(3, 2, 2, 0)],
+    "SELECT n, ROWTIME AS t FROM s WHERE n = 3;": [(3, 2)],
     "SELECT h FROM s LIMIT 1;": [("eQ==",)],
     "SELECT * FROM t;": [("a", 3), ("c", 4)],
     "SELECT * FROM t WHERE id IN ('a', 'b');": [("a", 3)],
@@ -72,6 +72,28 @@ def test_a_topic_is_read_to_its_end(pages: SqlPages, sql: str) -> None:
     closed = Topic.closed
     assert [tuple(row.values()) for row in rows(pages, sql)] == PULLS[sql]
     assert Topic.closed == closed + 1
+
+
+@pytest.mark.parametrize("name", ["ROWPARTITION", "ROWOFFSET"])
+def test_where_a_record_is_is_for_push_queries(pages: SqlPages, name: str) -> None:
+    for sql in (f"SELECT {name} AS at FROM s;", f"SELECT n FROM t WHERE {name} = 1;"):
+        assert ask(pages, sql)[0] == 400
+
+
+@pytest.mark.parametrize("condition", ["", " WHERE n > 1", " WHERE id > 'a' AND id < 'c'", " WHERE id > 'a' OR n = 1"])
+@pytest.mark.parametrize("source", ["s", "t", "total"])
+def test_scans_are_refused_if_a_setting_says_so(condition: str, source: str) -> None:
+    setting = "SET 'ksql.query.pull.table.scan.enabled'='false';"
+    program = program_of(f"{HEAD}{setting}CREATE TABLE total AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;")
+    pages = SqlPages(queryable(lambda: program), list, Topic)  # type: ignore[arg-type]
+    status, (answer,) = ask(pages, f"SELECT * FROM {source}{condition};")
+    assert (status, "ksql.query.pull.table.scan.enabled is false" in answer["error"]) == (400, True)
+    if source != "total":
+        assert rows(pages, f"SELECT n FROM {source} WHERE id = 'c';") == [{"N": 4}]
+        ranged = f"SELECT n FROM {source} WHERE id > 'b';"
+        assert rows(pages, ranged)[:1] == [{"N": 4}]
+        program.settings["ksql.query.pull.range.scan.enabled"] = "false"
+        assert ask(SqlPages(queryable(lambda: program), list, Topic), ranged)[0] == 400  # type: ignore[arg-type]
 
 
 def test_the_answer_says_whether_there_are_more(pages: SqlPages) -> None:

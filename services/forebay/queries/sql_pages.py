@@ -34,6 +34,10 @@ LONGEST_SECONDS = 10
 """That a pull may take to make its rows."""
 ANSWER_BYTES = 32 << 20
 """Size of the rows that a pull may answer."""
+SCANS = "ksql.query.pull.table.scan.enabled"
+"""Setting that refuses pull queries without a key."""
+RANGE_SCANS = "ksql.query.pull.range.scan.enabled"
+"""Setting that refuses those by a range of keys as well."""
 SCANNED = 10_000
 """Rows that a pull without a key reads at most, of any store."""
 
@@ -62,7 +66,11 @@ class SqlPages:
         self._queryable = queryable
         self._stores = stores
         self._tail = tail
-        self._catalog = queryable.program().catalog
+        program = queryable.program()
+        self._catalog = program.catalog
+        self._may_scan, self._may_range = (
+            program.settings.get(name, "true").lower() != "false" for name in (SCANS, RANGE_SCANS)
+        )
 
     def answer(self, request: Request) -> Answer:
         """Answer a request; an error in it is reported as `{"error": ...}` with its line and column."""
@@ -104,6 +112,8 @@ class SqlPages:
 
         All is read before the answer begins, so that an error has its status.
         """
+        if reading.keys is None and not self._may_scan and not (reading.is_range and self._may_range):
+            raise SqlError(asked.statement.place, f"{SCANS} is false: name keys with = or IN, or set it to true")
         readable = self._queryable.tables.get(reading.source.name)
         if readable is None and self._queryable.lower:
             raise SqlError(
@@ -181,9 +191,7 @@ class SqlPages:
                         plain = key.key if isinstance(key, Windowed) else key
                         if reading.keys is None or plain in reading.keys:
                             yield {"tombstone": _key_shown(reading, key)}
-                        continue
-                    row = reading.row(key, value, timestamp, origin)
-                    if row is not None:
+                    elif (row := reading.row(key, value, timestamp, origin)) is not None:
                         given += 1
                         yield {"row": reading.shown(row)}
                     if reading.limit is not None and given >= reading.limit:

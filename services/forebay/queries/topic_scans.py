@@ -17,6 +17,7 @@ READ_RECORDS = 1_000_000
 """Records of a topic that a pull reads at most."""
 READ_SECONDS = 10
 """That a pull may read a topic."""
+_ORDERED = (str, int, float, bytes)
 TABLE_ROWS = 100_000
 """Rows of a table that a pull holds at most."""
 _ADVICE = "add LIMIT, query a TABLE ... AS SELECT of it, or follow it with EMIT CHANGES"
@@ -56,15 +57,23 @@ def _newest(reading: Reading, records: Iterator[Any]) -> Iterator[tuple[Any, ...
         key, value = record[0], record[1]
         if key is None or not _is_wanted(reading, key):
             continue
-        newest.pop(key, None)  # the newest row comes last
-        if value is not None:
-            newest[key] = record
+        newest[key] = record
+        if value is None:
+            del newest[key]
         if len(newest) > TABLE_ROWS:
             raise WrongQuery(f"the table has more than {TABLE_ROWS} rows (TABLE_ROWS): name keys, {_ADVICE}")
-    for key, value, timestamp, origin in newest.values():
+    # ksqlDB answers in the order of its store, and so do the stores of queries.
+    for key, value, timestamp, origin in sorted(newest.values(), key=lambda record: _order_of(record[0])):
         row = reading.row(key, value, timestamp, origin)
         if row is not None:
             yield row
+
+
+def _order_of(key: Any) -> tuple[Any, ...]:
+    """Return what keys are sorted by; a null comes first."""
+    window = tuple(key.window) if isinstance(key, Windowed) else ()
+    plain = key.key if isinstance(key, Windowed) else key
+    return (*((part is not None, part if isinstance(part, _ORDERED) else repr(part)) for part in plain), *window)
 
 
 def _is_wanted(reading: Reading, key: Any) -> bool:

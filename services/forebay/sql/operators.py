@@ -153,6 +153,8 @@ def _calculate(make: Generator, call: Call) -> Typed:
     sides = [item.type for item in (left, right)]
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
         raise SqlError(call.place, f"{left.type} {call.name} {right.type} can't be calculated: give numbers")
+    if NULL in sides and not make.standard:
+        raise SqlError(call.place, f"{call.name} of a NULL has no meaning: CAST the NULL to a type, or leave it out")
     if NULL in sides:
         return _typed_source("None", next((side for side in sides if side != NULL), INT))
     if DOUBLE in sides:

@@ -36,6 +36,8 @@ SETTINGS = {
     "ksql.persistence.wrap.single.values": "whether a single column is a field where WRAP_SINGLE_VALUE is not given",
     "ksql.functions.collect_list.limit": "how many values COLLECT_LIST keeps of a group",
     "ksql.functions.collect_set.limit": "how many values COLLECT_SET keeps of a group",
+    "ksql.query.pull.table.scan.enabled": "whether pull queries without a key are answered; true if it is not set",
+    "ksql.query.pull.range.scan.enabled": "whether those by a range of keys are answered where others are refused",
     "auto.offset.reset": "where a job that never ran begins to read",
 }
 """Settings of SET that have an effect."""

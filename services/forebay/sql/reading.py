@@ -21,7 +21,7 @@ from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.sources import row_maker
 from forebay.sql.syntax import Call, Column, Expression, Literal, Query
-from forebay.sql.types import BIGINT
+from forebay.sql.types import BIGINT, STRING
 from forebay.sql.values import as_held
 from forebay.sql.walk import parts
 
@@ -40,6 +40,7 @@ class Reading:
         keys: those it asks for; None: all.
         starts: earliest and latest start of windows, in ms, both inclusive; None: all.
         as_of: ms since 1970; rows as they were valid then.
+        is_range: whether it asks for a range of keys that are texts.
         row: gives the result of a row's key (perhaps with a window), value, timestamp and, in a push query, of where
             its record comes from; None: not wanted.
     """
@@ -51,6 +52,7 @@ class Reading:
     limit: int | None
     row: Callable[[Any, Any, int, Origin | None], tuple[Any, ...] | None]
     as_of: int | None = None
+    is_range: bool = False
 
     def shown(self, row: Sequence[Any]) -> dict[str, Any]:
         """Return a row of the result as JSON can hold it."""
@@ -74,7 +76,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     alias = query.source.alias
     _check_functions(query)
     sources = Sources(query, [(alias, source)], is_asked=True)
-    extras = _extras(source, alias) if query.emit or not (source.is_table and source.is_derived) else ()
+    extras = _extras(source, alias) if query.emit else _headers(source, alias)
     relation = _relation(source, alias, extras)
     items = sources.items(query.select, frozenset(), [])
     codes = [relation.code(item.expression) for item in items]
@@ -89,7 +91,21 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
         query.limit,
         _maker(codes, None if where is None else relation.condition(where), source, extras),
         _as_of(query, source),
+        _is_range(source, alias, conditions),
     )
+
+
+def _is_range(source: Source, alias: str, conditions: Sequence[Expression]) -> bool:
+    """Return whether one condition bounds a key of a single text."""
+    if len(source.keys) != 1 or source.keys[0].type != STRING or source.windowing is not None:
+        return False
+    column = Column(source.keys[0].name, alias)
+    bounds = [
+        condition
+        for condition in conditions
+        if isinstance(condition, Call) and condition.name in ("<", "<=", ">", ">=") and column in condition.arguments
+    ]
+    return len(bounds) == 1
 
 
 def _as_of(query: Query, source: Source) -> int | None:
@@ -104,6 +120,12 @@ def _as_of(query: Query, source: Source) -> int | None:
     if query.as_of is not None and query.emit:
         raise SqlError(query.place, "EMIT CHANGES begins now: leave FOR SYSTEM_TIME AS OF out")
     return query.as_of
+
+
+def _headers(source: Source, alias: str) -> tuple[Slot, ...]:
+    """Return the columns of headers of a source whose topic a pull query reads."""
+    names = [header.column for header in source.headers if not (source.is_table and source.is_derived)]
+    return tuple(Slot(alias, name, kind) for name in names if (kind := source.type_of(name)) is not None)
 
 
 def _extras(source: Source, alias: str) -> tuple[Slot, ...]:

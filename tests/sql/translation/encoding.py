@@ -23,6 +23,7 @@ from forebay.serde.subjects import Subjects
 from forebay.sql.catalog import Named, Source
 from forebay.sql.encodings.readers import reader
 from forebay.sql.sources import formats_of
+from forebay.sql.types import MapType, StructType
 from forebay.time.base import Window
 from tests.sql.translation.cases import Json
 
@@ -102,7 +103,8 @@ def row_of(columns: Sequence[Named], value: Any, *, only_known: bool = False) ->
     """
     if value is None:
         return None
-    if not isinstance(value, dict) or (len(columns) == 1 and columns[0].name.upper() not in map(str.upper, value)):
+    is_alone = len(columns) == 1 and isinstance(columns[0].type, MapType | StructType)
+    if not isinstance(value, dict) or (is_alone and columns[0].name.upper() not in map(str.upper, value)):
         if len(columns) != 1:
             raise TypeError(f"{value!r} is not a row of {len(columns)} columns")
         return (reader(columns[0].type)(value),)

@@ -28,7 +28,7 @@ def wrong(**fields: Any) -> Case:
 
 FAILURES: dict[str, tuple[Case, str]] = {
     "value": (wrong(value={"C": 2}), "wrong: out, record 1: the value is (1,), not (2,)"),
-    "column": (wrong(value={"D": 2}), "wrong: out, record 1: {'D': 2} is no BIGINT"),
+    "column": (wrong(value={"D": 2}), "wrong: out, record 1: D: there are only C BIGINT"),
     "key": (wrong(key="b"), "wrong: out, record 1: the key is ('a',), not ('b',)"),
     "window": (wrong(window={"start": 0, "end": 10}), "wrong: out, record 1: the window is (10, 20), not"),
     "timestamp": (wrong(timestamp=1), "wrong: out, record 1: the timestamp is 12, not 1"),
