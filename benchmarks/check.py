@@ -22,8 +22,8 @@ from forebay.testing.bench import Backend
 
 FILE = Path(__file__).with_name("ratios.json")
 KEYS = 10_000
-WORSE = 1.3
-"""Ratios of two runs on the same code differ by up to a quarter on a busy machine."""
+WORSE = 1.5
+"""Ratios of two runs of the same code differ by a quarter, and on an overloaded machine by more."""
 
 
 def measure_ratios() -> dict[str, float]:

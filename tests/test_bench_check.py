@@ -9,9 +9,9 @@ from benchmarks.check import FILE, worse
 
 def test_what_grew_by_more_than_the_noise_is_named_the_worst_first() -> None:
     stored = {"a": 1.0, "b": 2.0, "c": 4.0, "gone": 1.0}
-    assert worse(stored, {"a": 1.2, "b": 4.0, "c": 5.6, "new": 9.0}) == [
+    assert worse(stored, {"a": 1.4, "b": 4.0, "c": 6.4, "new": 9.0}) == [
         "b: 4.0 times the reference, 2.0 before",
-        "c: 5.6 times the reference, 4.0 before",
+        "c: 6.4 times the reference, 4.0 before",
     ]
 
 
