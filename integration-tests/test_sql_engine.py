@@ -106,6 +106,9 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         client.until("SELECT * FROM live_avg WHERE sensor = 's-1';", [{"SENSOR": "s-1", "AVG": 68.5}])
         assert client.lines("SHOW STREAMS;", reads)[1]["row"]["name"] == "READINGS"
 
+        printed = client.rows("PRINT 'live_readings' FROM BEGINNING INTERVAL 2 LIMIT 1;")
+        assert [(row["key"], json.loads(row["value"])) for row in printed] == [("s-1", {"READING": 45.0})]
+
         # A change of which one statement is wrong changes nothing.
         status, reason = client.refusal(COUNTED + "CREATE TABLE bad AS SELECT nothing FROM readings GROUP BY sensor;")
         assert (status, "there is no column NOTHING" in reason) == (400, True)

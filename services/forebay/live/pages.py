@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from forebay.codec import EncodeError, Unavailable
@@ -11,6 +12,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.live.engine import Engine
 from forebay.live.log import Replaced
 from forebay.queries.gate import Gate
+from forebay.queries.printing import follow_topic
 from forebay.queries.push import Tail
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.sql_requests import body_of
@@ -99,11 +101,9 @@ class EnginePages:
 
     def _pages_without_job(self) -> SqlPages:
         """Return what answers SQL while no query computes anything: pushes of declared topics, SHOW, DESCRIBE."""
-
-        def follow(source: Any, from_beginning: bool) -> Tail:
-            return Tail(self._kafka, codecs_of, source, from_beginning)
-
-        return SqlPages(Queryable(self._engine.program, {}), lambda: JobStores([], []), follow)
+        queryable = Queryable(self._engine.program, {})
+        tail, follow = partial(Tail, self._kafka, codecs_of), partial(follow_topic, self._kafka)
+        return SqlPages(queryable, lambda: JobStores([], []), tail, follow=follow)
 
 
 def _is(statement: Any, verb: str, subject: str) -> bool:

@@ -13,6 +13,7 @@ from forebay.queries.entries import Entry
 from forebay.queries.events import SILENCE, written
 from forebay.queries.parts.asking import AllParts, missing_header
 from forebay.queries.parts.stores import PartedStores, PartsMissing
+from forebay.queries.printing import print_rows
 from forebay.queries.push import Tail
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.sql_requests import Asked, read
@@ -24,6 +25,7 @@ from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import SqlError
 from forebay.sql.inserting import Inserted, record_of
 from forebay.sql.limits import LimitReached
+from forebay.sql.printing import Print
 from forebay.sql.queryable import Queryable
 from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
@@ -51,6 +53,7 @@ class SqlPages:
         tail: follows a topic.
         parts: the others' stores, where `stores` are those of one part.
         send: sends records of INSERT INTO ... VALUES; None: they are refused.
+        follow: follows the topic of a PRINT; None: PRINT is refused.
     """
 
     def __init__(
@@ -60,7 +63,9 @@ class SqlPages:
         tail: Callable[..., Tail],
         parts: AllParts | None = None,
         send: Callable[[Sequence[Inserted]], None] | None = None,
+        follow: Callable[[Print], Tail] | None = None,
     ) -> None:
+        self._follow = follow
         self._send = send
         self._parts = parts
         self._queryable = queryable
@@ -89,6 +94,8 @@ class SqlPages:
                     return _lines(rows, asked, missing)
                 case InsertValues() as inserted:
                     return _lines(self._insert(inserted), asked)
+                case Print() as statement if self._follow is not None:
+                    return _lines(print_rows(self._follow(statement), statement), asked)
                 case Command() as command:
                     return _lines(describe(self._queryable.program(), command), asked)
             raise SqlError(

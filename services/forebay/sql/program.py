@@ -43,7 +43,7 @@ SETTINGS = {
 """Settings of SET that have an effect."""
 
 INSTEAD = {
-    "PRINT": "write SELECT * FROM the stream of the topic EMIT CHANGES, or use `forebay tail TOPIC`",
+    "PRINT": "send it to a query server, or use `forebay tail TOPIC`",
     "TERMINATE": "the queries of a file run as one job: stop that, or leave the query out of its file",
 }
 """What to use for commands that nothing here answers."""
