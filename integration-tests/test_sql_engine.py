@@ -106,6 +106,8 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         client.until("SELECT * FROM live_avg WHERE sensor = 's-1';", [{"SENSOR": "s-1", "AVG": 68.5}])
         assert client.lines("SHOW STREAMS;", reads)[1]["row"]["name"] == "READINGS"
 
+        no_lag = {"property": "lag", "value": "live_readings: 0 records"}
+        process.until(lambda: no_lag in client.rows("DESCRIBE live_avg EXTENDED;"), "everything is read")
         printed = client.rows("PRINT 'live_readings' FROM BEGINNING INTERVAL 2 LIMIT 1;")
         assert [(row["key"], json.loads(row["value"])) for row in printed] == [("s-1", {"READING": 45.0})]
 

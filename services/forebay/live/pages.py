@@ -103,7 +103,7 @@ class EnginePages:
         """Return what answers SQL while no query computes anything: pushes of declared topics, SHOW, DESCRIBE."""
         queryable = Queryable(self._engine.program, {})
         tail, follow = partial(Tail, self._kafka, codecs_of), partial(follow_topic, self._kafka)
-        return SqlPages(queryable, lambda: JobStores([], []), tail, follow=follow)
+        return SqlPages(queryable, lambda: JobStores([], []), tail, follow=follow, lag=lambda _topics: {})
 
 
 def _is(statement: Any, verb: str, subject: str) -> bool:

@@ -210,13 +210,15 @@ class QueryServer:
         queryable = self._queryable()
         if queryable is None:
             return None
+        from forebay.queries.extended import read_lag  # noqa: PLC0415
         from forebay.queries.printing import follow_topic  # noqa: PLC0415
         from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
 
         # A view's topics have contracts, and producers that write by them.
         sends = None if queryable.lower else partial(send_records, self._kafka)
         tail, follow = partial(Tail, self._kafka, queryable.codecs), partial(follow_topic, self._kafka)
-        return SqlPages(queryable, lambda: self._stores, tail, parts, sends, follow)
+        lag = partial(read_lag, self._kafka, self._application)
+        return SqlPages(queryable, lambda: self._stores, tail, parts, sends, follow, lag)
 
     def _queryable(self) -> Queryable | None:
         # The SQL parser is an extra: a job written in Python is queried without it.

@@ -11,6 +11,7 @@ from forebay.codec import DecodeError, EncodeError, Unavailable
 from forebay.queries import parameters
 from forebay.queries.entries import Entry
 from forebay.queries.events import SILENCE, written
+from forebay.queries.extended import Lag, describe_extended
 from forebay.queries.parts.asking import AllParts, missing_header
 from forebay.queries.parts.stores import PartedStores, PartsMissing
 from forebay.queries.printing import print_rows
@@ -54,6 +55,7 @@ class SqlPages:
         parts: the others' stores, where `stores` are those of one part.
         send: sends records of INSERT INTO ... VALUES; None: they are refused.
         follow: follows the topic of a PRINT; None: PRINT is refused.
+        lag: of the job by topic; None: DESCRIBE ... EXTENDED shows what DESCRIBE does.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class SqlPages:
         parts: AllParts | None = None,
         send: Callable[[Sequence[Inserted]], None] | None = None,
         follow: Callable[[Print], Tail] | None = None,
+        lag: Lag | None = None,
     ) -> None:
         self._follow = follow
+        self._lag = lag
         self._send = send
         self._parts = parts
         self._queryable = queryable
@@ -94,10 +98,8 @@ class SqlPages:
                     return _lines(rows, asked, missing)
                 case InsertValues() as inserted:
                     return _lines(self._insert(inserted), asked)
-                case Print() as statement if self._follow is not None:
-                    return _lines(print_rows(self._follow(statement), statement), asked)
                 case Command() as command:
-                    return _lines(describe(self._queryable.program(), command), asked)
+                    return _lines(self._show(command), asked)
             raise SqlError(
                 asked.statement.place,
                 "this job is described by files, which win: change them and restart it. An engine that takes "
@@ -113,6 +115,14 @@ class SqlPages:
             return _error(503, str(error), error.missing)
         except (Unavailable, DecodeError) as error:
             return _error(503, str(error))
+
+    def _show(self, command: Command) -> Iterator[dict[str, Any] | None]:
+        """Return the lines of SHOW, DESCRIBE, EXPLAIN or PRINT. Raises SqlError, Unavailable."""
+        if isinstance(command, Print) and self._follow is not None:
+            return print_rows(self._follow(command), command)
+        if command.verb == "DESCRIBE" and command.is_extended and self._lag is not None:
+            return iter([*describe_extended(self._queryable.program(), command, self._lag)])
+        return describe(self._queryable.program(), command)
 
     def _pull(self, reading: Reading, asked: Asked) -> tuple[Iterator[dict[str, Any]], tuple[int, ...]]:
         """Return the rows of a table as of now, and the parts that are missing.

@@ -1,0 +1,64 @@
+"""DESCRIBE ... EXTENDED: a stream or table with the queries that read and write it, and their lag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from confluent_kafka import IsolationLevel
+from confluent_kafka.admin import AdminClient
+
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.ends import partition_ends
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.broker_lag import BrokerLag
+from forebay.sql.evolution import reads
+from forebay.sql.program import Program
+from forebay.sql.syntax import Command
+
+Lag = Callable[[Sequence[str]], Mapping[str, int]]
+"""Returns the records that the job has not read yet of each topic; topics that it does not read are left out."""
+
+
+def describe_extended(program: Program, command: Command, lag: Lag) -> Iterator[dict[str, Any]]:
+    """Yield the lines of an answer. Raises SqlError, Unavailable."""
+    source = program.catalog.get(command.subject, command.place)
+    writers = [query for query in program.queries if query.target == source]
+    readers = [query for query in program.queries if source in reads(query)]
+    topics = dict.fromkeys(of.topic for query in writers for of in reads(query) if not of.is_derived)
+    if readers and not source.is_derived:
+        topics[source.topic] = None
+    behind = lag(list(topics))
+    rows = [
+        ("kind", "table" if source.is_table else "stream"),
+        *(("key", str(column)) for column in source.keys),
+        *(("column", str(column)) for column in source.values),
+        ("topic", source.topic),
+        ("key format", source.encoding.key),
+        ("value format", source.encoding.value),
+        *(("written by", f"{query.name}: {query.text}") for query in writers),
+        *(("read by", f"{query.name}: {query.text}") for query in readers),
+        *(("lag", f"{topic}: {_records(behind.get(topic))}") for topic in topics),
+    ]
+    yield {"columns": [{"name": "property"}, {"name": "value"}]}
+    yield from ({"row": {"property": name, "value": value}} for name, value in rows)
+
+
+def read_lag(kafka: KafkaSettings, application: str, topics: Sequence[str]) -> dict[str, int]:
+    """Return a job's lag by topic, from the offsets that it committed. Raises Unavailable."""
+    partitions = TopicAdmin(kafka).partitions(topics)
+    places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
+    if not places:
+        return {}
+    ends = partition_ends(AdminClient(kafka.admin()), places, IsolationLevel.READ_COMMITTED, "the inputs'")
+    with closing(BrokerLag(kafka, application)) as broker:
+        by_place = broker.read(ends)
+    lag: dict[str, int] = {}
+    for (topic, _), records in by_place.items():
+        lag[topic] = lag.get(topic, 0) + records
+    return lag
+
+
+def _records(lag: int | None) -> str:
+    return "nothing is read yet" if lag is None else f"{lag} records"
