@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench import Bench, Rules
+from bench import INPUT, Bench, Rules
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions
 from faults.feeder import Steady
 from job_process import JobProcess
+from service_bench import PARTITIONS
 
 from forebay.platform import Platform
+from forebay.producing.base import Options
 
 LONG = ("--checkpoint-interval-ms", "600000")
 SHORT = ("--checkpoint-interval-ms", "1000")
@@ -85,3 +89,20 @@ def moves(job: JobProcess) -> list[str]:
     return [
         message for message in job.messages() if "another worker has it" in message or "no lease has come" in message
     ]
+
+
+@pytest.mark.timeout(400)
+def test_added_partitions_are_read_under_the_next_lease(bench: Bench) -> None:
+    bench.produce(Options(count=400, keys=40, seed=3))
+    job = bench.job(*SHORT)
+    job.until(lambda: bench.leases() > 0, "a lease is over")
+    admin = AdminClient(bench.settings.admin())
+    admin.create_partitions([NewPartitions(INPUT, 2 * PARTITIONS)])[INPUT].result(30)
+    over = bench.leases()
+    job.until(lambda: bench.leases() > over + 1, "a lease has the new partitions")
+    bench.produce(Options(count=400, keys=400, seed=4))
+    group = Consumer(bench.settings.consumer(**{"group.id": f"{bench.application}-marker"}))
+    new = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS, 2 * PARTITIONS)]
+    job.until(lambda: all(place.offset > 0 for place in group.committed(new, 10)), "the new partitions are read", 60)
+    group.close()
+    assert job.terminate() == 0, job.text()

@@ -27,8 +27,8 @@ from forebay.runtime.task.runner import (
 SECONDS = 30.0
 
 
-def lease(number: int, partitions: int = 1) -> Lease:
-    return Lease("c1", number, 0, 1, 1, 0, {"t": (0,) * partitions})
+def lease(number: int) -> Lease:
+    return Lease("c1", number, 0, 1, 1, 0, {"t": (0,)})
 
 
 @dataclass
@@ -251,12 +251,6 @@ def test_without_a_lease_it_does_not_make_the_group_its_own(bench: Bench) -> Non
     bench.wait("giving up", lambda: not bench.group.is_open)
     assert bench.runner.between_commits(lambda: bench.group.opened) == [1]
     bench.runner.renew(lease(2))
-    bench.wait("opening", lambda: bench.group.opened == [1, 2])
-
-
-def test_an_input_with_more_partitions_is_reopened(bench: Bench) -> None:
-    bench.runner.start(lease(1))
-    bench.runner.renew(lease(2, partitions=2))
     bench.wait("opening", lambda: bench.group.opened == [1, 2])
 
 

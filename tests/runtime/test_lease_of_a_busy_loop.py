@@ -31,7 +31,7 @@ class Loop:
     is_stuck: bool = False
     beat_ms: int = 7
     trouble: str = ""
-    checkpoint: str = "/checkpoint"
+    belongs_to: object = ("/checkpoint", {"t": 1})
     finished: threading.Event = field(default_factory=threading.Event)
     renewed: list[int] = field(default_factory=list)
     stopped: int = 0
@@ -102,8 +102,16 @@ def test_a_loop_continues_under_the_new_lease_without_being_asked(monkeypatch: p
     assert loop.renewed == [2]
 
 
-@pytest.mark.parametrize("loop", [Loop([], is_stuck=True), Loop([], is_alive=False), Loop([], checkpoint="")])
-def test_a_loop_that_is_stuck_has_ended_or_writes_to_another_checkpoint_is_replaced(
+@pytest.mark.parametrize(
+    "loop",
+    [
+        Loop([], is_stuck=True),
+        Loop([], is_alive=False),
+        Loop([], belongs_to=("", {"t": 1})),
+        Loop([], belongs_to=("/checkpoint", {"t": 2})),
+    ],
+)
+def test_a_loop_that_is_stuck_has_ended_or_was_built_for_something_else_is_replaced(
     monkeypatch: pytest.MonkeyPatch, loop: Loop
 ) -> None:
     assert holding(monkeypatch, loop, Control())._opened() == "started"

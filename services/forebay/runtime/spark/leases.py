@@ -186,8 +186,7 @@ class _Holding:
         """Return the group's loop, running; None if the lease ended before the broker answered."""
         runner = _LOOPS.get(self._ident)
         if runner is not None:
-            # A driver of release 0.2 does not say where the checkpoint is, and its successor may have moved it.
-            if runner.is_alive and not runner.is_stuck and runner.checkpoint == self._spec.checkpoint:
+            if runner.is_alive and not runner.is_stuck and runner.belongs_to == self._origin:
                 # If another worker has taken over the group since, the loop's next commit fails.
                 runner.renew(self._lease)
                 return runner
@@ -197,6 +196,12 @@ class _Holding:
             _LOOPS.drop(self._ident)
         return self._start()
 
+    @property
+    def _origin(self) -> object:
+        """What a loop must be built for. Its clients may take minutes to learn of a topic's new partitions."""
+        shape = {topic: len(offsets) for topic, offsets in self._lease.start.items()}
+        return self._spec.checkpoint, shape
+
     def _start(self) -> GroupRunner | None:
         """Return a new loop, running, that begins with the snapshots; None if the lease ended before."""
         logged = ""
@@ -204,7 +209,7 @@ class _Holding:
             runner: GroupRunner | None = None
             try:
                 runner = build_group(self._spec, self._lease, open_storage(self._spec, self._lease))
-                runner.checkpoint = self._spec.checkpoint
+                runner.belongs_to = self._origin
                 figures = [task.figures for task in runner.group.tasks]
                 if self._control.tell(figures, now_ms(), asynchronous=False):
                     # The records that it reads first are judged by it.

@@ -73,8 +73,8 @@ class GroupRunner:
     ) -> None:
         self.group = group
         self.keeper = keeper
-        self.checkpoint = ""
-        """Path or URL of the checkpoint that the keeper writes to."""
+        self.belongs_to: object = None
+        """What the loop was built for: a lease with another origin can't continue with it."""
         self._pacing = pacing
         self._seconds = seconds
         self._monotonic = monotonic
@@ -93,7 +93,6 @@ class GroupRunner:
         self._turned_at = 0.0
         self._progress, self._progress_before = progress, progress()
         self._is_held = False
-        self._reopens = False
 
     @property
     def is_alive(self) -> bool:
@@ -134,8 +133,7 @@ class GroupRunner:
 
     def renew(self, lease: Lease) -> None:
         """Continue under another lease."""
-        before, self._lease, self._grace = self._lease, lease, GRACE_SECONDS
-        self._reopens = before is not None and _shape(before) != _shape(lease)
+        self._lease, self._grace = lease, GRACE_SECONDS
         self._deadline = self._monotonic() + self._seconds + GRACE_SECONDS
         self._is_held = True
         self.finished.clear()
@@ -230,9 +228,6 @@ class GroupRunner:
             if self._monotonic() > self._deadline:
                 self._give_up()
                 return
-            if self._reopens:
-                self._reopens = False
-                self.group.abandon()
             if not self.group.is_open and not self._is_held:
                 self._rest()
                 continue
@@ -286,8 +281,3 @@ class GroupRunner:
     def _give_up(self) -> None:
         log.warning("%s: no lease has come for %.0f s: its loop ends", self.group.settings.name, self._grace)
         self.group.close()
-
-
-def _shape(lease: Lease) -> dict[str, int]:
-    """Return how many partitions of each input the group reads."""
-    return {topic: len(offsets) for topic, offsets in lease.start.items()}
