@@ -58,6 +58,15 @@ ARG JARS=""
 COPY docker/fetch_jars.py /
 RUN --mount=type=cache,target=/root/.m2 /opt/forebay/bin/python /fetch_jars.py /extra-jars ${JARS}
 
+# Spark's classes as the JVM maps them: drivers and executors start with half the work. It depends on the library and the
+# jars only, so that a change of a service leaves this layer as it is.
+FROM base AS archive
+COPY --from=java /opt/java /opt/java
+COPY --from=dependencies /opt/forebay /opt/forebay
+COPY --from=jars /extra-jars /opt/forebay/lib/python3.11/site-packages/pyspark/jars
+COPY services/forebay /site/forebay
+RUN --mount=type=tmpfs,target=/tmp PYTHONPATH=/site python -m forebay.runtime.class_archive
+
 FROM tools AS wheel
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
     apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev python3-dev >/dev/null
@@ -102,13 +111,12 @@ FROM base AS forebay
 COPY --from=java /opt/java /opt/java
 COPY --from=dependencies /opt/forebay /opt/forebay
 COPY --from=jars /extra-jars /opt/forebay/lib/python3.11/site-packages/pyspark/jars
-COPY --from=wheel /wheel /tmp/wheel
-RUN --mount=from=tools,source=/opt/tools,target=/opt/tools \
-    /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl && rm -rf /tmp/wheel
+COPY --from=archive /opt/forebay/share /opt/forebay/share
+# What changes with each release comes last, and is small.
+RUN --mount=from=tools,source=/opt/tools,target=/opt/tools --mount=from=wheel,source=/wheel,target=/tmp/wheel \
+    /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl
 RUN --mount=from=sbom,source=/forebay.json,target=/tmp/python.json --mount=source=docker/sbom.py,target=/tmp/sbom.py \
     /opt/forebay/bin/python /tmp/sbom.py /tmp/python.json /usr/share/sbom/image.cdx.json /opt/forebay
-# Spark's classes as the JVM maps them: drivers and executors start with half the work.
-RUN --mount=type=tmpfs,target=/tmp python -m forebay.runtime.class_archive
 USER 10001:10001
 ENTRYPOINT ["entrypoint"]
 CMD ["--help"]

@@ -95,10 +95,12 @@ class Namespace:
 
     def uid(self, pod: str) -> str:
         """Return a pod's UID, or "" if there is no pod of that name."""
-        return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
+        return pod and self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
 
     def is_ready(self, pod: str) -> bool:
-        """Return whether a pod is ready."""
+        """Return whether there is a pod of that name that is ready."""
+        if not pod:
+            return False
         path = '{.status.conditions[?(@.type=="Ready")].status}'
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={path}") == "True"
 
@@ -138,7 +140,7 @@ class Namespace:
         """Write pods' logs, descriptions and the events into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "events.txt").write_text(self.kubectl("get", "events", "--sort-by=.lastTimestamp", check=False))
-        (folder / "pods.txt").write_text(self.kubectl("describe", "pods,pvc,statefulsets", check=False))
+        (folder / "pods.txt").write_text(self.kubectl("describe", "pods,pvc,statefulsets,deployments", check=False))
         for pod in self.names("pods"):
             for which in ((), ("--previous",)):
                 log = self.kubectl("logs", pod, "--all-containers", "--prefix", *which, check=False)

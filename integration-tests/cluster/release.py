@@ -80,13 +80,25 @@ class Release:
 
     @property
     def driver(self) -> str:
-        """The name of the driver's pod."""
-        return f"{self.name}-{self.service}-0"
+        """The driver's newest pod that is not ending; "" while there is none."""
+        return next(reversed(self.pods("driver")), "")
 
     @property
     def executors(self) -> str:
-        """The name of the executors' StatefulSet."""
+        """The executors' Deployment."""
         return f"{self.name}-{self.service}-executor"
+
+    def pods(self, component: str) -> list[str]:
+        """Return a component's pods that are not ending, the oldest first."""
+        own = f"app.kubernetes.io/name={self.service},app.kubernetes.io/instance={self.name}"
+        items = self.namespace.get("pods", "-l", f"{own},app.kubernetes.io/component={component}")["items"]
+        metadata = [item["metadata"] for item in items if "deletionTimestamp" not in item["metadata"]]
+        metadata = [one for one in metadata if "batch.kubernetes.io/job-name" not in one["labels"]]
+        return [one["name"] for one in sorted(metadata, key=lambda one: (one["creationTimestamp"], one["name"]))]
+
+    def executor(self) -> str:
+        """Return the oldest executor's pod."""
+        return self.pods("executor")[0]
 
     def apply(self, *values: str, wait: bool = True) -> float:
         """Install or upgrade; return the seconds that it took."""
@@ -140,21 +152,30 @@ class Release:
 
     def scale(self, replicas: int, seconds: float = 300.0) -> None:
         """Scale as an operator would, and wait until the job uses that many executors."""
-        self.namespace.kubectl("scale", f"statefulset/{self.executors}", f"--replicas={replicas}")
-        names = {f"{self.executors}-{number}" for number in range(replicas)}
+        self.namespace.kubectl("scale", f"deployment/{self.executors}", f"--replicas={replicas}")
         selector = f"spark-app-selector={self.executors}"
-        poll_until(lambda: set(self.namespace.names("pods", selector)) == names, f"{replicas} executor pods", seconds)
-        for name in sorted(names):
+        poll_until(
+            lambda: len(self.namespace.names("pods", selector)) == replicas, f"{replicas} executor pods", seconds
+        )
+        for name in self.pods("executor"):
             poll_until(partial(self.namespace.is_ready, name), f"{name} is ready", seconds)
 
     def replace(self, pod: str) -> None:
-        """Delete a pod; wait until its successor is ready."""
+        """Delete a pod; wait until it is gone, and its successor is ready."""
         before = self.namespace.uid(pod)
+        component = self.namespace.get("pod", pod)["metadata"]["labels"]["app.kubernetes.io/component"]
+        former = set(self.pods(component)) if component in ("driver", "executor") else set()
         self.namespace.kubectl("delete", "pod", pod, "--wait=false")
-        poll_until(lambda: self.namespace.uid(pod) not in ("", before), f"another {pod}", 180)
-        poll_until(lambda: self.namespace.is_ready(pod), f"{pod} is ready", 300)
+        poll_until(lambda: self.namespace.uid(pod) != before, f"{pod} is gone", 180)
+        poll_until(lambda: self.is_replaced(pod, component, former), f"the successor of {pod} is ready", 300)
         for forward in self.forwards:
             forward.wait()
+
+    def is_replaced(self, pod: str, component: str, former: set[str]) -> bool:
+        """Return whether a pod that is none of the former ones is ready; one of a StatefulSet has its name again."""
+        if component not in ("driver", "executor"):
+            return self.namespace.is_ready(pod)
+        return any(self.namespace.is_ready(name) for name in self.pods(component) if name not in former)
 
     def until_read(self, bench: ClusterBench, seconds: float = 300.0) -> None:
         """Wait until the service has read its input."""

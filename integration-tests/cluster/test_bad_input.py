@@ -75,7 +75,7 @@ def test_a_contract_the_registry_refuses_is_named_and_once_it_is_gone_the_job_st
 def test_a_second_driver_is_refused_the_checkpoint_and_the_first_continues(
     release: Release, bench: ClusterBench
 ) -> None:
-    spec = release.namespace.get("statefulset", f"demo-{release.service}")["spec"]["template"]["spec"]
+    spec = release.namespace.get("deployment", f"demo-{release.service}")["spec"]["template"]["spec"]
     may_reach_the_broker = {"app.kubernetes.io/part-of": "forebay"}
     second = {
         "apiVersion": "v1",
@@ -110,7 +110,7 @@ def test_another_release_of_the_same_application_is_refused_by_the_marker(
 
 def test_an_executor_without_credentials_is_rejected(release: Release, bench: ClusterBench) -> None:
     release.apply()
-    template = release.namespace.get("statefulset", release.executors)["spec"]["template"]
+    template = release.namespace.get("deployment", release.executors)["spec"]["template"]
     (container,) = template["spec"]["containers"]
     proof = [argument for argument in container["args"] if argument.startswith("--spark-secret")]
     assert len(proof) == 1

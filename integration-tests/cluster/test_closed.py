@@ -80,7 +80,7 @@ def test_another_namespace_reaches_nothing(release: Release, outsider: Namespace
 def test_the_release_s_namespace_reads_health_and_clients_with_the_token_query(
     release: Release, reader: tuple[str, str]
 ) -> None:
-    executor = (f"{release.executors}-0", "executor")
+    executor = (release.executor(), "executor")
     name = f"demo-{release.service}"
     assert not connects(release.namespace, executor, f"{name}-queries", 7070), "an executor has nothing to ask there"
     stores = f"http://{name}-queries:7070/stores"
@@ -110,21 +110,28 @@ def test_the_console_shows_the_job_to_clients_with_its_token(release: Release, r
 def test_only_the_driver_reaches_the_api_server(release: Release, bench: ClusterBench) -> None:
     api = ("kubernetes.default.svc", 443)
     assert connects(release.namespace, (release.driver, "driver"), *api)
-    assert not connects(release.namespace, (f"{release.executors}-0", "executor"), *api)
-    assert connects(release.namespace, (f"{release.executors}-0", "executor"), "demo-broker", 9092)
+    assert not connects(release.namespace, (release.executor(), "executor"), *api)
+    assert connects(release.namespace, (release.executor(), "executor"), "demo-broker", 9092)
 
 
-def test_the_driver_changes_no_pod_but_its_executors(release: Release, bench: ClusterBench) -> None:
+def test_the_driver_changes_no_pod(release: Release, bench: ClusterBench) -> None:
     can, account = release.namespace.can, f"demo-{release.service}"
-    assert can(account, "patch", f"pod/{release.executors}-0")
-    assert can(account, "watch", "pods")
+    for verb, what in (
+        ("watch", "pods"),
+        ("update", f"lease.coordination.k8s.io/{account}"),
+        ("create", "events"),
+        ("get", f"deployment.apps/{release.executors}"),
+    ):
+        assert can(account, verb, what), (verb, what)
     for verb, what in (
         ("patch", "pod/demo-broker-0"),
         ("patch", f"pod/{release.driver}"),
-        ("delete", f"pod/{release.executors}-0"),
+        ("patch", f"pod/{release.executor()}"),
+        ("delete", f"pod/{release.executor()}"),
+        ("create", "leases.coordination.k8s.io"),
         ("create", "pods"),
         ("get", "secrets"),
-        ("patch", f"statefulset/{release.executors}"),
+        ("patch", f"deployment/{release.executors}"),
     ):
         assert not can(account, verb, what), (verb, what)
     assert not can(f"{account}-secrets", "get", "pods")
@@ -132,6 +139,5 @@ def test_the_driver_changes_no_pod_but_its_executors(release: Release, bench: Cl
 
 def test_with_these_rights_spark_knows_its_executors(release: Release, bench: ClusterBench) -> None:
     release.scale(2)
-    selector = f"spark-app-selector={release.executors},spark-exec-id"
-    poll_until(lambda: len(release.namespace.names("pods", selector)) == 2, "Spark has labelled both executors", 120)
+    poll_until(lambda: "now 2 executors" in release.log(), "the driver uses both executors", 120)
     assert "forbidden" not in release.log()

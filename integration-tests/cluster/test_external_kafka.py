@@ -123,7 +123,7 @@ def test_a_job_resumes_with_a_certificate_instead_of_the_password(release: Relea
 
 
 def test_no_password_is_anywhere_but_in_the_secrets(release: Release, bench: ClusterBench) -> None:
-    kinds = "configmaps,statefulsets,deployments,jobs,pods,events"
+    kinds = "configmaps,deployments,jobs,pods,events"
     texts = {kinds: json.dumps(release.namespace.get(kinds))}
     for pod in release.namespace.names("pods"):
         texts[pod] = release.namespace.kubectl("logs", pod, "--all-containers", check=False)

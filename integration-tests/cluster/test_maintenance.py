@@ -61,9 +61,9 @@ def test_a_store_is_upgraded_by_a_job_while_the_driver_rests(release: Release, b
 
 
 def test_a_lost_checkpoint_is_restored_by_a_job(release: Release, bench: ClusterBench) -> None:
-    release.namespace.kubectl("scale", f"statefulset/demo-{release.service}", "--replicas=0")
+    release.namespace.kubectl("scale", f"deployment/demo-{release.service}", "--replicas=0")
     poll_until(lambda: not release.namespace.uid(release.driver), "the driver is gone", 180)
-    release.namespace.kubectl("exec", f"{release.executors}-0", "--", "rm", "-r", f"/checkpoint/{release.service}")
+    release.namespace.kubectl("exec", release.executor(), "--", "rm", "-r", f"/checkpoint/{release.service}")
     assert "restored " in maintain(release, "restore")
     release.apply()
     for producer in ("menu-prices", "food-orders"):

@@ -34,16 +34,16 @@ def test_every_output_equals_the_replay(release: Release, bench: ClusterBench, s
 
 def test_the_service_has_no_volume(release: Release, bench: ClusterBench) -> None:
     assert sorted(release.namespace.names("pvc")) == ["data-demo-broker-0", "data-demo-registry-0"]
-    for pod in (release.driver, f"{release.executors}-0"):
+    for pod in (release.driver, release.executor()):
         volumes = release.namespace.get("pod", pod)["spec"]["volumes"]
         assert not [volume for volume in volumes if "persistentVolumeClaim" in volume]
 
 
 def test_the_keys_are_in_the_secret_only(release: Release, bench: ClusterBench) -> None:
-    objects = release.namespace.kubectl("get", "pods,statefulsets,configmaps", "-o", "yaml")
+    objects = release.namespace.kubectl("get", "pods,deployments,configmaps", "-o", "yaml")
     assert SECRET in objects
     for value in KEYS.values():
-        assert value not in objects + release.log() + release.log(f"{release.executors}-0", "executor")
+        assert value not in objects + release.log() + release.log(release.executor(), "executor")
 
 
 def test_scaling_out_under_load(release: Release, bench: ClusterBench) -> None:
@@ -55,7 +55,7 @@ def test_scaling_out_under_load(release: Release, bench: ClusterBench) -> None:
 
 @pytest.mark.parametrize("pod", ["driver", "executor"])
 def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
-    names = {"driver": release.driver, "executor": f"{release.executors}-0"}
+    names = {"driver": release.driver, "executor": release.executor()}
     job = release.be_busy(bench, seed=3 + list(names).index(pod))
     release.replace(names[pod])
     release.settle(bench, job)
@@ -63,5 +63,5 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
     job = release.be_busy(bench, seed=5)
-    release.kill(release.driver, f"{release.executors}-0")
+    release.kill(release.driver, release.executor())
     release.settle(bench, job)

@@ -31,7 +31,7 @@ def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) ->
     job = release.load(Load(seed=2, rate=60))
     release.scale(3)
     poll_until(lambda: "now 3 executors: redistributing the tasks" in release.log(), "the driver uses 3 executors", 300)
-    came = [f"{release.executors}-{number}" for number in (1, 2)]
+    came = release.pods("executor")[1:]
     poll_until(lambda: all("restored" in release.log(pod, "executor") for pod in came), f"{came} have groups", 120)
     release.scale(1)
     release.settle(bench, job)
@@ -45,7 +45,7 @@ def test_the_scaled_number_survives_upgrade_rollback_and_server_side_apply(
     result = release.namespace.secret(secret, "token")
 
     def replicas_and_token() -> tuple[int, str]:
-        replicas = release.namespace.get("statefulset", release.executors)["spec"]["replicas"]
+        replicas = release.namespace.get("deployment", release.executors)["spec"]["replicas"]
         return int(replicas), release.namespace.secret(secret, "token")
 
     release.apply(f"{release.service}.serviceAccount.annotations.upgraded=yes")
@@ -72,7 +72,7 @@ def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: Cluster
 
 @pytest.mark.parametrize("pod", ["driver", "executor", "broker"])
 def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
-    names = {"driver": release.driver, "executor": f"{release.executors}-0", "broker": "demo-broker-0"}
+    names = {"driver": release.driver, "executor": release.executor(), "broker": "demo-broker-0"}
     name = names[pod]
     seed = 4 + list(names).index(pod)
     job = release.be_busy(bench, seed=seed)
@@ -82,7 +82,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
     job = release.be_busy(bench, seed=7)
-    release.kill(release.driver, f"{release.executors}-0")
+    release.kill(release.driver, release.executor())
     release.settle(bench, job)
 
 
@@ -112,11 +112,6 @@ def pull_rows(url: str, token: str) -> dict[str, Any]:
     return rows
 
 
-def is_another(release: Release, pod: str, before: str) -> bool:
-    """Return whether a pod of this name is another one than before."""
-    return release.namespace.uid(pod) not in ("", before)
-
-
 def same_pods(release: Release, before: dict[str, str], *pods: str) -> list[str]:
     """Return the pods that were not replaced."""
     return [pod for pod in pods if release.namespace.uid(pod) == before[pod]]
@@ -127,7 +122,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
     if len(nodes) != 1:
         pytest.skip("that all pods are on the node that is drained is known of a cluster of one node only")
     release.scale(2)
-    pods = [release.driver, f"{release.executors}-0", f"{release.executors}-1"]
+    pods = [release.driver, *release.pods("executor")]
     before = {pod: release.namespace.uid(pod) for pod in pods}
     job = release.be_busy(bench, seed=8)
     own = f"app.kubernetes.io/name={release.service},app.kubernetes.io/instance=demo"
@@ -142,8 +137,8 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
         finally:
             run("kubectl", "uncordon", nodes[0])
         assert drain.wait(600) == 0, drain.output()
-    for pod in pods:
-        poll_until(partial(is_another, release, pod, before[pod]), f"another {pod}", 300)
+    poll_until(lambda: not same_pods(release, before, *pods), "all pods are others", 300)
+    for pod in (release.driver, *release.pods("executor")):
         poll_until(partial(release.namespace.is_ready, pod), f"{pod} is ready", 300)
     release.settle(bench, job)
     release.scale(1)
@@ -197,7 +192,7 @@ def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release,
 def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_one(
     release: Release, bench: ClusterBench
 ) -> None:
-    executor, driver = f"{release.executors}-0", f"statefulset/{release.driver.removesuffix('-0')}"
+    executor, driver = release.executor(), f"deployment/demo-{release.service}"
 
     def count_continued() -> int:
         return release.log(executor, "executor").count("the loops of this worker continue until others take over")
@@ -210,11 +205,30 @@ def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_o
     said = "the loops of this worker have ended"
     poll_until(lambda: release.log(executor, "executor").count(said) >= replaced, "others have taken over", 120)
     release.namespace.kubectl("scale", driver, "--replicas=0")
-    release.namespace.kubectl("wait", "--for=delete", f"pod/{release.driver}", "--timeout=120s")
+    poll_until(lambda: not release.pods("driver"), "the driver is gone", 120)
     assert count_continued() == replaced
     release.namespace.kubectl("scale", driver, "--replicas=1")
     poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is back", 180)
     release.settle(bench, job)
+
+
+@pytest.mark.parametrize("component", ["driver", "executor"])
+def test_a_lost_node_costs_a_minute_at_most_without_anybody_acting(
+    release: Release, bench: ClusterBench, component: str
+) -> None:
+    job = release.be_busy(bench, seed=14 + len(component))
+    (lost,) = release.pods(component)
+    # As on a lost node: the processes are gone, but the pod's object stays.
+    release.namespace.kubectl(
+        "patch", "pod", lost, "--type=merge", "-p", '{"metadata":{"finalizers":["forebay.io/lost"]}}'
+    )
+    release.namespace.kubectl("delete", "pod", lost, "--grace-period=0", "--force", "--wait=false")
+    try:
+        poll_until(lambda: release.namespace.is_ready(release.driver), "a driver is ready", 60)
+        release.settle(bench, job)
+        assert release.namespace.uid(lost), "its object is still there"
+    finally:
+        release.namespace.kubectl("patch", "pod", lost, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
 
 
 def test_uninstall_leaves_nothing_behind_but_the_volumes(release: Release, bench: ClusterBench) -> None:
@@ -234,5 +248,5 @@ def test_a_reinstalled_release_resumes_where_it_stopped(release: Release, bench:
     release.apply()
     for forward in release.forwards:
         forward.wait()
-    release.settle(bench, release.load(Load(seed=13)))
+    release.settle(bench, release.load(Load(seed=23)))
     assert time.monotonic() - begun < 900

@@ -122,22 +122,67 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Have each name resolve to addresses."""
+
+    def infos(_name: str, port: int, **_options: object) -> list[object]:
+        return [(2, 1, 6, "", (address, port)) for address in addresses]
+
+    monkeypatch.setattr("socket.getaddrinfo", infos)
+
+
+def test_of_several_drivers_the_one_that_listens_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve_to(monkeypatch, "10.0.0.1", "10.0.0.2")
+    monkeypatch.setattr(executor, "answers", lambda address: address == "10.0.0.2")
+    assert executor.find_driver("driver") == "10.0.0.2"
+    monkeypatch.setattr(executor, "answers", lambda _address: False)
+    assert executor.find_driver("driver") is None
+
+
+def test_an_executor_leaves_a_driver_that_does_not_answer_once_another_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listening = {"10.0.0.1"}
+    resolve_to(monkeypatch, "10.0.0.1", "10.0.0.2")
+    monkeypatch.setattr(executor, "answers", lambda address: address in listening)
+    monkeypatch.setattr(executor, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(executor, "_LOOK_SECONDS", 0.01)
+    joined: list[str] = []
+
+    def command(address: str) -> list[str]:
+        joined.append(address)
+        return [sys.executable, "-c", "import signal; signal.sigwait({signal.SIGPWR})"]
+
+    supervisor = Supervisor("driver", command, None)
+    thread = threading.Thread(target=supervisor.run)
+    thread.start()
+    until(lambda: joined == ["10.0.0.1"])
+    listening.clear()
+    assert joined == ["10.0.0.1"], "no other driver is there"
+    listening.add("10.0.0.2")
+    until(lambda: joined == ["10.0.0.1", "10.0.0.2"])
+    supervisor.stop()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
 def test_an_executor_that_can_t_hold_its_driver_s_leases_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver_is_there, asked = threading.Event(), threading.Semaphore(0)
     driver_is_there.set()
 
-    def answers(driver: str) -> bool:
+    def answers(address: str) -> bool:
         asked.release()
         return driver_is_there.is_set()
 
     monkeypatch.setattr(executor, "answers", answers)
+    resolve_to(monkeypatch, "10.0.0.1")
     monkeypatch.setattr(executor, "_POLL_SECONDS", 0.01)
     started = tmp_path / "started"
     started.touch()
     block = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPWR})\n"
-    supervisor = Supervisor("driver", [sys.executable, "-c", block + JVM, str(started)], None)
+    supervisor = Supervisor("driver", lambda _address: [sys.executable, "-c", block + JVM, str(started)], None)
     thread = threading.Thread(target=supervisor.run)
     thread.start()
     until(lambda: started.read_text() == "started,")

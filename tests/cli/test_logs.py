@@ -91,7 +91,7 @@ def test_without_a_log_one_line_says_what_to_type(
     assert run(["logs", "user-sessions", "--home", str(tmp_path), "-f"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
-    assert "kubectl logs statefulset/RELEASE-user-sessions" in line
+    assert "kubectl logs deployment/RELEASE-user-sessions" in line
     assert "-f" in line
 
 

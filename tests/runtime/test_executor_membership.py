@@ -60,3 +60,14 @@ def test_a_replacement_of_one_of_two_is_used() -> None:
     membership.use(among("1", "2"))
     assert not membership.outgrown(among("1", "3"), 2, 0.0)
     assert membership.outgrown(among("1", "3"), 2, 3.0)
+
+
+def test_fewer_wanted_executors_redistribute_the_tasks_once_after_a_while() -> None:
+    membership = Membership()
+    assert not membership.shrunk(3, 0.0)
+    assert not membership.shrunk(1, 1.0)
+    assert not membership.shrunk(None, 2.0)
+    assert membership.shrunk(1, 4.0)
+    assert not membership.shrunk(1, 5.0)
+    assert not membership.shrunk(2, 6.0)
+    assert not membership.shrunk(2, 20.0)

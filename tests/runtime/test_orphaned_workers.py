@@ -14,8 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forebay.runtime import kubernetes_api, outliving
-from forebay.runtime.kubernetes import ExecutorPods
+from forebay.runtime import outliving
 from forebay.runtime.outliving import left_behind
 
 _KEEPER = """
@@ -154,30 +153,6 @@ def test_the_end_of_an_orphaned_worker_is_reported(child: int) -> None:
     while child in [process.pid for process in left_behind()]:
         assert time.monotonic() < until
     assert not psutil.pid_exists(child), "no zombie stays"
-
-
-@pytest.mark.parametrize(
-    ("replicas", "metadata", "followed"),
-    [(1, {}, True), (0, {}, False), (1, {"deletionTimestamp": "2030-01-01T00:00:00Z"}, False)],
-)
-def test_a_driver_is_followed_unless_it_was_scaled_away_or_uninstalled(
-    monkeypatch: pytest.MonkeyPatch, replicas: int, metadata: dict[str, str], *, followed: bool
-) -> None:
-    asked: list[tuple[str, str]] = []
-
-    def stateful_set(namespace: str, name: str) -> dict[str, object]:
-        asked.append((namespace, name))
-        return {"spec": {"replicas": replicas}, "metadata": metadata}
-
-    monkeypatch.setattr(kubernetes_api, "_stateful_set", stateful_set)
-    pods = ExecutorPods("demo-executor", "demo.here.svc", "here")
-    assert kubernetes_api.is_followed(pods) is followed
-    assert asked == [("here", "demo")]
-
-
-def test_if_the_api_does_not_answer_no_driver_follows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_api, "_stateful_set", lambda _namespace, _name: None)
-    assert not kubernetes_api.is_followed(ExecutorPods("demo-executor", "demo", "here"))
 
 
 def test_a_worker_ends_as_usual_if_it_may_not_survive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 {{/* What broker and registry have in common. Arguments: list of context, component, values of the component. */}}
 
 {{- define "broker.name" -}}
-{{ (index . 0).Release.Name }}-{{ index . 1 }}
+{{ include "forebay.platform.name" . }}
 {{- end -}}
 
 {{- define "broker.image" -}}

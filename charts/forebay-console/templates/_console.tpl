@@ -15,7 +15,7 @@
 {{- if contains "=" $job -}}
 {{ $job }}
 {{- else -}}
-{{- $host := ternary $job (printf "%s-%s" $root.Release.Name $job | trunc 43 | trimSuffix "-") (eq $root.Release.Name $job) -}}
+{{- $host := include "forebay.nameOf" (list $root $job) -}}
 {{ $job }}=http://{{ $host }}.{{ $root.Release.Namespace }}.svc:8080
 {{- end -}}
 {{- end -}}

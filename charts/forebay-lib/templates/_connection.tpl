@@ -27,7 +27,7 @@ imagePullSecrets:
 {{- end -}}
 
 {{- define "forebay.bootstrapServers" -}}
-{{- include "forebay.kafka.value" (list . "bootstrapServers") | default (printf "%s-broker:9092" .Release.Name) -}}
+{{- include "forebay.kafka.value" (list . "bootstrapServers") | default (printf "%s:9092" (include "forebay.platform.name" (list . "broker"))) -}}
 {{- end -}}
 
 {{/* The broker's address for pods of other namespaces: a name without a dot is a Service of this namespace. */}}
@@ -41,7 +41,7 @@ imagePullSecrets:
 {{- end -}}
 
 {{- define "forebay.schemaRegistryUrl" -}}
-{{- $own := printf "http://%s-registry:8080/apis/ccompat/v7" .Release.Name -}}
+{{- $own := printf "http://%s:8080/apis/ccompat/v7" (include "forebay.platform.name" (list . "registry")) -}}
 {{- include "forebay.kafka.value" (list . "schemaRegistryUrl") | default $own -}}
 {{- end -}}
 

@@ -7,11 +7,25 @@
 {{- end -}}
 
 {{- define "forebay.fullname" -}}
-{{- $name := include "forebay.name" . -}}
-{{- if eq .Release.Name $name -}}
-{{- .Release.Name -}}
+{{ include "forebay.nameOf" (list . (include "forebay.name" .)) }}
+{{- end -}}
+
+{{/* Name of a part of the release. Suffixes of up to 20 characters fit behind it. Arguments: list of context and part. */}}
+{{- define "forebay.nameOf" -}}
+{{- $release := (index . 0).Release.Name -}}
+{{- $name := index . 1 -}}
+{{ include "forebay.shortened" (list (ternary $release (printf "%s-%s" $release $name) (eq $release $name)) 43) }}
+{{- end -}}
+
+{{/* A text of so many characters at most. If it is longer, a hash of it is its end, so that two texts never become one.
+     Arguments: list of text and number. */}}
+{{- define "forebay.shortened" -}}
+{{- $text := index . 0 -}}
+{{- $most := int (index . 1) -}}
+{{- if le (len $text) $most -}}
+{{- $text -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 43 | trimSuffix "-" -}}
+{{- printf "%s-%s" (trunc (int (sub $most 9)) $text | trimSuffix "-") (sha256sum $text | trunc 8) -}}
 {{- end -}}
 {{- end -}}
 
@@ -54,4 +68,10 @@ annotations:
 {{- end }}
 labels:
   {{- include "forebay.labels" . | nindent 2 }}
+{{- end -}}
+
+{{/* Name of the development broker or registry: a StatefulSet's name and its revision are a label of its pods, of 63
+     characters at most. Arguments: list of context and broker or registry. */}}
+{{- define "forebay.platform.name" -}}
+{{ include "forebay.shortened" (list (printf "%s-%s" (index . 0).Release.Name (index . 1)) 52) }}
 {{- end -}}

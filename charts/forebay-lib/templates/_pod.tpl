@@ -35,6 +35,10 @@ env:
     valueFrom:
       fieldRef:
         fieldPath: metadata.name
+  - name: POD_UID
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.uid
   - name: POD_IP
     valueFrom:
       fieldRef:
@@ -65,7 +69,14 @@ env:
   {{- end }}
 {{- end -}}
 
-{{/* The scheduling of a pod. Arguments: list of context and values of the component. */}}
+{{/* A node that does not answer is lost after so many seconds; Kubernetes' default is 300. */}}
+{{- define "forebay.lostNode" -}}
+{{- range list "not-ready" "unreachable" }}
+- {key: node.kubernetes.io/{{ . }}, operator: Exists, effect: NoExecute, tolerationSeconds: {{ int ($.Values.lostNodeSeconds | default 10) }}}
+{{- end }}
+{{- end -}}
+
+{{/* Where a pod may run. Arguments: list of context and values of the component. */}}
 {{- define "forebay.placement" -}}
 {{- $root := index . 0 -}}
 {{- $chosen := pick (index . 2) "nodeSelector" "tolerations" "affinity" "priorityClassName" -}}
@@ -76,11 +87,24 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "forebay.selector" (list $root (index . 1)) | nindent 8 }}
+{{- $chosen = set $chosen "tolerations" (concat (include "forebay.lostNode" $root | fromYamlArray) ($chosen.tolerations | default list)) -}}
 {{- range $name, $value := $chosen }}
 {{- if $value }}
 {{- toYaml (dict $name $value) | nindent 0 }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* Requests and limits of a container that writes to /tmp, in YAML. Arguments: list of context and resources. */}}
+{{- define "forebay.resources" -}}
+{{- $scratch := (index . 0).Values.scratch -}}
+{{- $resources := deepCopy (index . 1) -}}
+{{- range $kind, $size := dict "requests" $scratch.request "limits" $scratch.limit -}}
+{{- if $size -}}
+{{- $_ := set $resources $kind (merge (get $resources $kind | default dict) (dict "ephemeral-storage" $size)) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $resources -}}
 {{- end -}}
 
 {{- define "forebay.mounts" -}}

@@ -68,7 +68,7 @@ ports:
   - name: blocks
     containerPort: 7079
 resources:
-  {{- toYaml .Values.driver.resources | nindent 2 }}
+  {{- include "forebay.resources" (list . .Values.driver.resources) | nindent 2 }}
 {{ include "forebay.mounts" . }}
   {{- with include "forebay.job.mounts" . | trim }}
   {{- . | nindent 2 }}

@@ -34,7 +34,7 @@ matchExpressions:
 {{- define "forebay.queries.parts.name" -}}
 {{- $end := printf "-queries-of-%d" (int .Values.queries.parts) -}}
 {{- /* A StatefulSet's name and its revision are a label of its pods, of 63 characters at most. */ -}}
-{{- include "forebay.fullname" . | trunc (int (sub 52 (len $end))) | trimSuffix "-" }}{{ $end -}}
+{{- include "forebay.shortened" (list (include "forebay.fullname" .) (sub 52 (len $end))) }}{{ $end -}}
 {{- end -}}
 
 {{/* The query servers' workload, in kubectl's notation. */}}
@@ -59,10 +59,4 @@ forebay.io/query-parts: {{ int .Values.queries.parts | quote }}
 {{- range $part := until (int .Values.queries.parts) -}}
 {{- if $part }},{{ end }}http://{{ $name }}-{{ $part }}.{{ $name }}.{{ $.Release.Namespace }}.svc:7070
 {{- end -}}
-{{- end -}}
-
-{{/* The largest number of executors that the driver may follow. */}}
-{{- define "forebay.executors.most" -}}
-{{- $scaled := ternary .Values.executor.autoscaling.maxReplicas 0 .Values.executor.autoscaling.enabled -}}
-{{- max (int .Values.executor.maxReplicas) (int $scaled) (int (.Values.executor.replicas | default 0)) -}}
 {{- end -}}

@@ -8,7 +8,7 @@ _LONGEST = 1_500
 _STOP = "[forebay.stop] "
 """What marks an error on its way through Spark; of no use to a reader."""
 
-_EXTRAS = {"jgo": "platform", "regex": "sql", "sqlglot": "sql"}
+_EXTRAS = {"jgo": "platform", "kubernetes": "kubernetes", "regex": "sql", "sqlglot": "sql"}
 """Libraries that not everybody needs, and the extra that brings each."""
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from forebay.runtime.spark.siblings import make_folder
 DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _POLL_SECONDS = 1.0
+_LOOK_SECONDS = 5.0
 _GRACE_SECONDS = 90.0
 _AWAY_SECONDS = 60.0
 
@@ -68,8 +71,8 @@ def java_command(
     """Return the command of an executor's JVM.
 
     Args:
-        driver: name of the driver's service.
-        application: Spark's application id, the StatefulSet's name.
+        driver: address of the driver.
+        application: Spark's application id, the Deployment's name.
         address: this pod's.
         pod: this pod's name.
         memory: heap, such as 512m.
@@ -89,8 +92,9 @@ def java_command(
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
         *(f"-D{name}={value}" for name, value in {"spark.driver.port": DRIVER_PORT, **settings}.items()),
         *("-cp", class_path(spark), _BACKEND),
-        *("--driver-url", f"spark://CoarseGrainedScheduler@{driver}:{DRIVER_PORT}"),
-        *("--executor-id", "EXECID"),
+        *("--driver-url", f"spark://CoarseGrainedScheduler@{host_of(driver)}:{DRIVER_PORT}"),
+        # If Spark chose the id, its driver would need the right to change pods, to label this one.
+        *("--executor-id", str(secrets.randbelow(2**31))),
         *("--hostname", host_of(address), "--bind-address", host_of(address)),
         *("--cores", str(EXECUTOR_SLOTS)),
         *("--app-id", application),
@@ -99,13 +103,26 @@ def java_command(
     ]
 
 
-def answers(driver: str) -> bool:
-    """Return whether a driver listens."""
+def answers(address: str) -> bool:
+    """Return whether a driver listens there."""
     try:
-        socket.create_connection((driver, DRIVER_PORT), 2.0).close()
+        socket.create_connection((address, DRIVER_PORT), 2.0).close()
         return True
     except OSError:
         return False
+
+
+def find_driver(name: str) -> str | None:
+    """Return the address of the driver that listens; None if no driver listens.
+
+    While a driver is replaced, the name has the addresses of both, and that of a lost node as long as its pod exists.
+    """
+    try:
+        infos = socket.getaddrinfo(name, DRIVER_PORT, type=socket.SOCK_STREAM)
+    except OSError:
+        return None
+    addresses = dict.fromkeys(str(info[4][0]) for info in infos)
+    return next(filter(answers, addresses), None)
 
 
 class Supervisor:
@@ -114,8 +131,9 @@ class Supervisor:
     A container that ended with its driver would be started again with growing delays.
     """
 
-    def __init__(self, driver: str, command: list[str], secret: Path | None) -> None:
+    def __init__(self, driver: str, command: Callable[[str], list[str]], secret: Path | None) -> None:
         self._driver, self._command, self._secret = driver, command, secret
+        self._address = ""
         self._stopping = Flag()
         self._leaving = Flag()
         self._java: subprocess.Popen[bytes] | None = None
@@ -124,12 +142,14 @@ class Supervisor:
         """Run JVMs, one after the other, until `stop`."""
         said = False
         while not self._stopping.is_set():
-            if answers(self._driver):
-                click.echo(f"joining the driver {self._driver}")
+            address = find_driver(self._driver)
+            if address is not None:
+                click.echo(f"joining the driver {self._driver} at {address}")
                 said = False
                 self._leaving.clear()
-                self._java = subprocess.Popen(self._command, env={**os.environ, **self._proof()})
-                code = self._java.wait()
+                self._address = address
+                self._java = subprocess.Popen(self._command(address), env={**os.environ, **self._proof()})
+                code = self._wait_for(self._java)
                 left_behind()  # which takes leave of those that have ended
                 if self._leaving.is_set():
                     self._stay_away()
@@ -140,6 +160,18 @@ class Supervisor:
                 said = True
             self._stopping.wait(_POLL_SECONDS)
         self._await_workers()
+
+    def _wait_for(self, java: subprocess.Popen[bytes]) -> int:
+        """Return the JVM's exit code. End it if its driver does not answer, as on a lost node, but another does.
+
+        The workers continue until the next driver's leases reach other workers.
+        """
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return java.wait(_LOOK_SECONDS)
+            if not answers(self._address) and find_driver(self._driver) not in (None, self._address):
+                click.echo(f"the driver at {self._address} does not answer, another does: leaving it", err=True)
+                java.terminate()
 
     def stop(self) -> None:
         """Ask the JVM to finish its tasks and leave (decommission); end it after 90 s. Safe in a signal handler."""
@@ -161,7 +193,7 @@ class Supervisor:
         """Wait until the driver has gone; retry after a minute, in case it was replaced unseen."""
         click.echo(f"this executor has other code than {self._driver}: it joins the next driver", err=True)
         deadline = time.monotonic() + _AWAY_SECONDS
-        while answers(self._driver) and time.monotonic() < deadline and not self._stopping.wait(_POLL_SECONDS):
+        while answers(self._address) and time.monotonic() < deadline and not self._stopping.wait(_POLL_SECONDS):
             pass
 
     def _await_workers(self) -> None:
@@ -176,7 +208,7 @@ class Supervisor:
 
     def _end(self, java: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + _GRACE_SECONDS
-        while java.poll() is None and time.monotonic() < deadline and answers(self._driver):
+        while java.poll() is None and time.monotonic() < deadline and answers(self._address):
             time.sleep(0.2)
         if java.poll() is None:
             java.terminate()
@@ -188,7 +220,7 @@ Examples:
   forebay executor --driver demo-user-sessions --application demo-user-sessions-executor"""
 )
 @click.option("--driver", required=True, help="Name of the driver's service.")
-@click.option("--application", required=True, help="Name of this pod's StatefulSet: Spark's application id.")
+@click.option("--application", required=True, help="Name of this pod's Deployment: Spark's application id.")
 @click.option("--memory", default="512m", help="Heap of the JVM.")
 @spark_secret_option
 def executor(driver: str, application: str, memory: str, spark_secret: Path | None) -> None:
@@ -203,7 +235,10 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
     allow_outliving(os.environ)
     make_folder(os.environ)
     settings = ENCRYPTED if spark_secret is not None else {}
-    command = java_command(driver, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory, settings)
+
+    def command(address: str) -> list[str]:
+        return java_command(address, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory, settings)
+
     supervisor = Supervisor(driver, command, spark_secret)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: supervisor.stop())

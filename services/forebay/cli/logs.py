@@ -39,7 +39,7 @@ def logs(service: Service, application: str, lines: int, follow: bool, home: Pat
     name = application or service.name
     path = log_path(home, name)
     if not path.exists():
-        pods = f"`kubectl logs statefulset/RELEASE-{name}`{' -f' if follow else ''}"
+        pods = f"`kubectl logs deployment/RELEASE-{name}`{' -f' if follow else ''}"
         if in_kubernetes():
             raise click.ClickException(f"on Kubernetes the log of {name} is that of its pods: {pods}")
         raise click.ClickException(

@@ -13,7 +13,7 @@ from forebay.cli.signals import terminable
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.patience import REFUSED_S, keep_trying
 from forebay.kafka.registry import SchemaRegistry
 from forebay.runtime.logs import configure_logging
 
@@ -37,7 +37,7 @@ def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
     admin = TopicAdmin(settings, _ANSWER_SECONDS)
     registry = SchemaRegistry(settings.registry(), patience_s=0)
     try:
-        keep_trying(lambda: _answers(admin), seconds)
+        keep_trying(lambda: _answers(admin), seconds, refused_for=REFUSED_S)
         click.echo(f"the broker {settings.bootstrap_servers} answers")
         for topic in topics:
             keep_trying(partial(_exists, admin, topic), seconds)

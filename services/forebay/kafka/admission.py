@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.door import why_silent
-from forebay.kafka.errors import KafkaUnavailable, from_kafka
+from forebay.kafka.errors import KafkaUnavailable, LoginRefused, from_kafka
 from forebay.kafka.librdkafka_log import NOT_ADMITTED
 from forebay.kafka.settings import KafkaSettings
 
@@ -74,9 +74,7 @@ class Admission:
         refusal, self._refusal = self._refusal, ""
         if not refusal:
             return None
-        return KafkaUnavailable(
-            f"the broker {self.servers} does not let us in: check the TLS and SASL options ({refusal})"
-        )
+        return LoginRefused(f"the broker {self.servers} does not let us in: check the TLS and SASL options ({refusal})")
 
     def _on_error(self, error: Any) -> None:
         assert isinstance(error, KafkaError)

@@ -17,6 +17,10 @@ class KafkaUnavailable(Unavailable):
     """The broker can't be reached or is failing; a retry may succeed."""
 
 
+class LoginRefused(KafkaUnavailable):
+    """The broker refuses our login. Callers retry for a while, since a new password may be on its way to the broker."""
+
+
 class KafkaRefused(Exception):
     """The broker answered no; says what and why."""
 

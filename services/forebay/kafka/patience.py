@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from forebay.codec import Unavailable
+from forebay.kafka.errors import LoginRefused
 
 T = TypeVar("T")
 log = logging.getLogger("forebay.kafka")
@@ -15,12 +16,16 @@ log = logging.getLogger("forebay.kafka")
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _REMIND_S = 60.0
+REFUSED_S = 60.0
+"""How long a process in a pod retries a login that is refused. Then it ends, because only its next container reads a
+Secret that has changed."""
 
 
 def keep_trying(
     action: Callable[[], T],
     for_seconds: float = float("inf"),
     *,
+    refused_for: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> T:
@@ -28,19 +33,23 @@ def keep_trying(
 
     Args:
         for_seconds: how long to retry; then the last Unavailable is raised.
+        refused_for: how long to retry while the broker refuses our login; then LoginRefused is raised.
         clock: seconds, monotonic.
         pause: waits for seconds.
     """
     began = clock()
     wait = _FIRST_PAUSE_S
     failures = 0
-    logged_at = began
+    logged_at = admitted_at = began
     while True:
         try:
             result = action()
         except Unavailable as error:
             left = began + for_seconds - clock()
-            if left <= 0:
+            now = clock()
+            if not isinstance(error, LoginRefused):
+                admitted_at = now
+            if left <= 0 or now - admitted_at >= refused_for:
                 raise
             if not failures:
                 log.warning("%s: retrying", error)

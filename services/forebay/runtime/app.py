@@ -16,7 +16,8 @@ from forebay.catalog import MAX_DOWNTIME_MS, Service, find_service
 from forebay.flags import Flag
 from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.errors import LoginRefused
+from forebay.kafka.patience import REFUSED_S, keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
 from forebay.processor.declared import declared_stores
@@ -26,6 +27,7 @@ from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.code_version import code_version
 from forebay.runtime.compacted_inputs import check_compacted_inputs
+from forebay.runtime.driver_lease import driver_lease
 from forebay.runtime.errors import StopJob
 from forebay.runtime.health import Health, health_server
 from forebay.runtime.jvmlock import held_by_jvm
@@ -39,6 +41,7 @@ from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
 from forebay.runtime.protocol.backfills import is_finished
 from forebay.runtime.query import JobRunner
+from forebay.runtime.readiness_events import readiness_events
 from forebay.runtime.remedies import explain as with_remedy
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
@@ -115,6 +118,7 @@ class JobApplication:
         self._worker_restarts = WorkerRestarts(self._application, self.metrics)
         self._stopping = Flag()
         self._runner: JobRunner | None = None
+        self._refused = ""
         self._logged: dict[str, int] = {}
         self._logged_at = 0.0
         self._trouble = self._explained = ""
@@ -150,8 +154,12 @@ class JobApplication:
                 "%s: http://%s:%d has /healthz, /readyz, /metrics", self._application, options.http_host, server.port
             )
         try:
-            with held_checkpoint(options.plan.checkpoint):
-                self._run(keep_trying(self._prepare, pause=self._pause))
+            with (
+                readiness_events(options.spark.executors, self.health),
+                driver_lease(options.spark.executors, self.health, self._pause, self.stop),
+                held_checkpoint(options.plan.checkpoint),
+            ):
+                self._run(keep_trying(self._prepare, refused_for=self._refused_for, pause=self._pause))
         except _Stopped:
             log.info("%s: stopped before it started", self._application)
         finally:
@@ -161,6 +169,18 @@ class JobApplication:
     def _own_service(self, declared: Service) -> Service:
         """Return the service as this application sees it: its own side topics, topics as the broker calls them."""
         return rename(declared.as_application(self._application), self._options.topics)
+
+    @property
+    def _refused_for(self) -> float:
+        """How long to retry a refused login. Elsewhere than in a pod nothing would start the job again."""
+        return float("inf") if self._options.spark.executors is None else REFUSED_S
+
+    def _end_refused(self, reason: str) -> None:
+        log.error(
+            "%s: %s: the driver ends, so that its next container reads the Secret again", self._application, reason
+        )
+        self._refused = reason
+        self.stop()
 
     def _pause(self, seconds: float) -> None:
         if self._stopping.wait(seconds):
@@ -291,7 +311,8 @@ class JobApplication:
         )
         if self._stopping.is_set():
             return
-        watcher = Watcher(spec, self.metrics, self.health, self._rights)
+        end = None if executors is None else self._end_refused
+        watcher = Watcher(spec, self.metrics, self.health, self._rights, end=end)
         watcher.start()
         try:
             with (
@@ -301,6 +322,8 @@ class JobApplication:
                 runner.run()
         finally:
             watcher.close()
+        if self._refused:
+            raise LoginRefused(self._refused)
 
     def _on_failure(self, cause: str) -> str:
         self.metrics.count_restart()

@@ -63,6 +63,11 @@ class Health:
         self._ready, self._trouble = True, ""
         self.progress()
 
+    def starting(self) -> None:
+        """Note that what the job waited for has come: it starts."""
+        self._ready, self._trouble = False, ""
+        self.progress()
+
     def failing(self, reason: str) -> None:
         """Note that the job waits for something outside, such as the broker: alive, but not ready."""
         self._ready, self._trouble = False, reason

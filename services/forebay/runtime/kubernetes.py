@@ -1,4 +1,4 @@
-"""A job's driver on Kubernetes: the executors are pods of a StatefulSet, not pods that Spark makes."""
+"""A job's driver on Kubernetes: the executors are pods of a Deployment, not pods that Spark creates."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 EXECUTOR_LOSS: Mapping[str, str] = {
     "spark.decommission.enabled": "true",
     "spark.executor.decommission.forceKillTimeout": "60s",
-    "spark.network.timeout": "60s",
+    "spark.kubernetes.executor.missingPodDetectDelta": "3650d",
+    "spark.network.timeout": "40s",
+    "spark.network.timeoutInterval": "5s",
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "1s",
     "spark.stage.maxConsecutiveAttempts": "10",
     "spark.task.maxFailures": "8",
 }
-"""An executor may go at any time: what it did is done again elsewhere, soon, and that is no failure of the job."""
+"""An executor may end at any time. Its tasks run again elsewhere, soon, and that is no failure of the job.
+
+Executors choose their ids themselves, so Spark finds no id on their pods and must not take them for lost pods. An
+executor whose node is lost is detected by its missing heartbeats, after 40 to 45 s.
+"""
 
 
 class NotOnKubernetes(RuntimeError):
@@ -34,12 +40,12 @@ class NotOnKubernetes(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class ExecutorPods:
-    """The StatefulSet whose pods are the executors of this driver.
+    """The Deployment whose pods are the executors of this driver.
 
     Args:
-        name: of the StatefulSet; also Spark's application id, by which the pods' labels name it.
-        driver_host: name under which the executors reach this process.
-        namespace: of the StatefulSet.
+        name: of the Deployment; also Spark's application id, which the pods have as a label.
+        driver_host: name under which the executors find this process; it begins with the name of its Deployment.
+        namespace: of both.
         secret: file with what both sides prove themselves by; None: their calls are neither proven nor encrypted.
     """
 
@@ -71,7 +77,8 @@ class ExecutorPods:
             "spark.kubernetes.executor.useDriverPodIP": "false",
             "spark.kubernetes.executor.deleteOnTermination": "false",
             "spark.kubernetes.executor.disableConfigMap": "true",
-            "spark.driver.host": self.driver_host,
+            # The name may have the address of a driver that is ending, or of a lost node, too.
+            "spark.driver.host": host_of(os.environ.get("POD_IP") or self.driver_host),
             "spark.driver.bindAddress": host_of(os.environ.get("SPARK_LOCAL_IP", "0.0.0.0")),
             "spark.driver.port": str(DRIVER_PORT),
             "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),

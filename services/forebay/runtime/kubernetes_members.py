@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from forebay.runtime.health import Health
 from forebay.runtime.kubernetes import ExecutorPods
-from forebay.runtime.kubernetes_api import wanted_executors
+from forebay.runtime.kubernetes_api import WantedExecutors
 from forebay.runtime.query import JobRunner
 
 log = logging.getLogger(__name__)
@@ -36,6 +36,8 @@ class Membership:
         self._used: Executors = frozenset()
         self._seen: Executors = frozenset()
         self._since = 0.0
+        self._wanted: int | None = None
+        self._shrunk_at = float("inf")
 
     def complete(self, present: Executors, wanted: int | None, now: float) -> bool:
         """Return whether `present` is what there will be: all that are wanted, or the same ones for a while.
@@ -63,6 +65,20 @@ class Membership:
         complete = self.complete(present, wanted, now)
         return complete and not present <= self._used and now - self._since >= _SETTLE_SECONDS
 
+    def shrunk(self, wanted: int | None, now: float) -> bool:
+        """Return, once for each time that fewer executors are wanted, whether the query shall start again.
+
+        Otherwise the executors that leave would finish their leases first. By then Spark gives them no new tasks.
+        """
+        if wanted is not None:
+            if self._wanted is not None and wanted < self._wanted:
+                self._shrunk_at = now
+            self._wanted = wanted
+        if now - self._shrunk_at < _SETTLE_SECONDS:
+            return False
+        self._shrunk_at = float("inf")
+        return True
+
 
 class ExecutorWatch:
     """Watches the executors of a session on a thread of its own."""
@@ -73,14 +89,16 @@ class ExecutorWatch:
         self._context = session.sparkContext
         self._pods, self._health, self._runner, self._stopping = pods, health, runner, stopping
         self._membership = Membership()
+        self._wanted = WantedExecutors(pods)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="executors", daemon=True)
 
     def wait(self) -> None:
         """Wait until all wanted executors are there, or those that are there have been alone for a while."""
         begun, said = time.monotonic(), 0.0
+        self._wanted.start()
         while not self._stopping.is_set():
-            present, wanted = self._present(), wanted_executors(self._pods)
+            present, wanted = self._present(), self._wanted.number
             now = time.monotonic()
             if self._membership.complete(present, wanted, now):
                 log.info("%s: %d executors after %.1f s", self._pods.name, len(present), now - begun)
@@ -98,6 +116,7 @@ class ExecutorWatch:
 
     def close(self) -> None:
         """End, within seconds."""
+        self._wanted.close()
         self._closed.set()
         self._thread.join(10.0)
 
@@ -109,7 +128,10 @@ class ExecutorWatch:
             except (Py4JError, OSError) as error:
                 log.debug("the executors can't be counted: %s", error)
                 continue
-            wanted = wanted_executors(self._pods)
+            wanted = self._wanted.number
+            if self._membership.shrunk(wanted, time.monotonic()):
+                log.info("%s: %s executors are wanted: redistributing the tasks", self._pods.name, wanted)
+                self._runner.rebalance(is_followed=wanted != 0)
             if not present:
                 self._waiting(present, wanted)
                 if not alone:
@@ -131,7 +153,7 @@ class ExecutorWatch:
 
     def _state(self, present: Executors, wanted: int | None) -> str:
         if wanted == 0:
-            return f"no executors are wanted: kubectl scale statefulset/{self._pods.name} --replicas=1 starts the job"
+            return f"no executors are wanted: kubectl scale deployment/{self._pods.name} --replicas=1 starts the job"
         return (
             f"waiting for executors: {len(present)} of {wanted if wanted is not None else '?'} are here: "
             f"kubectl get pods -l spark-app-selector={self._pods.name} shows the others"

@@ -102,6 +102,7 @@ class JobRunner:
         self._limits, self._size = spec.limits, CommitSize(spec.limits.max_records)
         self._stopping = Flag()
         self._rebalancing = threading.Event()
+        self._expects_leases = True
         self._abandoning = threading.Event()
         self._progressed = threading.Event()
         self.query: StreamingQuery | None = None
@@ -112,8 +113,13 @@ class JobRunner:
         """Ask the job to end once its running leases have. Safe in a signal handler."""
         self._stopping.set()
 
-    def rebalance(self) -> None:
-        """Start the query again after the running leases, so that its groups are spread over all executors."""
+    def rebalance(self, *, is_followed: bool = True) -> None:
+        """Start the query again after the running leases, so that its groups are spread over all executors.
+
+        Args:
+            is_followed: whether workers may expect other leases soon.
+        """
+        self._expects_leases = is_followed
         self._rebalancing.set()
 
     def abandon(self) -> None:
@@ -219,7 +225,7 @@ class JobRunner:
                 if self._ending and now - asked_at >= _ASK_AGAIN_SECONDS:
                     asked_at = now
                     with suppress(KafkaException):
-                        control.end_leases(is_followed=not self._stopping.is_set() or self._is_followed())
+                        control.end_leases(is_followed=self._leases_follow)
                 if now - told_at >= _TELL_SECONDS:
                     told_at = now
                     if not self._ending:
@@ -243,6 +249,10 @@ class JobRunner:
     @property
     def _ending(self) -> bool:
         return self._stopping.is_set() or self._rebalancing.is_set()
+
+    @property
+    def _leases_follow(self) -> bool:
+        return self._is_followed() if self._stopping.is_set() else self._expects_leases
 
     def _is_idle(self, query: StreamingQuery) -> bool:
         status = query.status

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from forebay.catalog import Service
 from forebay.kafka.acl_admin import AclAdmin
 from forebay.kafka.acls import Resource, Right, Role, missing_kind, rights
-from forebay.kafka.errors import NotAuthorized
+from forebay.kafka.errors import LoginRefused, NotAuthorized
 from forebay.kafka.options import plain
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.errors import Unavailable
@@ -29,8 +30,15 @@ class JobRights:
     """
 
     def __init__(
-        self, kafka: KafkaSettings, service: Service, application: str, roles: Sequence[Role] = (Role.RUN,)
+        self,
+        kafka: KafkaSettings,
+        service: Service,
+        application: str,
+        roles: Sequence[Role] = (Role.RUN,),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
+        self._refused_at: float | None = None
         self._kafka = kafka
         self._service = service
         self._application = application
@@ -49,12 +57,22 @@ class JobRights:
             raise NotAuthorized(self._describe(lacking))
 
     def trouble(self) -> str:
-        """Return what an operator must know if the broker reports a missing right, else an empty text."""
+        """Return what an operator must know if we lack a right, or our login is refused; nothing else is looked for."""
         try:
             lacking = self._lacking()
+        except LoginRefused as error:
+            if self._refused_at is None:
+                self._refused_at = self._clock()
+            return str(error)
         except Unavailable:
             return ""
+        self._refused_at = None
         return self._describe(lacking) if lacking else ""
+
+    @property
+    def refused_seconds(self) -> float:
+        """For how long the broker has refused our login, as `trouble` has seen it."""
+        return 0.0 if self._refused_at is None else self._clock() - self._refused_at
 
     def explain(self, cause: str) -> str:
         """Return what an operator must know of a failure: a broker's refusal with the missing rights, else `cause`."""

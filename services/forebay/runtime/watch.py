@@ -11,6 +11,7 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.patience import REFUSED_S
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.broker_lag import BrokerLag
 from forebay.runtime.errors import StopJob, Unavailable
@@ -30,6 +31,7 @@ class Watcher:
 
     Args:
         rights: explains what the broker refuses, and is asked now and then: some refusals just look like silence.
+        end: called with the reason once the broker has refused our login for a minute. None: the job keeps trying.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Watcher:
         health: Health,
         rights: JobRights,
         seconds: float = 2.0,
+        end: Callable[[str], None] | None = None,
     ) -> None:
         topics = tuple(topic.name for topic in spec.entry.inputs)
         probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
@@ -49,6 +52,7 @@ class Watcher:
         self._rights, self._told = rights, ""
         self._rights_looked_at = time.monotonic()
         self._kafka, self._matches = spec.kafka, MatchWatch(spec) if spec.matched else None
+        self._end, self._ended = end, False
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
 
@@ -81,6 +85,9 @@ class Watcher:
         self._rights_looked_at = time.monotonic()
         if trouble:
             self._health.failing(trouble)
+        if self._end is not None and not self._ended and self._rights.refused_seconds >= REFUSED_S:
+            self._ended = True
+            self._end(trouble)
         if trouble != self._told:
             log.warning("%s: %s", self._application, trouble or "the broker lets us do everything again")
             self._told = trouble
