@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from forebay.codec import Unavailable
+from forebay.kafka.errors import KafkaUnavailable, LoginRefused
 from forebay.kafka.patience import keep_trying
 
 
@@ -74,3 +75,31 @@ def test_other_errors_are_raised_at_once() -> None:
 def test_success_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert keep_trying(lambda: 5) == 5
     assert not caplog.records
+
+
+def test_a_refused_login_is_retried_for_its_own_time_only() -> None:
+    now = [0.0]
+
+    def pause(seconds: float) -> None:
+        now[0] += seconds
+
+    def refuse() -> None:
+        raise LoginRefused("wrong password")
+
+    with pytest.raises(LoginRefused):
+        keep_trying(refuse, refused_for=60.0, clock=lambda: now[0], pause=pause)
+    assert 60.0 <= now[0] <= 66.0
+
+
+def test_an_outage_between_refusals_begins_their_time_again() -> None:
+    now = [0.0]
+
+    def pause(seconds: float) -> None:
+        now[0] += seconds
+
+    def fail() -> None:
+        raise LoginRefused("wrong password") if now[0] < 50.0 or now[0] > 60.0 else KafkaUnavailable("down")
+
+    with pytest.raises(LoginRefused):
+        keep_trying(fail, refused_for=60.0, clock=lambda: now[0], pause=pause)
+    assert now[0] > 110.0
