@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from forebay.catalog import Service
 from forebay.cli.application import ENDING, application_of
@@ -60,7 +61,10 @@ def backfill(service: Service, sources: tuple[str, ...], home: Path, **options: 
     from forebay.spark.backfill_run import history_limits, run_backfill  # noqa: PLC0415
 
     options["conf"] = {**_COMPILING, **options["conf"]}
-    engine = {**engine_fields(options), "limits": history_limits()}
+    engine, limits = engine_fields(options), history_limits()
+    if click.get_current_context().get_parameter_source("max_records_per_commit") is not ParameterSource.DEFAULT:
+        limits = replace(limits, max_records=options["max_records_per_commit"])
+    engine["limits"] = limits
     job = application_of(service, home, {**options, **ENDING}, engine)
     spec = replace(job.prepare(), checkpoint="")
     session = build_session(f"{spec.application}-backfill", spec.groups, "", spark_options(options))
