@@ -172,4 +172,4 @@ def test_a_job_of_files_is_not_changed(platform: Platform, tmp_path: Path, token
     TopicAdmin(settings_of(platform.up())).create([TopicSpec(internal_topic("live-filed", 0), 1)])
     with engine(platform, tmp_path, "live-filed", "engine.log") as process:
         assert process.finish() == 1
-        assert "live-filed is a job of files, which win" in process.text()
+        assert "live-filed is a job of files: statements can't change it" in process.text()

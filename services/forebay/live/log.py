@@ -11,6 +11,7 @@ from confluent_kafka import (
     IsolationLevel,
     KafkaError,
     KafkaException,
+    Message,
     Producer,
     TopicPartition,
 )
@@ -79,7 +80,7 @@ class StatementLog:
 
     def check(self) -> None:
         """Raise Replaced if another engine has written to the topic, Unavailable if the broker does not answer."""
-        if self.is_open and self._read_end() != self._end:
+        if self.is_open and self._read_end() > self._end:
             raise Replaced(self._replaced)
 
     @property
@@ -95,16 +96,24 @@ class StatementLog:
         """
         producer, self._producer = self._producer, None
         assert producer is not None
+        offsets: list[int] = []
+
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                offsets.append(message.offset() or 0)
+
         try:
             producer.begin_transaction()
-            producer.produce(self._topic, change.encode(), partition=0)
+            producer.produce(self._topic, change.encode(), partition=0, on_delivery=on_delivery)
             producer.commit_transaction(_SECONDS)
         except (KafkaException, BufferError) as error:
             reason = error.args[0]
             if isinstance(reason, KafkaError) and (reason.code() in _FENCED or reason.fatal()):
                 raise Replaced(self._replaced) from error
             raise Unavailable(f"the topic {self._topic} took no statement: {error}: check with SHOW QUERIES") from error
-        self._end = self._read_end()
+        # The transaction's marker follows the record. The broker answers a commit before it has written the marker, so
+        # a request for the partition's end could still return the record's own offset here.
+        self._end = offsets[-1] + 2
         self._producer = producer
 
     @property
@@ -127,7 +136,7 @@ class StatementLog:
             return
         if internal in existing:
             raise JobOfFiles(
-                f"{self._application} is a job of files, which win: statements can't change it. Change its files and "
+                f"{self._application} is a job of files: statements can't change it. Change its files and "
                 "restart it, or start the engine under another name"
             )
         with suppress(FileExistsError):

@@ -102,8 +102,8 @@ class SqlPages:
                     return _lines(self._show(command), asked)
             raise SqlError(
                 asked.statement.place,
-                "this job is described by files, which win: change them and restart it. An engine that takes "
-                "statements is started with `forebay sql --live NAME`",
+                "this job's statements are in files: change the files and restart the job. For an engine that takes "
+                "statements, run `forebay sql --live NAME`",
             )
         except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it reads and compiles
             return _error(400, "the statement is nested too deeply: split it")

@@ -19,8 +19,8 @@ from forebay.sql.syntax import Command
 Rows = list[dict[str, Any]]
 
 _QUERIES = (
-    "this job is described by files, which win: change them and restart it. An engine that takes statements is started "
-    "with `forebay sql --live NAME`"
+    "this job's statements are in files: change the files and restart the job. For an engine that takes statements, "
+    "run `forebay sql --live NAME`"
 )
 
 
