@@ -241,7 +241,7 @@ REFUSED: dict[Any, tuple[int, str]] = {
     "SELECT EXPLODE(ARRAY[c]) FROM totals;": (400, "EXPLODE is computed as records come: write CREATE STREAM"),
     "SELECT id, COUNT(*) FROM totals GROUP BY id;": (400, "write CREATE TABLE ... AS SELECT"),
     "SELECT id FROM totals; SELECT id FROM totals;": (400, "send one at a time"),
-    "CREATE TABLE x AS SELECT id FROM totals;": (400, "change them and restart it"),
+    "CREATE TABLE x AS SELECT id FROM totals;": (400, "change the files and restart the job"),
     "TERMINATE totals;": (400, "run as one job"),
     "SELECT * FROM totals FOR SYSTEM_TIME AS OF 9 WHERE id = 'a';": (
         400,
