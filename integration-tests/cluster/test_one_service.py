@@ -213,9 +213,7 @@ def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_o
 
 
 @pytest.mark.parametrize("component", ["driver", "executor"])
-def test_a_lost_node_costs_a_minute_at_most(
-    release: Release, bench: ClusterBench, component: str
-) -> None:
+def test_a_lost_node_costs_a_minute_at_most(release: Release, bench: ClusterBench, component: str) -> None:
     job = release.be_busy(bench, seed=14 + len(component))
     (lost,) = release.pods(component)
     # As on a lost node: the processes are gone, but the pod's object stays.
