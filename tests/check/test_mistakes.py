@@ -181,12 +181,12 @@ def test_trying_records_registers_nothing(project: Project) -> None:
     project.change(
         "logic.py",
         "        total = self.totals.get",
-        "        connected().register('totals-value', Schema('\"string\"'))\n        total =  self.totals.get",
+        "        connected_subjects().register('totals-value', Schema('\"string\"'))\n        total =  self.totals.get",
     )
     project.change(
         "logic.py",
         "from forebay.processor import",
-        "from forebay.serde.schema import Schema\nfrom forebay.serde.subjects import connected\n"
+        "from forebay.serde.schema import Schema\nfrom forebay.serde.subjects import connected_subjects\n"
         "from forebay.processor import",
     )
     assert run(["check", project.name]) == 0
