@@ -40,7 +40,11 @@ def test_the_page_s_commands_install_and_scale_it(release: Release, folder: Path
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Phase:          Succeeded" in done.stdout
-    poll_until(lambda: namespace.is_ready("page-counts-executor-1"), "the second executor is ready", 180)
+
+    def count_ready() -> int:
+        return int(namespace.get("deployment", "page-counts-executor")["status"].get("readyReplicas", 0))
+
+    poll_until(lambda: count_ready() == 2, "two executors are ready", 180)
 
     namespace.helm("uninstall", "page-views", "--wait")
     settings = release.open("dev-broker-0", "dev-registry-0").settings
