@@ -205,7 +205,7 @@ def test_a_plan_is_steps_and_a_picture(
         "CREATE TABLE areas AS SELECT area, AVG(reading) AS mean FROM readings GROUP BY area;"
     )
     monkeypatch.setenv(sql_service.VARIABLE, str(file))
-    plans = SqlPages(queryable(sql_service.program), list, list)  # type: ignore[arg-type]  # a plan asks neither of them
+    plans = SqlPages(queryable(sql_service.JOB.program), list, list)  # type: ignore[arg-type]  # a plan asks neither of them
     server = HttpServer(plans.answer, HOST, 0)
     consoles.callback(server.close)
     watched = WatchedJob(sql_service.SERVICE, "plans", "http://127.0.0.1:1", f"http://{HOST}:{server.port}")
