@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from forebay.builder.keys import Windowed
@@ -144,40 +144,30 @@ class SqlPages:
         wanted = parameters.read_reached({"at_least": asked.at_least})
         stores.wait_for(readable.store, wanted, asked.wait_ms / 1000)
         entries, batches, more = _entries(stores, readable, reading)
-        rows: list[dict[str, Any]] = []
-        size = 0
-        for entry in entries:
-            if time.monotonic() - began > asked.wait_ms / 1000 + LONGEST_SECONDS:
-                raise WrongQuery(
-                    f"the query took longer than {LONGEST_SECONDS} s: name keys, add LIMIT, or compute it in a TABLE"
-                )
-            row = _row(readable, reading, entry)
-            if row is None:
-                continue
-            if reading.limit is not None and len(rows) >= reading.limit:
-                more = True
-                break
-            shown = reading.shown(row)
-            size += len(encode_json(shown))
-            check_size(size)
-            rows.append({"row": shown})
-        end: dict[str, Any] = {"rows": len(rows), "more": more, "batches": batches, **stores.ages(readable.store)}
+        deadline = began + asked.wait_ms / 1000 + LONGEST_SECONDS
+
+        def read_rows() -> Iterator[tuple[Any, ...]]:
+            for entry in entries:
+                if time.monotonic() > deadline:
+                    raise WrongQuery(
+                        f"the query took longer than {LONGEST_SECONDS} s: name keys, add LIMIT, "
+                        "or compute it in a TABLE"
+                    )
+                row = _row(readable, reading, entry)
+                if row is not None:
+                    yield row
+
+        rows, is_cut = _within_limits(reading, read_rows())
+        end: dict[str, Any] = {
+            "rows": len(rows), "more": more or is_cut, "batches": batches, **stores.ages(readable.store)
+        }  # fmt: skip
         missing = stores.missing if isinstance(stores, PartedStores) else ()
         end |= {"missing": missing} if missing else {}
         return iter([_head(reading), *rows, {"end": end}]), missing
 
     def _read_topic(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any]]:
         """Return the rows of a topic that no query here keeps as a table."""
-        rows: list[dict[str, Any]] = []
-        more, size = False, 0
-        for row in scan(reading.source, reading, self._tail, asked.statement.place):
-            if reading.limit is not None and len(rows) >= reading.limit:
-                more = True
-                break
-            shown = reading.shown(row)
-            size += len(encode_json(shown))
-            check_size(size)
-            rows.append({"row": shown})
+        rows, more = _within_limits(reading, scan(reading.source, reading, self._tail, asked.statement.place))
         return iter([_head(reading), *rows, {"end": {"rows": len(rows), "more": more}}])
 
     def _insert(self, statement: InsertValues) -> Iterator[dict[str, Any]]:
@@ -261,6 +251,20 @@ def _row(readable: Readable, reading: Reading, entry: Entry) -> tuple[Any, ...] 
     timestamp = entry.timestamp if entry.timestamp is not None else entry.end or 0
     value = entry.value if reading.as_of is not None else readable.make_row(key, entry.value, timestamp)
     return None if value is None else reading.row(key, value, timestamp, None)
+
+
+def _within_limits(reading: Reading, rows: Iterable[tuple[Any, ...]]) -> tuple[list[dict[str, Any]], bool]:
+    """Return rows as lines of the answer, up to the query's LIMIT, and whether there are more. Raises WrongQuery."""
+    lines: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        if reading.limit is not None and len(lines) >= reading.limit:
+            return lines, True
+        shown = reading.shown(row)
+        size += len(encode_json(shown))
+        check_size(size)
+        lines.append({"row": shown})
+    return lines, False
 
 
 def _head(reading: Reading) -> dict[str, Any]:
