@@ -72,7 +72,7 @@ class Browser:
         return cast(list[str], self.driver.execute_script(script, selector))
 
     def until(self, check: Callable[[], T], description: str, seconds: float = 30.0) -> T:
-        """Wait for a condition, and return its value; elements that disappear meanwhile are searched again."""
+        """Wait for a condition, and return its value; elements that disappear are searched again."""
         wait = WebDriverWait(self.driver, seconds, 0.1, [StaleElementReferenceException, IndexError])
         try:
             return wait.until(lambda _: check())
@@ -89,7 +89,7 @@ class Browser:
         self.until(lambda: self._click(selector, text), f"{text!r} in {selector}")
 
     def _click(self, selector: str, text: str) -> bool:
-        """Click such an element if there is one; if it is replaced meanwhile, nothing was clicked."""
+        """Click such an element if there is one. Does nothing if the page replaces it before the click."""
         for element in self.all(selector):
             if text in element.text:
                 element.click()

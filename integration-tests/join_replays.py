@@ -45,7 +45,7 @@ def bills(bench: ServiceBench, grace_ms: int, tasks: int = PARTITIONS, idle_ms: 
     """Return the bills of price-join, those whose grace is over, at the prices of the orders' times, by partition.
 
     Args:
-        idle_ms: how long a task may have been idle at the end. Its clock advances meanwhile (semantics.md), so
+        idle_ms: how long a task may have been idle at the end. Its clock advances during that time (semantics.md), so
             bills that come due in this time are counted neither way.
     """
     outputs = bench.outputs()

@@ -1,4 +1,4 @@
-"""A store of a live topic with a changed declaration: refused, forecast, converted; no record is lost meanwhile."""
+"""A store of a live topic with a changed declaration is refused, forecast, then converted without losing a record."""
 
 from __future__ import annotations
 

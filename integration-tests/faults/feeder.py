@@ -77,7 +77,7 @@ class Feeder:
     def _look_again(self) -> None:
         """Ask with a new client, as one that met a broker before it knew its topics may never see them.
 
-        The old client is kept open: closing it may block forever, and the job would get no records meanwhile.
+        The old client is kept open: closing it may block forever, and the job would get no records.
         """
         self._left.append(self._consumer)
         self._consumer = self._new_consumer()

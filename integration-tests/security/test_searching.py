@@ -1,4 +1,4 @@
-"""The search finds secrets wherever they are hidden; otherwise an empty result would prove nothing."""
+"""The search finds hidden secrets, so that an empty result proves something."""
 
 from __future__ import annotations
 

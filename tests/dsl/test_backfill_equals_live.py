@@ -77,7 +77,7 @@ class Backfilled:
             group.cycle(self._lease, 0.0)
 
     def go_live(self, given: Sequence[Record]) -> TestDriver:
-        """Start the job behind the history, with records that have arrived meanwhile."""
+        """Start the job where the history ends, with the records that have arrived since."""
         loop = self.driver._loop
         loop._lease = replace(loop._lease, number=3)
         self.driver.restart(given)

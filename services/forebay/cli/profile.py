@@ -38,7 +38,7 @@ Examples:
 def profile(service: Service, application: str, seconds: int, kind: str, output: Path | None, home: Path) -> None:
     """Write a flame graph of the busiest worker of SERVICE's job, which runs on this machine.
 
-    It needs py-spy: pip install 'forebay[profile]'. The job runs on meanwhile.
+    It needs py-spy: pip install 'forebay[profile]'. The job continues to run.
     """
     name = application or service.name
     profiler = shutil.which("py-spy", path=str(Path(sys.executable).parent)) or shutil.which("py-spy")

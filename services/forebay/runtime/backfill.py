@@ -55,7 +55,7 @@ class Backfill:
         """Let a job continue behind the history: commit the final positions of all tasks in one transaction.
 
         Raises:
-            StopJob: another job or backfill has committed meanwhile. Unavailable.
+            StopJob: another job or backfill has committed since the start. Unavailable.
         """
         spec, positions = self.spec, self._positions()
         refuse_other_positions(spec.application, positions.values(), self._checkpoint)

@@ -56,7 +56,7 @@ class DriverLease:
         self._thread = threading.Thread(target=self._renew, name="driver-lease", daemon=True)
 
     def try_acquire(self) -> str:
-        """Return "" if this driver may run the job, otherwise the driver that runs it.
+        """Return "" if this driver may run the job, else the name of the driver that runs it.
 
         The age of another driver's renewal is measured by this process's clock only.
         """
@@ -103,7 +103,7 @@ class DriverLease:
         try:
             other = self._lease.read()[0]
             if other != self._holder:
-                self._lost(other or "nobody")
+                self._lost(other or "no driver")
                 return False
             self._lease.write(self._holder, LEASE_SECONDS)
         except (ApiConflict, ApiRefused, ApiUnavailable) as error:

@@ -45,7 +45,7 @@ class Setup:
 
     Args:
         topology: name of one of JOBS.
-        is_live: whether the input arrives while the job runs; otherwise all input exists, and the job ends by itself.
+        is_live: whether the input arrives while the job runs. If not, all input exists, and the job ends by itself.
         trouble: share of points at which a fault happens. turns: during which faults may happen.
         loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
         read_ahead: records that a group queues in addition to the nine of a commit.

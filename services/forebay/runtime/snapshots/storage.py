@@ -60,7 +60,7 @@ class SnapshotFiles:
         self._tasks: dict[Place, _TaskFiles] = {}
 
     def snapshots(self, place: Place) -> Iterator[TaskSnapshot]:
-        """Return a task's snapshots, the newest first. What was written meanwhile is considered, too."""
+        """Return a task's snapshots, the newest first, including those written since this object was made."""
         return self._task(place).snapshots()
 
     def blocks(self, place: Place) -> BlockStorage:

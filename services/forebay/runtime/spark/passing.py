@@ -25,7 +25,7 @@ class Giver(Protocol):
 
     @property
     def is_gone(self) -> bool:
-        """Whether that worker has ended, so that nobody waits for the lease any more."""
+        """Whether the worker that asked has ended, so that nothing waits for the lease any more."""
         ...
 
 
@@ -57,7 +57,7 @@ class OtherWorker:
 
     @contextmanager
     def heartbeats(self) -> Iterator[None]:
-        """Send a heartbeat every few seconds meanwhile."""
+        """Send a heartbeat every few seconds until the block ends."""
         ended = threading.Event()
 
         def send() -> None:
@@ -83,7 +83,7 @@ class OtherWorker:
             try:
                 self._connection.send((what, value))
             except _BROKEN:
-                return  # nobody waits for it
+                return  # the worker that asked has ended
 
 
 def pass_on(connection: Connection, lease: object) -> list[str]:
@@ -125,7 +125,7 @@ def _portable(error: BaseException) -> _Failure:
     try:
         there: _Failure = (*pickle.loads(pickle.dumps((kind, arguments))), "")
         is_same = str(_raisable(there)) == str(error)
-    except Exception:  # whatever an exception raises that can't be sent, or says nothing without its __init__
+    except Exception:  # pickling an exception may raise anything, and so may its __init__
         is_same = False
     if not is_same:
         kind, arguments = RuntimeError, (f"{type(error).__name__}: {error}",)
