@@ -257,6 +257,29 @@ def test_a_restore_is_shown_until_the_job_runs(consoles: ExitStack, browser: Bro
     assert not browser.complaints()
 
 
+def test_restarts_and_what_waits_are_on_the_page_of_a_stopped_job(consoles: ExitStack, browser: Browser) -> None:
+    job = Job()
+    consoles.callback(job.close)
+    console = Console([job])
+    consoles.callback(console.close)
+    console.backlog = {INPUT: 1_234}
+    job.report(10, at=1)
+    job.health.note_restart("worker", HOSTILE)
+    console.look(1_700_000_000.0)
+    job.report(30, at=2, errors=5)
+    console.look(1_700_000_002.0)
+    browser.url = console.url
+    browser.open("#/job/user-sessions")
+    browser.until_text(".tile.warn small", "25 % of the records read")
+    browser.until_text("[aria-label='Restarts and states'] td", "worker replaced")
+    assert HOSTILE in browser.texts("[aria-label='Restarts and states'] td")
+    job.health.set_end("no such topic", 1)
+    console.look(1_700_000_004.0)
+    browser.until_text(".tile b", "1,234 rec")
+    browser.until_text("[aria-label='Restarts and states'] td", "no such topic")
+    assert not browser.complaints()
+
+
 CROSSED = """
 const boxes = [...document.querySelectorAll(".topology .node")].map((node) => [node.dataset.node, node.getBBox()]);
 return [...document.querySelectorAll(".topology path.arrow:not(.stored)")].flatMap((path) => {

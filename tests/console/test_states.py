@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -11,6 +12,7 @@ from confluent_kafka import TopicPartition
 from forebay.catalog import find_service
 from forebay.codec import Unavailable
 from forebay.console import restores
+from forebay.console.backlog import BacklogReader
 from forebay.console.reports import HeldLease, Reports, reports_of
 from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.watched import WatchedJob, WrongAddress, checked_url
@@ -84,6 +86,88 @@ def test_a_job_that_ended_says_so_and_shows_no_figures(exit_code: int) -> None:
     job.close()
 
 
+def test_the_lag_of_a_job_that_does_not_run_comes_from_the_broker() -> None:
+    job = Job()
+    console = Console([job])
+    console.backlog = {"user_activity": 40}
+    job.report(1, at=1)
+    console.look(NOW)
+    assert console.get("/api/jobs")[1]["jobs"][0]["lag"] is None, "a job that runs reports its lag itself"
+    job.health.set_end("no such topic", 1)
+    console.look(NOW + 5)
+    assert console.get("/api/jobs")[1]["jobs"][0]["lag"] == 40
+    assert console.get("/api/jobs/user-sessions")[1]["lags"] == {"user_activity": 40}
+    job.close()
+    assert state_of(console)[0] == "down"
+    assert console.get("/api/jobs")[1]["jobs"][0]["lag"] == 40
+    console.close()
+
+
+class Broker:
+    """Answers what a job's lag is, and counts the requests."""
+
+    def __init__(self) -> None:
+        self.lag: dict[str, int] | Exception = {"user_activity": 7}
+        self.requests: list[tuple[str, list[str]]] = []
+
+    def __call__(self, application: str, topics: Sequence[str]) -> Mapping[str, int]:
+        self.requests.append((application, list(topics)))
+        if isinstance(self.lag, Exception):
+            raise self.lag
+        return self.lag
+
+
+def test_the_broker_is_asked_for_a_backlog_every_ten_seconds() -> None:
+    now, broker = [100.0], Broker()
+    job = WatchedJob(find_service("user-sessions"), "mine")
+    reader = BacklogReader(job, broker, lambda: now[0])
+    assert [reader.read(), reader.read()] == [{"user_activity": 7}] * 2
+    assert broker.requests == [("mine", ["user_activity"])]
+    now[0] += 10
+    broker.lag = Unavailable("the broker is away")
+    assert reader.read() == {}
+    broker.lag = {"user_activity": 9}
+    reader.forget()
+    assert reader.read() == {"user_activity": 9}
+
+
+def test_restarts_and_states_are_listed_with_their_reasons() -> None:
+    job = Job()
+    console = Console([job])
+    job.report(1, at=1)
+    console.look(NOW)
+    job.health.note_restart("worker", "the worker process 11 has ended")
+    job.health.failing("the broker is away")
+    for seconds in (2, 4):
+        console.look(NOW + seconds)
+    events = console.get("/api/jobs/user-sessions")[1]["events"]
+    assert {(event["what"], event["reason"]) for event in events} == {
+        ("worker", "the worker process 11 has ended"),
+        ("trouble", "the broker is away"),
+    }
+    assert len(events) == 2, "what lasts is listed once"
+    job.close()
+    console.look(NOW + 6)
+    assert len(console.get("/api/jobs/user-sessions")[1]["events"]) == 3, "they outlast the job's process"
+    console.close()
+
+
+def test_the_share_of_failed_records_is_that_of_the_records_read() -> None:
+    job = Job()
+    console = Console([job])
+    job.report(100, at=1)
+    console.look(NOW)
+    assert console.get("/api/jobs")[1]["jobs"][0]["errors_share"] is None
+    job.report(300, at=2, errors=50)
+    console.look(NOW + 4)
+    assert console.get("/api/jobs")[1]["jobs"][0]["errors_share"] == 0.25
+    job.report(300, at=3, errors=50)
+    console.look(NOW + 20)
+    assert console.get("/api/jobs")[1]["jobs"][0]["errors_share"] is None, "nothing was read"
+    console.close()
+    job.close()
+
+
 def test_a_job_s_state_has_a_beginning_that_later_looks_keep() -> None:
     job = Job()
     console = Console([job])
@@ -112,7 +196,7 @@ class ReportReader:
 def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
     reader = ReportReader()
     service = find_service("user-sessions")
-    watcher = JobWatcher(WatchedJob(service, service.name), reader, Restores())  # type: ignore[arg-type]
+    watcher = JobWatcher(WatchedJob(service, service.name), reader, Restores(), lambda *_: {})  # type: ignore[arg-type]
     watcher.look(NOW, 0)
     assert "no task has reported yet" in watcher.overview(NOW)["reason"]
     assert watcher.overview(NOW)["state"] == "never"

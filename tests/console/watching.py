@@ -122,6 +122,7 @@ class Console:
         pages, gate = QueryPages(lambda: stores or JobStores([[]], [[]]), silent_seconds=0.2), Gate(token)
         self.queries = HttpServer(lambda request: gate.refusal(request) or pages.answer(request), HOST, 0)
         self.restores = Restores()
+        self.backlog: dict[str, int] = {}
         self.watchers = [self._watcher(job, number) for number, job in enumerate(jobs)]
         self.records = Records()
         self.api = Api(self.watchers, self.records, LocalQueries(lambda *_: []))
@@ -131,11 +132,15 @@ class Console:
 
     def _watcher(self, job: str | Job | WatchedJob, number: int) -> JobWatcher:
         if isinstance(job, WatchedJob):
-            return JobWatcher(job, NoReports(), self.restores)  # type: ignore[arg-type]
+            return JobWatcher(job, NoReports(), self.restores, self.lag)  # type: ignore[arg-type]
         name = ("user-sessions", "order-stores", "price-join")[number]
         page = job if isinstance(job, str) else job.url
         watched = WatchedJob(find_service(name), name, page, f"http://{HOST}:{self.queries.port}")
-        return JobWatcher(watched, NoReports(), self.restores)  # type: ignore[arg-type]
+        return JobWatcher(watched, NoReports(), self.restores, self.lag)  # type: ignore[arg-type]
+
+    def lag(self, _application: str, _topics: Sequence[str]) -> dict[str, int]:
+        """Return what the broker says of the jobs' lag."""
+        return self.backlog
 
     def _answer(self, request: Request) -> Answer:
         page = self._pages.get(request.path)

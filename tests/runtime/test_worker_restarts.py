@@ -10,6 +10,7 @@ from prometheus_client import generate_latest
 
 from forebay.demo.figures import read_figures
 from forebay.demo.samples import Samples
+from forebay.runtime.health import Health
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.worker_restarts import WorkerRestarts
@@ -19,7 +20,8 @@ class Job:
     def __init__(self) -> None:
         self.now, self.started, self.at = 100.0, 100.0, 0
         self.metrics = JobMetrics("svc")
-        self.restarts = WorkerRestarts("app", self.metrics, lambda: self.now)
+        self.health = Health()
+        self.restarts = WorkerRestarts("app", self.metrics, self.health, lambda: self.now)
 
     def report(self, **workers: int) -> None:
         """Let the tasks `t0`, `t1`... report from these processes, a second after the last report."""
@@ -57,6 +59,11 @@ def test_each_one_counts(job: Job, caplog: pytest.LogCaptureFixture) -> None:
         job.report(t0=worker + 1)
     assert job.count == 4
     assert "(4 times" in caplog.records[-1].message
+    assert [(restart.what, "process 4 has ended" in restart.reason) for restart in job.health.restarts][-1] == (
+        "worker",
+        True,
+    )
+    assert len(job.health.restarts) == 4
 
 
 def test_those_of_a_new_query_are_none(job: Job, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from confluent_kafka.admin import AdminClient
 
@@ -19,6 +20,7 @@ from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
+from forebay.runtime.broker_lag import read_lag
 from forebay.runtime.http import Answer, HttpServer, Request
 
 log = logging.getLogger(__name__)
@@ -36,7 +38,7 @@ class ConsoleServer:
     ) -> None:
         groups = GroupOffsets(kafka)
         reports, restores = ReportReader(groups), RestoreReader(groups, AdminClient(kafka.admin()))
-        self.watchers = [JobWatcher(job, reports, restores) for job in jobs]
+        self.watchers = [JobWatcher(job, reports, restores, partial(read_lag, kafka)) for job in jobs]
         self._api = Api(self.watchers, TopicPages(kafka), queries)
         self._queries = queries
         self._gate = Gate(token)

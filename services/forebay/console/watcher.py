@@ -6,11 +6,14 @@ import json
 import logging
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from forebay.codec import Unavailable
+from forebay.console.backlog import BacklogReader, Lag
+from forebay.console.events import Events
 from forebay.console.moments import Moment, Recent, moment_of
 from forebay.console.reports import ReportedMetrics, ReportReader, Reports
 from forebay.console.restores import RestoreReader, Restoring
@@ -22,6 +25,7 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 2.0
 _SILENT_MS = 15_000
 _POINTS = 60
+_RATES = ("in", "out", "errors", "errors_share", "late")
 
 
 class State(Enum):
@@ -35,14 +39,20 @@ class State(Enum):
     NEVER = "never"
 
 
+_STOPPED = State.DOWN, State.ENDED
+"""Nothing reports the lag of such a job, but its inputs grow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What one look at a job found.
 
     Args:
         moment: its figures; None if it has none now.
+        backlog: records that wait for a job that does not run, by input topic; nothing if that is not known.
         since_ms: since when it is so, ms since the epoch, if the job reports it; 0 if not.
         exit_code: of a job that ended.
+        restarts: of its query and workers, oldest first, as the job lists them.
     """
 
     state: State
@@ -50,6 +60,13 @@ class Seen:
     moment: Moment | None = None
     since_ms: int = 0
     exit_code: int | None = None
+    backlog: Mapping[str, int] = field(default_factory=dict)
+    restarts: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def waiting(self) -> int | None:
+        """The records that wait for a job that does not run; None if that is not known."""
+        return sum(self.backlog.values()) if self.backlog else None
 
 
 class JobWatcher:
@@ -58,19 +75,22 @@ class JobWatcher:
     Args:
         reports: of its tasks; requested when a user opens the job's page, and for jobs without an HTTP page.
         restores: requested when a user opens the page of a job that does not run.
+        lag: asks the broker for the lag of a job that does not run.
     """
 
-    def __init__(self, job: WatchedJob, reports: ReportReader, restores: RestoreReader) -> None:
+    def __init__(self, job: WatchedJob, reports: ReportReader, restores: RestoreReader, lag: Lag) -> None:
         self.job = job
         self.ring = Ring()
         self._reader = reports
         self._restores = restores
+        self._backlog = BacklogReader(job, lag)
         self._reported = ReportedMetrics(job.name)
         self._recent = Recent()
         self._lock = threading.Lock()
         self._seen_now = Seen(State.STARTING, "not looked at yet")
         self._since_ms = 0
         self._seen_at = 0.0
+        self._events = Events()
 
     def watch(self, stop: threading.Event) -> None:
         """Look until `stop` is set."""
@@ -89,13 +109,21 @@ class JobWatcher:
             now_s: seconds since the epoch; at_s: monotonic.
         """
         seen = self._seen(now_s, at_s)
+        if seen.state in _STOPPED:
+            seen = replace(seen, backlog=self._backlog.read())
+        else:
+            self._backlog.forget()
         moment = seen.moment
         with self._lock:
             if seen.since_ms or seen.state is not self._seen_now.state or not self._since_ms:
                 self._since_ms = seen.since_ms or int(now_s * 1000)
+            self._events.note_restarts(seen.restarts)
+            self._events.note_state(seen.state.value, self._since_ms, seen.reason)
             self._seen_now = seen
             if moment is None:
                 self._recent.clear()
+                if seen.waiting is not None:
+                    self.ring.put(now_s, {"lag": seen.waiting})
                 return
             self._seen_at = now_s
             self._recent.add(moment)
@@ -111,11 +139,13 @@ class JobWatcher:
             moment = moment_of(text, self.job.name, at_s)
             _, body = page(f"{self.job.page}/readyz")
             verdict = json.loads(body)
+            restarts = tuple(verdict.get("restarts", ()))
             if "ended" in verdict:
                 end = verdict["ended"]
-                return Seen(State.ENDED, str(end["reason"]), None, int(end["at_ms"]), int(end["exit_code"]))
+                exit_code = int(end["exit_code"])
+                return Seen(State.ENDED, str(end["reason"]), None, int(end["at_ms"]), exit_code, restarts=restarts)
             state = State.RUNNING if verdict["ok"] else State.TROUBLE if moment.figures.commits else State.STARTING
-            return Seen(state, str(verdict["reason"]), moment)
+            return Seen(state, str(verdict["reason"]), moment, restarts=restarts)
         except NoAnswer as error:
             return Seen(State.DOWN, f"{self.job.page} does not answer ({error}): is `forebay run {self.job.name}` up?")
         except (ValueError, KeyError, TypeError):
@@ -168,7 +198,7 @@ class JobWatcher:
                 "since_ms": self._since_ms,
                 "exit_code": self._seen_now.exit_code,
                 "seen_ms": int(self._seen_at * 1000),
-                **(dict.fromkeys(("in", "out", "lag", "errors", "late")) if latest is None else self._rates(latest)),
+                **(self._without_figures() if latest is None else self._rates(latest)),
                 **self._latencies(),
                 "errors_total": None if figures is None else figures.errors,
                 "late_total": None if figures is None else figures.late,
@@ -182,23 +212,30 @@ class JobWatcher:
     def live(self) -> dict[str, Any]:
         """Return what moves on the job's own page: rates by place, stores, tasks, lags."""
         with self._lock:
-            latest = self._recent.latest
+            latest, backlog = self._recent.latest, self._seen_now.backlog
             rates: dict[str, dict[str, float]] = {}
             for (kind, name), rate in self._recent.rates().items():
                 rates.setdefault(kind, {})[name] = round(rate, 2)
+            events = self._events.to_json()
         if latest is None:
-            return {"rates": {}, "stores": {}, "tasks": [], "lags": {}}
+            return {"rates": {}, "stores": {}, "tasks": [], "lags": dict(backlog), "events": events}
         return {
             "rates": rates,
             "stores": {name: {"rows": held.rows, "bytes": held.bytes} for name, held in latest.stores.items()},
             "tasks": [{"stage": stage, "task": task, **levels} for (stage, task), levels in latest.tasks.items()],
             "lags": latest.lags,
+            "events": events,
         }
+
+    def _without_figures(self) -> dict[str, float | None]:
+        return {**dict.fromkeys(_RATES), "lag": self._seen_now.waiting}
 
     def _rates(self, latest: Moment) -> dict[str, float | None]:
         rates = self._recent.rates()
-        headline = dict.fromkeys(("in", "out", "errors", "late"), None) if not rates else _headline(rates, latest)
-        return {**headline, "lag": latest.figures.lag}
+        if not rates:
+            return {**dict.fromkeys(_RATES), "lag": latest.figures.lag}
+        headline = _headline(rates, latest)
+        return {**headline, "errors_share": _share(headline["errors"], headline["in"])}
 
     def _latencies(self) -> dict[str, float | None]:
         latencies = {} if self._recent.latest is None else self._recent.latest.latencies_ms
@@ -214,6 +251,14 @@ def _headline(rates: dict[tuple[str, str], float], moment: Moment) -> dict[str, 
         "late": rates.get(("out", "late"), 0.0),
         "lag": moment.figures.lag,
     }
+
+
+def _share(errors: float | None, read: float | None) -> float | None:
+    """Return the share of the records read that failed; None if none was read.
+
+    The records of a repartition topic may fail, too, and timers, so that more may fail than were read.
+    """
+    return min(1.0, (errors or 0.0) / read) if read else None
 
 
 def _ms(seconds: float | None) -> int | None:

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
-from confluent_kafka import IsolationLevel
-from confluent_kafka.admin import AdminClient
-
-from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.ends import partition_ends
-from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.broker_lag import BrokerLag
 from forebay.sql.evolution import reads
 from forebay.sql.program import Program
 from forebay.sql.syntax import Command
@@ -43,21 +35,6 @@ def describe_extended(program: Program, command: Command, lag: Lag) -> Iterator[
     ]
     yield {"columns": [{"name": "property"}, {"name": "value"}]}
     yield from ({"row": {"property": name, "value": value}} for name, value in rows)
-
-
-def read_lag(kafka: KafkaSettings, application: str, topics: Sequence[str]) -> dict[str, int]:
-    """Return a job's lag by topic, from the offsets that it committed. Raises Unavailable."""
-    partitions = TopicAdmin(kafka).partitions(topics)
-    places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
-    if not places:
-        return {}
-    ends = partition_ends(AdminClient(kafka.admin()), places, IsolationLevel.READ_COMMITTED, "the inputs'")
-    with closing(BrokerLag(kafka, application)) as broker:
-        by_place = broker.read(ends)
-    lag: dict[str, int] = {}
-    for (topic, _), records in by_place.items():
-        lag[topic] = lag.get(topic, 0) + records
-    return lag
 
 
 def _records(lag: int | None) -> str:

@@ -31,6 +31,7 @@ from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
 from forebay.queries.sending import send_records
 from forebay.queries.stores import JobStores
+from forebay.runtime.broker_lag import read_lag
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
 from forebay.runtime.health import Health, health_page
@@ -210,7 +211,6 @@ class QueryServer:
         queryable = self._queryable()
         if queryable is None:
             return None
-        from forebay.queries.extended import read_lag  # noqa: PLC0415
         from forebay.queries.printing import follow_topic  # noqa: PLC0415
         from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
 

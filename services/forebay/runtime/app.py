@@ -115,7 +115,7 @@ class JobApplication:
         check_agreement(declared, job, job.settings(**self._logic))
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
-        self._worker_restarts = WorkerRestarts(self._application, self.metrics)
+        self._worker_restarts = WorkerRestarts(self._application, self.metrics, self.health)
         self._stopping = Flag()
         self._runner: JobRunner | None = None
         self._refused = ""
@@ -328,6 +328,7 @@ class JobApplication:
     def _on_failure(self, cause: str) -> str:
         self.metrics.count_restart()
         explained = self._rights.explain(cause)
+        self.health.note_restart("query", explained)
         self.health.failing(explained)
         return explained
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from forebay.codec import Unavailable
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.ends import partition_ends
 from forebay.kafka.identities import marker_group
 from forebay.kafka.settings import KafkaSettings
 
@@ -79,3 +83,18 @@ class BrokerLag:
             self._consumer.unassign()
         except KafkaException as error:
             raise Unavailable(f"can't read the inputs: {error}") from error
+
+
+def read_lag(kafka: KafkaSettings, application: str, topics: Sequence[str]) -> dict[str, int]:
+    """Return a job's lag by topic, from the offsets that it committed. Raises Unavailable."""
+    partitions = TopicAdmin(kafka).partitions(topics)
+    places = [(topic, number) for topic, count in partitions.items() for number in range(count)]
+    if not places:
+        return {}
+    ends = partition_ends(AdminClient(kafka.admin()), places, IsolationLevel.READ_COMMITTED, "the inputs'")
+    with closing(BrokerLag(kafka, application)) as broker:
+        by_place = broker.read(ends)
+    lag: dict[str, int] = {}
+    for (topic, _), records in by_place.items():
+        lag[topic] = lag.get(topic, 0) + records
+    return lag

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from forebay.runtime.http import Answer, HttpServer, Request, json_answer
 
 NO_PAGE = Answer(404, "text/plain", b"try /healthz, /readyz or /metrics\n")
+
+_RESTARTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,21 @@ class End:
     exit_code: int
 
 
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A restart of a part of the job, while its process continued.
+
+    Args:
+        at_ms: ms since the epoch.
+        what: "query", or "worker".
+        reason: why, with the remedy if there is one.
+    """
+
+    at_ms: int
+    what: str
+    reason: str
+
+
 class Health:
     """Alive while the tasks' loops run; ready once they have begun.
 
@@ -43,11 +61,17 @@ class Health:
         self._ready = False
         self._trouble = ""
         self._end: End | None = None
+        self._restarts: deque[Restart] = deque(maxlen=_RESTARTS)
 
     @property
     def end(self) -> End | None:
         """How the job ended; None while it runs."""
         return self._end
+
+    @property
+    def restarts(self) -> tuple[Restart, ...]:
+        """The last restarts, oldest first."""
+        return tuple(self._restarts)
 
     @property
     def is_starting(self) -> bool:
@@ -72,6 +96,10 @@ class Health:
         """Note that the job waits for something outside, such as the broker: alive, but not ready."""
         self._ready, self._trouble = False, reason
         self.progress()
+
+    def note_restart(self, what: str, reason: str) -> None:
+        """Keep a restart in the list that /readyz returns."""
+        self._restarts.append(Restart(time.time_ns() // 1_000_000, what, reason))
 
     def set_end(self, reason: str, exit_code: int) -> None:
         """Note that the job ended, and does not come back in this process."""
@@ -104,8 +132,11 @@ def health_page(request: Request, health: Health, registry: CollectorRegistry) -
         case ("healthz",):
             return verdict_answer(health.alive())
         case ("readyz",):
-            end = health.end
-            return verdict_answer(health.ready(), **({} if end is None else {"ended": asdict(end)}))
+            end, restarts = health.end, health.restarts
+            more: dict[str, Any] = {} if end is None else {"ended": asdict(end)}
+            if restarts:
+                more["restarts"] = [asdict(restart) for restart in restarts]
+            return verdict_answer(health.ready(), **more)
         case _:
             return None
 

@@ -10,12 +10,18 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 
+from forebay.runtime.health import Health
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 
 log = logging.getLogger(__name__)
 
 Place = tuple[int, int]
+
+_CAUSES = (
+    "It was killed for lack of memory (see --memory and the container's limit), because it showed no life for a "
+    "minute, or together with its executor"
+)
 
 
 class WorkerRestarts:
@@ -24,12 +30,16 @@ class WorkerRestarts:
     Args:
         application: of the job.
         metrics: count them.
+        health: lists them with their reasons.
         monotonic: seconds.
     """
 
-    def __init__(self, application: str, metrics: JobMetrics, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, application: str, metrics: JobMetrics, health: Health, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._application = application
         self._metrics = metrics
+        self._health = health
         self._monotonic = monotonic
         self._last: dict[Place, tuple[TaskFigures, float]] = {}
         self._counted = (0, 0)
@@ -60,14 +70,9 @@ class WorkerRestarts:
         self._counted = both
         self._count += 1
         self._metrics.worker_restarted()
-        log.warning(
-            "%s: the worker process %d has ended, and process %d has its tasks, such as %d-%d (%d times since "
-            "this driver started). It was killed for lack of memory (see --memory and the container's limit), because "
-            "it showed no life for a minute, or together with its executor",
-            self._application,
-            before.worker,
-            now.worker,
-            now.part,
-            now.task,
-            self._count,
+        reason = (
+            f"the worker process {before.worker} has ended, and process {now.worker} has its tasks, such as "
+            f"{now.part}-{now.task} ({self._count} times since this driver started). {_CAUSES}"
         )
+        self._health.note_restart("worker", reason)
+        log.warning("%s: %s", self._application, reason)

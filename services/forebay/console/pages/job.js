@@ -3,10 +3,10 @@
 import { get, jobPath, poll } from "./api.js";
 import { heading } from "./app.js";
 import { h, note, put } from "./dom.js";
-import { badge, refresh, tile, trouble } from "./jobs.js";
+import { STATES, badge, refresh, tile, trouble } from "./jobs.js";
 import { Hour, Plot } from "./plot.js";
 import { TopologyPicture } from "./topology.js";
-import { ago, bytes, count, many, ms, rate, short, time } from "./units.js";
+import { ago, bytes, count, many, ms, percent, rate, short, time } from "./units.js";
 
 const LOOK_MS = 2000;
 const HISTORY_MS = 5000;
@@ -18,6 +18,7 @@ export function mount(root, at, signal) {
   const restores = h("div");
   const stores = h("div");
   const tasks = h("div");
+  const events = h("div");
   const plots = {
     in: new Plot("Records read", rate),
     out: new Plot("Results written", rate),
@@ -36,6 +37,7 @@ export function mount(root, at, signal) {
     h("section", { class: "card" }, h("h2", null, "Stores"), stores),
     h("section", { class: "card" }, h("h2", null, "The last hour"), h("div", { class: "plots" }, Object.values(plots).map((plot) => plot.element))),
     h("section", { class: "card" }, h("h2", null, "Tasks"), tasks),
+    h("section", { class: "card" }, h("h2", null, "Restarts and states"), events),
   );
   put(picture, note("loading", "Asking for the topology."));
   const hours = new Map([[at.job, new Hour(at.job)]]);
@@ -56,6 +58,7 @@ export function mount(root, at, signal) {
         put(restores, restoreBars(found.restores));
         put(stores, storeTable(topology, found, at.job));
         put(tasks, taskTable(found));
+        put(events, eventTable(found));
       } catch (error) {
         if (!signal.aborted) put(state, note("broken", "This job can't be shown.", error.message));
       }
@@ -68,15 +71,16 @@ export function mount(root, at, signal) {
 
 function head(job, state, tiles) {
   put(state, h("p", null, badge(job), " ", job.summary), trouble(job));
-  const side = (name, total) => tile(name, short(total, "rec"), total ? h("a", { href: `#/errors/${encodeURIComponent(job.name)}/${name.toLowerCase()}` }, "see them") : "none so far", total && name === "Errors" ? "warn" : "");
+  const side = (name, total, detail) => tile(name, short(total, "rec"), total ? [h("a", { href: `#/errors/${encodeURIComponent(job.name)}/${name.toLowerCase()}` }, "see them"), detail] : "none so far", total && name === "Errors" ? "warn" : "");
+  const failing = job.errors_share ? `, ${rate(job.errors)} now: ${percent(job.errors_share)} of the records read` : "";
   put(
     tiles,
     tile("Read", rate(job.in), "from its inputs"),
     tile("Written", rate(job.out), "results"),
-    tile("Lag", short(job.lag, "rec"), job.lag === null ? "not reported" : "records waiting"),
+    tile("Lag", short(job.lag, "rec"), job.lag === null ? "not reported" : stopped(job) ? "records waiting, by the broker" : "records waiting"),
     tile("Latency p50", ms(job.p50), `p99 ${ms(job.p99)}, last minute`),
-    side("Errors", job.errors_total),
-    side("Late", job.late_total),
+    side("Errors", job.errors_total, failing),
+    side("Late", job.late_total, ""),
     tile("Stream time", time(job.stream_time_ms), job.stream_time_ms ? ago(job.stream_time_ms) : "no record yet"),
   );
 }
@@ -135,6 +139,21 @@ function taskTable(found) {
     found.reports_error ? note("broken", "A group waits.", found.reports_error) : null,
     h("div", { class: "scroll tall", tabindex: 0, "aria-label": "Tasks" }, h("table", { class: "flat" }, headOf(names, 1), h("tbody", null, rows))),
   ];
+}
+
+const stopped = (job) => job.state === "down" || job.state === "ended";
+const EVENTS = { query: "query restarted", worker: "worker replaced" };
+
+function eventTable(found) {
+  if (!found.events.length) return note("empty", "Nothing has happened since the console started.");
+  const rows = found.events.map((event) =>
+    row([
+      ["When", [time(event.at_ms), h("small", null, ago(event.at_ms, found.at_ms))], "name"],
+      ["What", EVENTS[event.what] ?? STATES[event.what] ?? event.what, ""],
+      ["Reason", event.reason, ""],
+    ]),
+  );
+  return h("div", { class: "scroll tall", tabindex: 0, "aria-label": "Restarts and states" }, h("table", { class: "flat" }, headOf(["When", "What", "Reason"], 3), h("tbody", null, rows)));
 }
 
 // What tasks read of their changelogs before the job continues.

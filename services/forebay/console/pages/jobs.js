@@ -3,12 +3,12 @@
 import { get, jobPath, poll } from "./api.js";
 import { h, note, put } from "./dom.js";
 import { Hour, Plot, legend, spark } from "./plot.js";
-import { ago, bytes, count, ms, rate, short } from "./units.js";
+import { ago, bytes, count, ms, percent, rate, short } from "./units.js";
 
 const LOOK_MS = 2000;
 const HISTORY_MS = 10000;
 
-const STATES = { running: "running", starting: "starting", trouble: "waiting", down: "down", ended: "ended", never: "never started" };
+export const STATES = { running: "running", starting: "starting", trouble: "waiting", down: "down", ended: "ended", never: "never started" };
 
 export function badge(job) {
   return h("span", { class: `badge ${job.state}`, title: job.reason }, STATES[job.state] ?? job.state);
@@ -33,7 +33,7 @@ const COLUMNS = [
   ["Lag", (job) => short(job.lag, "rec")],
   ["Latency p50", (job) => ms(job.p50)],
   ["Latency p99", (job) => ms(job.p99)],
-  ["Errors", (job) => tally(job.errors_total, job, "errors")],
+  ["Errors", (job) => [tally(job.errors_total, job, "errors"), job.errors_share ? h("small", null, `${percent(job.errors_share)} of records`) : null]],
   ["Late", (job) => tally(job.late_total, job, "late")],
   ["State", (job) => [count(job.rows, "rows"), h("small", null, bytes(job.bytes))]],
 ];

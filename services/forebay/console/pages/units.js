@@ -31,6 +31,13 @@ export function rate(value, unit = "rec/s") {
   return `${value < 10 ? one.format(value) : value < 10000 ? whole.format(value) : short(value)} ${unit}`;
 }
 
+/** A share between 0 and 1. */
+export function percent(value) {
+  if (!known(value)) return UNKNOWN;
+  if (value > 0 && value < 0.001) return "< 0.1 %";
+  return `${value === 1 || value === 0 ? whole.format(value * 100) : one.format(value * 100)} %`;
+}
+
 /** A duration given in milliseconds. */
 export function ms(value) {
   if (!known(value)) return UNKNOWN;
