@@ -88,8 +88,15 @@ class LoopWorker:
 
     def read_everything(self) -> None:
         """Run cycles until everything that was sent is committed."""
-        self.until(lambda: not self.cycle() and all(task.input.is_caught_up for task in self.group.tasks))
+        self.until(self._has_read_everything)
         self.group.mark()
+
+    def _has_read_everything(self) -> bool:
+        """Run a cycle and return whether it had nothing to process. It may have announced how far the tasks are."""
+        before = self.group.progress()
+        self.cycle()
+        self.group._reader.look()
+        return self.group.progress() == before and all(task.input.is_caught_up for task in self.group.tasks)
 
     def snapshot(self) -> None:
         """Write what a lease writes at its end."""

@@ -45,6 +45,22 @@ def test_a_caught_up_task_repeats_its_announcement_after_an_interval(announcer: 
     assert announcer.is_due(TaskTime(99, caught_up=True)), "a reader that has just started must hear it"
 
 
+def test_tasks_that_caught_up_at_different_times_repeat_it_together(clock: Clock) -> None:
+    announcers = [Announcer(2.0, clock) for _ in range(8)]
+    caught_up = TaskTime(10, caught_up=True)
+    for announcer in announcers:
+        announcer.announced(caught_up)
+        clock.now += 0.2
+    commits = 0
+    for _ in range(100):
+        clock.now += 0.2
+        due = [announcer for announcer in announcers if announcer.is_due(caught_up)]
+        commits += bool(due)
+        for announcer in due:
+            announcer.announced(caught_up)
+    assert commits == 10, "one commit in each interval of 2 seconds"
+
+
 def test_an_idle_task_announces_it_repeatedly(announcer: Announcer, clock: Clock) -> None:
     announcer.announced(TaskTime(10, caught_up=True))
     clock.now += 1.9

@@ -20,7 +20,8 @@ class Announcer:
 
     A reader waits for a task that has not caught up, so the task announces how its time moves. Once it has caught up,
     it repeats that at an interval: a reader that has just started believes no earlier announcement, and one that hears
-    nothing must assume that the task does not run.
+    nothing must assume that the task does not run. Intervals begin at the same moments for all tasks of a process, so
+    that the tasks of a group repeat theirs in one commit. Otherwise a group at rest would commit in every cycle.
 
     Args:
         interval: seconds between two messages of a task that has caught up.
@@ -34,7 +35,7 @@ class Announcer:
     def forget(self) -> None:
         """Assume that nothing was announced."""
         self.last = TaskTime()
-        self._announced_at = float("-inf")
+        self._announced_in = -1
         self._is_new = True
 
     def is_due(self, now: TaskTime) -> bool:
@@ -46,8 +47,11 @@ class Announcer:
             return now.stream_time != last.stream_time
         if not now.idle_ms and last.idle_ms > 0:
             return True
-        return self._clock() - self._announced_at >= self._interval
+        return self._interval_number() != self._announced_in
+
+    def _interval_number(self) -> int:
+        return int(self._clock() // self._interval)
 
     def announced(self, time: TaskTime) -> None:
         """Note what a commit announced."""
-        self.last, self._announced_at, self._is_new = time, self._clock(), False
+        self.last, self._announced_in, self._is_new = time, self._interval_number(), False
