@@ -45,7 +45,7 @@ class BackfillResult:
     """What a backfill did, in its last run.
 
     Args:
-        records: processed. A repeated run skips those that the run before committed.
+        records: of the inputs that were processed. A repeated run skips those that the run before committed.
         outputs: sent to output topics.
         errors: sent to `.errors`.
         late: sent to `.late`.
@@ -154,7 +154,11 @@ def _process(
         own = sealed.open()
         recall_matches(own)
         done = backfill_group(own, leases[context.partitionId()], NoStorage(), _rows(batches, topics))
-        counts = [(sum(task.records_in.values()), task.outputs, task.errors, task.late) for task in done]
+        inputs = topics.values()
+        counts = [
+            (sum(task.records_in.get(topic, 0) for topic in inputs), task.outputs, task.errors, task.late)
+            for task in done
+        ]
         names = ("records", "outputs", "errors", "late")
         yield RecordBatch.from_pydict({name: [count[at] for count in counts] for at, name in enumerate(names)})
 

@@ -1,0 +1,112 @@
+"""A SQL file's service and a KSML service on a real broker: a backfill, then the job, leave the test driver's bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from job_process import PYTHON_PATH, JobProcess
+from own_jvm import own_jvm
+from own_topics import settings_of
+from pyspark.sql import SparkSession
+from topic_reading import read_topic
+
+import forebay.spark
+from forebay.catalog import find_service
+from forebay.cli.main import run
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Endpoints
+from forebay.testing import driver as driver_module
+from tests.dsl.statement_texts import INPUTS, KSML, SQL, Raw, drawn
+from tests.dsl.test_backfill_of_statements import all_live, definition_job, statements_job
+from tests.sql.driven import raw_output
+
+Row = tuple[bytes | None, bytes | None, int]
+TASKS, CUT = 4, 50
+TABLES = ("history_sql_counts", "history_sql_windows")
+"""A commit writes only the last row of each of their keys."""
+JOBS = {"statements": statements_job, "definition": definition_job}
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Name both files by the environment, as in docs/sql.md and docs/ksml.md."""
+    (tmp_path / "statements.sql").write_text(SQL)
+    (tmp_path / "definition.yaml").write_text(KSML)
+    variables = {
+        "FOREBAY_SERVICES": "forebay.sql.service,forebay.ksml.mounted",
+        "FOREBAY_SQL": str(tmp_path / "statements.sql"),
+        "FOREBAY_KSML": str(tmp_path / "definition.yaml"),
+        "PYTHONPATH": PYTHON_PATH,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, text in variables.items():
+            patch.setenv(name, text)
+        yield variables
+
+
+@pytest.fixture
+def spark(environment: dict[str, str]) -> Iterator[SparkSession]:
+    with own_jvm(environment):
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        # Compiling the plans would take longer than these few rows.
+        builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        session = builder.getOrCreate()
+        yield session
+        session.stop()
+
+
+def produce(settings: KafkaSettings, given: Sequence[Raw]) -> None:
+    producer = Producer(settings.producer(partitioner="murmur2_random"))
+    for topic, key, value, at in given:
+        producer.produce(topic, value, key, timestamp=at)
+    assert producer.flush(30) == 0
+
+
+def last_of_keys(rows: list[Row]) -> list[Row]:
+    return list({row[0]: row for row in rows}.values())
+
+
+@pytest.mark.timeout(300)
+def test_a_sql_file_and_a_definition(
+    endpoints: Endpoints, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_module, "show_output", raw_output)
+    settings, given = settings_of(endpoints), drawn(7)
+    connection = [
+        *("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url),
+        *("--home", str(tmp_path / "home")),
+    ]
+    options = {"bootstrapServers": endpoints.bootstrap_servers, "schemaRegistryUrl": endpoints.registry_url}
+    frames = {
+        topic: spark.createDataFrame(
+            [(key, value, at) for name, key, value, at in given[:CUT] if name == topic],
+            "key binary, value binary, timestamp bigint",
+        )
+        for topic in INPUTS
+    }
+    for name in JOBS:
+        assert run(["topics", "create", name, *connection]) == 0
+        result = forebay.spark.backfill(spark, name, frames, options=options)
+        assert (result.records, result.errors) == (CUT, 0)
+    produce(settings, given[CUT:])
+    arguments = [*connection, "--trigger", "available-now"]
+    live = [JobProcess([name, *arguments], tmp_path / f"{name}.log", dict(os.environ)) for name in JOBS]
+    for job in live:
+        assert job.finish() == 0, job.text()
+    for name, make_job in JOBS.items():
+        calm = all_live(make_job(), TASKS, given)
+        for topic in calm._job.outputs:
+            wanted = [(sent.key, sent.value, sent.timestamp) for sent in calm.outputs if sent.topic == topic]
+            messages = [message for part in read_topic(settings, topic).values() for message in part]
+            sent = [(message.key(), message.value(), message.timestamp()[1]) for message in messages]
+            if topic in TABLES:
+                sent, wanted = last_of_keys(sent), last_of_keys(wanted)
+            assert wanted
+            assert sorted(sent, key=repr) == sorted(wanted, key=repr), (name, topic)
+    topics = {topic.name for name in JOBS for topic in find_service(name).topics(name, TASKS)}
+    TopicAdmin(settings).delete(sorted(topics))
