@@ -23,6 +23,7 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
 from forebay.serde.schema import Schema
+from forebay.spark.metrics import SparkMetrics
 from forebay.spark.sink_markers import Markers
 from forebay.spark.sink_records import SinkRecord
 from forebay.spark.sink_transaction import AttemptFenced, BatchRefused, PartitionWriter
@@ -57,6 +58,12 @@ def test_a_stream_is_written_once(spark: SparkSession, settings: KafkaSettings, 
     assert ids(settings, topic) == once(300)
     (marker, *_) = Markers(settings, topic, f"forebay-sink-{query.id}").read_all().values()
     assert (marker.batch, marker.run) == (2, str(query.runId))
+    amounts = {name: amount[topic] for name, amount in SparkMetrics(spark).values().items() if topic in amount}
+    size = sum(len(message.key() or b"") + len(message.value() or b"") for message in messages(settings, topic))
+    assert (amounts["rows_written"], amounts["bytes_written"]) == (300, size)
+    assert (amounts["rows_verified"], amounts["retries"]) == (0, 0)
+    assert 3 <= amounts["commits"] <= 9
+    assert amounts["commit_seconds"] > 0
 
 
 def test_a_batch_that_spark_repeats_is_not_written_twice(
@@ -161,8 +168,9 @@ def values(settings: KafkaSettings, topic: str, **overrides: str) -> list[bytes]
 def test_a_task_that_is_repeated_after_its_commit_writes_nothing(settings: KafkaSettings) -> None:
     topic = new_topic(settings, "sink")
     markers = Markers(settings, topic, new_name("query"))
-    assert writer(markers, "run").write(records(3)).rows == 3
-    assert writer(markers, "run").write(records(3)).rows == 3
+    first, second = (writer(markers, "run").write(records(3)) for _ in range(2))
+    assert (first.rows, first.is_written, first.size) == (3, True, 12)
+    assert (second.rows, second.is_written, second.commit_seconds) == (3, False, 0)
     assert values(settings, topic) == [b"0", b"1", b"2"]
     with pytest.raises(BatchRefused, match="an earlier attempt committed 3 rows, now there are 4"):
         writer(markers, "run").write(records(4))

@@ -28,6 +28,7 @@ from forebay.serde.framing import header
 from forebay.serde.proto_messages import class_of, message_of
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF
+from forebay.spark.metrics import SparkMetrics, lag_of
 
 AVRO_1 = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 PRICE = {"type": "bytes", "logicalType": "decimal", "precision": 8, "scale": 2}
@@ -188,11 +189,11 @@ def test_records_that_cannot_be_decoded_fail_are_skipped_or_shown(read: Read, se
 
 
 def test_a_stream_continues_from_its_checkpoint_in_limited_batches(
-    read: Read, settings: KafkaSettings, tmp_path: Path
+    read: Read, spark: SparkSession, settings: KafkaSettings, tmp_path: Path
 ) -> None:
     topic = new_topic(settings, "stream", 2)
 
-    def drain() -> list[int]:
+    def drain() -> tuple[list[int], list[int]]:
         frame = read(topic, stream=True, valueFormat="string", startingOffsets="earliest", maxOffsetsPerTrigger=4)
         query = (
             frame.select("value")
@@ -203,16 +204,24 @@ def test_a_stream_continues_from_its_checkpoint_in_limited_batches(
             .start()
         )
         assert query.awaitTermination(120)
-        return [progress["numInputRows"] for progress in query.recentProgress]
+        lags = [
+            lag_of(progress.sources[0].endOffset, progress.sources[0].latestOffset) for progress in query.recentProgress
+        ]
+        return [progress.numInputRows for progress in query.recentProgress], [lag[topic] for lag in lags]
 
     write(settings, topic, [(number % 2, str(number)) for number in range(10)])
-    counts = drain()
+    counts, lags = drain()
     assert sum(counts) == 10
     assert max(counts) <= 4
+    assert lags == sorted(lags, reverse=True)
+    assert lags[0] > lags[-1] == 0
     write(settings, topic, [(0, "10"), (1, "11")])
     drain()
     result = read_parquet(tmp_path / "out")
     assert sorted(result, key=int) == [str(number) for number in range(12)]
+    values = SparkMetrics(spark).values()
+    sizes = [len(f"key-{number}{number}") for number in range(12)]
+    assert (values["records_read"][topic], values["bytes_read"][topic]) == (12, sum(sizes))
 
 
 def read_parquet(folder: Path) -> list[str]:
@@ -261,6 +270,30 @@ def test_a_store_of_records_has_the_columns_of_its_contract_and_only_committed_r
     rows = frame.orderBy("key").select("key", "value.total_sessions", "value.actions_count", "value.current_session")
     assert [tuple(row) for row in rows.collect()] == [("ann", 4, {"view": 4}, None), ("cid", 3, {"view": 3}, None)]
     assert frame.select("value.devices_used").first() == (["a"],)
+
+
+def test_failed_records_of_an_application_have_typed_error_columns(
+    spark: SparkSession, settings: KafkaSettings
+) -> None:
+    application = new_name("failing")
+    topic = f"{application}.errors"
+    TopicAdmin(settings).create([TopicSpec(topic, 1)])
+    good = avro(settings, "orders", AVRO_1, {"id": 1})
+    facts = {"class": "DecodeError", "message": "bad", "stage": "decode", "topic": "orders", "partition": "3"}
+    facts |= {"offset": "7", "timestamp": "5000", "service": "sums"}
+    own = [(f"error.{name}", text.encode()) for name, text in facts.items()]
+    produce(settings, topic, [*good, b"no avro"], headers=[("trace", b"x"), *own])
+    frame = (
+        spark.read.format("forebay")
+        .options(application=application, records="errors", valueSubject="orders-value", mode="column")
+        .options(bootstrapServers=settings.bootstrap_servers, schemaRegistryUrl=settings.schema_registry_url)
+        .load()
+    )
+    columns = "class", "message", "stage", "topic", "partition", "offset", "unix_millis(error.timestamp)", "service"
+    chosen = [name if "(" in name else f"error.{name}" for name in columns]
+    rows = frame.orderBy("offset").selectExpr("value.id", "_error IS NULL", *chosen).collect()
+    facts_of_row = ("DecodeError", "bad", "decode", "orders", 3, 7, 5_000, "sums")
+    assert [tuple(row) for row in rows] == [(1, True, *facts_of_row), (None, False, *facts_of_row)]
 
 
 def test_mistakes_say_what_to_write(read: Read, settings: KafkaSettings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
 import warnings
@@ -11,16 +12,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from forebay.spark.backfill_run import backfill
+    from forebay.spark.metrics import SparkMetrics
 
-__all__ = ["backfill", "register"]
+__all__ = ["SparkMetrics", "backfill", "register"]
+
+_MODULES = {"backfill": "forebay.spark.backfill_run", "SparkMetrics": "forebay.spark.metrics"}
 
 
 def __getattr__(name: str) -> Any:
-    if name != "backfill":
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from forebay.spark.backfill_run import backfill  # noqa: PLC0415 (the package is also imported without Spark)
-
-    return backfill
+    # The package is also imported without Spark.
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def register(spark: SparkSession) -> None:
@@ -36,8 +39,11 @@ def register(spark: SparkSession) -> None:
             f"PYSPARK_PYTHON={sys.executable} before the session is created",
             stacklevel=2,
         )
-    from forebay.spark.source import ForebayDataSource  # noqa: PLC0415 (the package is also imported without Spark)
+    # The package is also imported without Spark.
+    from forebay.spark.metrics import session_sums  # noqa: PLC0415
+    from forebay.spark.source import ForebayDataSource  # noqa: PLC0415
 
-    spark.dataSource.register(ForebayDataSource)
+    # Spark sends a class that no module has to its workers by value, with the session's sums.
+    spark.dataSource.register(type("SessionDataSource", (ForebayDataSource,), {"measures": session_sums(spark)}))
     # Without it, Spark refuses every source that can push filters down.
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

@@ -17,7 +17,9 @@ from forebay.kafka.errors import KafkaUnavailable, from_kafka, is_group_refusal
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.decoding import Decoding
 from forebay.spark.errors import OffsetsDeleted
+from forebay.spark.metrics import Measures
 from forebay.spark.ranges import Range
+from forebay.spark.side_records import split_headers
 from forebay.spark.source_options import Mode, SourceOptions
 
 _POLL_SECONDS = 0.5
@@ -37,12 +39,14 @@ class RecordReader:
         key: How keys are decoded.
         value: How values are decoded.
         schema: Columns of the DataFrame.
+        measures: What is read is added to it.
     """
 
     options: SourceOptions
     key: Decoding
     value: Decoding
     schema: StructType
+    measures: Measures
 
     def read(self, item: Range) -> Iterator[pa.RecordBatch]:
         """Yield the committed records of a range.
@@ -54,7 +58,7 @@ class RecordReader:
         row_of = self._rows()
         arrow = to_arrow_schema(self.schema, timezone="UTC")
         rows: list[Row] = []
-        for message in committed_messages(self.options.settings, item):
+        for message in committed_messages(self.options.settings, item, self.measures):
             row = row_of(message)
             if row is not None:
                 rows.append(row)
@@ -66,6 +70,7 @@ class RecordReader:
 
     def _rows(self) -> Callable[[Message], Row | None]:
         settings, mode, with_headers = self.options.settings, self.options.mode, self.options.with_headers
+        side = self.options.side
         read_key, read_value = self.key.reader(settings), self.value.reader(settings)
 
         def row_of(message: Message) -> Row | None:
@@ -86,9 +91,11 @@ class RecordReader:
                 problem = str(error)
             place = message.topic(), message.partition(), message.offset(), message.timestamp()[1] * 1_000
             row: Row = [key, value, *place]
-            if with_headers:
-                headers: Iterable[Any] = message.headers() or ()
-                row.append([{"key": header[0], "value": header[1]} for header in headers])
+            if side is not None:
+                headers, facts = split_headers(side, message)
+                row += [_pairs(headers), facts] if with_headers else [facts]
+            elif with_headers:
+                row.append(_pairs(message.headers() or ()))
             if mode is Mode.COLUMN:
                 row.append(problem)
             return row
@@ -96,10 +103,14 @@ class RecordReader:
         return row_of
 
 
-def committed_messages(settings: KafkaSettings, item: Range) -> Iterator[Message]:
+def _pairs(headers: Iterable[Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": value} for name, value in headers]
+
+
+def committed_messages(settings: KafkaSettings, item: Range, measures: Measures) -> Iterator[Message]:
     """Yield the committed messages of a range.
 
-    Aborted records and transaction markers take offsets but are no messages.
+    Aborted records and transaction markers take offsets but are no messages. What is read is added to `measures`.
 
     Raises:
         OffsetsDeleted: Retention deleted offsets while they were being read.
@@ -109,14 +120,21 @@ def committed_messages(settings: KafkaSettings, item: Range) -> Iterator[Message
     consumer.assign([TopicPartition(item.topic, item.partition, item.start)])
     heard = time.monotonic()
     next_offset = item.start
+    records = size = 0
+    waited = 0.0
     try:
         while next_offset < item.end:
-            for message in consumer.consume(_FETCH, _POLL_SECONDS):
+            began = time.monotonic()
+            messages = consumer.consume(_FETCH, _POLL_SECONDS)
+            waited += time.monotonic() - began
+            for message in messages:
                 heard = time.monotonic()
                 error = message.error()
                 if error is None:
                     offset = message.offset() or 0
                     if next_offset <= offset < item.end:
+                        records += 1
+                        size += len(message) + len(message.key() or b"")
                         yield message
                     next_offset = max(next_offset, offset + 1)
                 elif error.code() == KafkaError._PARTITION_EOF:
@@ -134,6 +152,10 @@ def committed_messages(settings: KafkaSettings, item: Range) -> Iterator[Message
                 )
     finally:
         consumer.close()
+        topic = item.topic
+        measures.add(
+            {("records_read", topic): records, ("bytes_read", topic): size, ("read_wait_seconds", topic): waited}
+        )
 
 
 def record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:

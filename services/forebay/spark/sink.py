@@ -15,6 +15,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing
 from forebay.kafka.registry import shared_registry
 from forebay.spark.errors import OptionError
+from forebay.spark.metrics import Measures
 from forebay.spark.sink_encoding import choose_encoding
 from forebay.spark.sink_markers import Markers
 from forebay.spark.sink_options import SinkOptions, read_options
@@ -74,6 +75,7 @@ def plan_rows(options: SinkOptions, row: StructType) -> RowPlan:
 class _Sink:
     options: SinkOptions
     plan: RowPlan
+    measures: Measures
 
     def commit_part(
         self, batches: Iterator[RecordBatch], query: str, batch: int, run: str, *, is_new: bool
@@ -95,7 +97,17 @@ class _Sink:
             writes_unmarked=self.options.writes_unmarked,
         )
         where = f"topic {self.options.topic}, batch {batch}, Spark partition {partition}"
-        return SinkMessage(markers.identity, run, writer.write(self._records(batches, where)))
+        outcome = writer.write(self._records(batches, where))
+        self._measure(outcome, is_retry=context.attemptNumber() > 0)
+        return SinkMessage(markers.identity, run, outcome)
+
+    def _measure(self, outcome: Outcome, *, is_retry: bool) -> None:
+        amounts = {"retries": int(is_retry), "rows_verified": outcome.rows}
+        if outcome.is_written:
+            amounts |= {"rows_verified": 0, "rows_written": outcome.rows, "bytes_written": outcome.size}
+        seconds = {"commits": int(outcome.commit_seconds > 0), "commit_seconds": outcome.commit_seconds}
+        topic = self.options.topic
+        self.measures.add({(name, topic): amount for name, amount in {**amounts, **seconds}.items()})
 
     def _records(self, batches: Iterator[RecordBatch], where: str) -> Iterator[SinkRecord]:
         read = self.plan.reader()
@@ -172,22 +184,24 @@ class SinkWriter(DataSourceArrowWriter):
         """Do nothing: each task has aborted its transaction; parts that were committed stay."""
 
 
-def create_stream_writer(options: Mapping[str, str], row: StructType, overwrite: bool) -> SinkStreamWriter:
+def create_stream_writer(
+    options: Mapping[str, str], row: StructType, overwrite: bool, measures: Measures
+) -> SinkStreamWriter:
     """Return the writer of a streaming query, once everything is checked that can be. Raises as plan_rows."""
     read = read_options(options)
     if overwrite:
         raise OptionError("a topic can't be overwritten: use the output mode append or update, not complete")
     if read.idempotency_key:
         raise OptionError("idempotencyKey is for df.write: a streaming query has its checkpoint; leave it out")
-    return SinkStreamWriter(_Sink(read, plan_rows(read, row)))
+    return SinkStreamWriter(_Sink(read, plan_rows(read, row), measures))
 
 
-def create_writer(options: Mapping[str, str], row: StructType, overwrite: bool) -> SinkWriter:
+def create_writer(options: Mapping[str, str], row: StructType, overwrite: bool, measures: Measures) -> SinkWriter:
     """Return the writer of a batch write, once everything is checked that can be. Raises as plan_rows."""
     read = read_options(options)
     if overwrite:
         raise OptionError('a topic can\'t be overwritten: write mode("append")')
-    return SinkWriter(_Sink(read, plan_rows(read, row)))
+    return SinkWriter(_Sink(read, plan_rows(read, row), measures))
 
 
 __all__ = ["ColumnMismatch", "SinkStreamWriter", "SinkWriter", "create_stream_writer", "create_writer"]

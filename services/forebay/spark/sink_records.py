@@ -152,12 +152,15 @@ class Digest:
 
     def __init__(self, schema_ids: tuple[int, int] = (0, 0)) -> None:
         self.rows = 0
+        self.size = 0
+        """Bytes of keys and values."""
         self._sum = 0
         self._key_start, self._value_start = (HEADER_BYTES if schema_id else 0 for schema_id in schema_ids)
 
     def add(self, record: SinkRecord) -> None:
         """Count a record in."""
         key, value = record.key, record.value
+        self.size += len(key or b"") + len(value or b"")
         key = None if key is None else key[self._key_start :]
         value = None if value is None else value[self._value_start :]
         content = repr((key, value, *record[2:])).encode()

@@ -36,11 +36,17 @@ class Outcome:
 
     Args:
         was_first: whether the task had to look for earlier attempts of the batch.
+        is_written: whether this task wrote the rows; otherwise it compared them with those of an earlier attempt.
+        size: bytes of keys and values.
+        commit_seconds: from the last row to the commit; 0: nothing was committed.
     """
 
     partition: int
     rows: int
     was_first: bool = False
+    is_written: bool = False
+    size: int = 0
+    commit_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,16 +113,16 @@ class PartitionWriter:
             for record in records:
                 digest.add(record)
             self._verify(marker, digest)
-            if marker.run != self.run:
-                self._commit(producer, consumer, digest, iter(()))
-            return Outcome(self.partition, digest.rows, was_first=marker.run != self.run)
+            is_of_other_run = marker.run != self.run
+            seconds = self._commit(producer, consumer, digest, iter(())) if is_of_other_run else 0.0
+            return Outcome(self.partition, digest.rows, is_of_other_run, commit_seconds=seconds)
         is_later = marker is not None and (marker.run, marker.batch) == (self.run, self.batch - 1)
         was_first = not is_later and not self.is_new
         if was_first:
             self._await_verification()
         digest = Digest(self.schema_ids)
-        self._commit(producer, consumer, digest, records)
-        return Outcome(self.partition, digest.rows, was_first)
+        seconds = self._commit(producer, consumer, digest, records)
+        return Outcome(self.partition, digest.rows, was_first, True, digest.size, seconds)
 
     def _open(self, partition: int) -> Producer:
         """Return a producer that has fenced all earlier ones of a partition, and ended their transactions."""
@@ -136,7 +142,8 @@ class PartitionWriter:
                     raise self._failure(error, "can't begin transactions") from error
                 time.sleep(_POLL_SECONDS)
 
-    def _commit(self, producer: Producer, consumer: Consumer, digest: Digest, records: Iterator[SinkRecord]) -> None:
+    def _commit(self, producer: Producer, consumer: Consumer, digest: Digest, records: Iterator[SinkRecord]) -> float:
+        """Write the records and the marker in a transaction. Return the time from the last record to the commit (s)."""
         topic = self.markers.topic
         try:
             producer.begin_transaction()
@@ -152,6 +159,7 @@ class PartitionWriter:
                         timestamp=record.timestamp,
                         headers=record.headers,
                     )
+                ended = time.monotonic()
                 queue.drain()
                 marker = Marker(self.batch, self.run, digest.rows, digest.text, self.schema_ids)
                 group = consumer.consumer_group_metadata()
@@ -159,6 +167,7 @@ class PartitionWriter:
                 offsets = [marker.offset(topic)]
                 within(_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, _SECONDS))
                 producer.commit_transaction(_SECONDS)
+                return time.monotonic() - ended
             except BaseException:
                 with suppress(KafkaException):
                     producer.purge()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark.sql import types as spark
 from pyspark.sql.datasource import DataSource
@@ -12,7 +12,9 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.spark.broker import Broker
 from forebay.spark.decoding import Decoding, choose_decoding
 from forebay.spark.errors import OptionError
+from forebay.spark.metrics import Measures, NoMeasures
 from forebay.spark.records import RecordReader
+from forebay.spark.side_records import names_side_topic, read_side_options, side_column
 from forebay.spark.sink import SinkStreamWriter, SinkWriter, create_stream_writer, create_writer
 from forebay.spark.source_options import Mode, SourceOptions, read_source_options
 from forebay.spark.store_columns import store_schema
@@ -25,10 +27,13 @@ ERROR_COLUMN = "_error"
 
 
 class ForebayDataSource(DataSource):
-    """Kafka topics with decoded keys and values, and stores as tables.
+    """Kafka topics with decoded keys and values, an application's failed and late records, and stores as tables.
 
     Columns of topics are those of Spark's own Kafka source.
     """
+
+    measures: ClassVar[Measures] = NoMeasures()
+    """What tasks add numbers to."""
 
     @classmethod
     def name(cls) -> str:
@@ -37,7 +42,7 @@ class ForebayDataSource(DataSource):
 
     @cached_property
     def _options(self) -> SourceOptions:
-        return read_source_options(self.options)
+        return read_side_options(self.options) if names_side_topic(self.options) else read_source_options(self.options)
 
     @cached_property
     def _store(self) -> tuple[StoreName, SourceOptions]:
@@ -73,13 +78,15 @@ class ForebayDataSource(DataSource):
         if self._options.with_headers:
             header = spark.StructType().add("key", spark.StringType(), False).add("value", spark.BinaryType())
             schema.add("headers", spark.ArrayType(header, False))
+        if self._options.side is not None:
+            schema.add(*side_column(self._options.side))
         return schema.add(ERROR_COLUMN, spark.StringType()) if self._options.mode is Mode.COLUMN else schema
 
     def reader(self, schema: spark.StructType) -> TopicReader | StoreReader:
         """Return the reader of a batch."""
         if names_store(self.options):
             name, options = self._store
-            return StoreReader(options, name, schema)
+            return StoreReader(options, name, schema, self.measures)
         return TopicReader(self._options, self._records(schema))
 
     def streamReader(self, schema: spark.StructType) -> TopicStreamReader:
@@ -98,12 +105,12 @@ class ForebayDataSource(DataSource):
 
     def writer(self, schema: spark.StructType, overwrite: bool) -> SinkWriter:
         """Return the writer of a DataFrame."""
-        return create_writer(self.options, schema, overwrite)
+        return create_writer(self.options, schema, overwrite, self.measures)
 
     def streamWriter(self, schema: spark.StructType, overwrite: bool) -> SinkStreamWriter:
         """Return the writer of a stream."""
-        return create_stream_writer(self.options, schema, overwrite)
+        return create_stream_writer(self.options, schema, overwrite, self.measures)
 
     def _records(self, schema: Any) -> RecordReader:
         key, value = self._decodings
-        return RecordReader(self._options, key, value, schema)
+        return RecordReader(self._options, key, value, schema, self.measures)

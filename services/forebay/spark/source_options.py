@@ -52,6 +52,13 @@ class Mode(StrEnum):
     COLUMN = "column"
 
 
+class SideTopic(StrEnum):
+    """A topic of an application with records that its logic did not use."""
+
+    ERRORS = "errors"
+    LATE = "late"
+
+
 @dataclass(frozen=True, slots=True)
 class PartOptions:
     """The options of a record's key or value.
@@ -79,6 +86,7 @@ class SourceOptions:
         start: Where to start; None: the default of batch (earliest) or streaming (latest).
         end: Where a batch ends; None: the latest record.
         max_offsets: Most offsets of a micro-batch; 0: unlimited.
+        side: Which topic of an application is read, if it is one of these.
     """
 
     settings: KafkaSettings
@@ -92,6 +100,7 @@ class SourceOptions:
     fails_on_loss: bool
     mode: Mode
     with_headers: bool
+    side: SideTopic | None = None
 
 
 def read_source_options(options: Mapping[str, str]) -> SourceOptions:
@@ -111,7 +120,8 @@ def read_source_options(options: Mapping[str, str]) -> SourceOptions:
     if bool(topics) == bool(pattern):
         raise OptionError(
             'name the topics with option("subscribe", "orders") or option("subscribePattern", "o.*"), or a store with '
-            'option("application", "user-sessions") and option("store", "user-profiles")'
+            'option("application", "user-sessions") and option("store", "user-profiles"), or its failed records with '
+            'option("application", "user-sessions") and option("records", "errors")'
         )
     return SourceOptions(
         settings=connection(given),

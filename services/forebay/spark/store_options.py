@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from forebay.names import IllegalName, check_name
 from forebay.runtime.changelog import changelog_topic
 from forebay.spark.errors import OptionError
+from forebay.spark.side_records import names_side_topic
 from forebay.spark.source_options import SourceOptions, read_source_options
 from forebay.spark.store_declaration import StoreName
 from forebay.spelling import did_you_mean
@@ -17,7 +18,7 @@ _SHARED = ("bootstrapServers", "schemaRegistryUrl", "mode")
 
 def names_store(options: Mapping[str, str]) -> bool:
     """Return whether the options name a store and not topics."""
-    return any(name.lower() in _OWN for name in options)
+    return not names_side_topic(options) and any(name.lower() in _OWN for name in options)
 
 
 def read_store_options(options: Mapping[str, str]) -> tuple[StoreName, SourceOptions]:
@@ -36,7 +37,10 @@ def read_store_options(options: Mapping[str, str]) -> tuple[StoreName, SourceOpt
             )
     for option, example in (("application", "user-sessions"), ("store", "user-profiles")):
         if not given.get(option, "").strip():
-            raise OptionError(f'a store is named by two options: add option("{option}", "{example}")')
+            raise OptionError(
+                f'a store is named by two options: add option("{option}", "{example}"); the records that failed are '
+                'named by option("records", "errors")'
+            )
     name = StoreName(given["application"].strip(), given["store"].strip(), given.get("service", "").strip())
     topic = changelog_topic(name.application, name.store)
     try:

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from forebay.runtime.changelog import changelog_topic
 from forebay.spark.broker import Broker
 from forebay.spark.errors import OptionError
+from forebay.spark.metrics import Measures
 from forebay.spark.ranges import Range, ranges_between
 from forebay.spark.records import BATCH_ROWS, Row, committed_messages, record_batch
 from forebay.spark.source_options import SourceOptions
@@ -51,10 +52,11 @@ class StoreReader(DataSourceReader):
         options: Those of the read. Their topic is the store's changelog.
         name: The store.
         schema: Columns of the DataFrame.
+        measures: What is read of the changelog is added to it.
     """
 
-    def __init__(self, options: SourceOptions, name: StoreName, schema: StructType) -> None:
-        self._options, self._name, self._schema = options, name, schema
+    def __init__(self, options: SourceOptions, name: StoreName, schema: StructType, measures: Measures) -> None:
+        self._options, self._name, self._schema, self._measures = options, name, schema, measures
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return what each task reads: a partition up to its last commit."""
@@ -83,5 +85,5 @@ class StoreReader(DataSourceReader):
             yield record_batch(rows, arrow)
 
     def _records(self, item: Range) -> Iterator[Record]:
-        for message in committed_messages(self._options.settings, item):
+        for message in committed_messages(self._options.settings, item, self._measures):
             yield message.key() or b"", message.value(), message.timestamp()[1]
