@@ -6,6 +6,7 @@ from forebay.records import FrozenMap
 
 TOP = 5
 
+# `FrozenMap` refuses changes. A new copy is filled through the methods of `dict` before it is given out.
 _set = dict.__setitem__
 _delete = dict.__delitem__
 

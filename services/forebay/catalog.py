@@ -16,6 +16,8 @@ from forebay.names import check_name
 from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, package_of, yield_modules
 from forebay.spelling import did_you_mean
 
+# `after.max` is set to the maximum because newer brokers refuse timestamps an hour ahead of their clock by default, and
+# event times may be ahead.
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
 )
@@ -94,6 +96,7 @@ class SubTopologies:
     def __get__(self, service: Service | None, _kind: object = None) -> int:
         if service is None:
             return 0
+        # Count lazily: loading a job imports its modules, which the table of services must not do for every entry.
         named: int = vars(service)["stages"]
         return named or len(load_job(service.job).topology)
 

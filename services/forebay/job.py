@@ -89,6 +89,7 @@ class SubTopology:
 
         It is the first of its repartitions, or else of its topics, in alphabetical order.
         """
+        # Several sub-topologies may read the same global table, so its name identifies none of them.
         own = self.inputs.keys() - self.global_tables
         return self.state_name or min(self.repartitions or own or self.inputs, default=self.name)
 

@@ -51,6 +51,7 @@ class TopicLimits:
     ) -> TopicLimits:
         """Return the limits of a topic with this configuration; what it does not name is as Kafka's defaults."""
         max_bytes = min(int(config.get(MAX_BYTES, _KAFKA_MAX_BYTES)), client_max_bytes)
+        # The broker replaces the timestamp on arrival, so the record's own timestamp is never checked.
         if config.get(TIMESTAMP_TYPE) == "LogAppendTime":
             return cls(topic, max_bytes, partitions=partitions)
         after, before = (int(config.get(name, UNLIMITED)) for name in (AFTER_MAX, BEFORE_MAX))

@@ -8,6 +8,7 @@ from zlib import crc32
 
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST = 249
+# Leaves 49 of the 249 letters for the application id and `-changelog`.
 LONGEST_STORE = 200
 """Letters that a store's name may have."""
 LONGEST_REPARTITION = _LONGEST - len("a-") - len("-repartition")
@@ -63,6 +64,7 @@ def check_pattern(pattern: str) -> None:
 
 def literal_start(pattern: str) -> str:
     """Return what all names that match a pattern begin with."""
+    # The alternatives of a pattern need not share a prefix.
     if "|" in pattern:
         return ""
     match = re.match(r"(?:[A-Za-z0-9_-]|\\[.-])*", pattern)

@@ -14,6 +14,7 @@ def murmur2(data: bytes) -> int:
     whole = length & ~3
     for at in range(0, whole, 4):
         k = int.from_bytes(data[at : at + 4], "little") * _M & _MASK
+        # Python's integers have no 32-bit overflow, so each product is cut to 32 bits.
         k = (k ^ k >> 24) * _M & _MASK
         h = h * _M & _MASK ^ k
     if length & 3:
@@ -24,6 +25,7 @@ def murmur2(data: bytes) -> int:
 
 def partition_of(key: bytes, partitions: int) -> int:
     """Return the partition of a key among `partitions`."""
+    # Clear the sign bit as Kafka's `toPositive` does. An absolute value would give other partitions to negative hashes.
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
@@ -40,6 +42,7 @@ class Partitioner:
         partition = self._known.get(key)
         if partition is None:
             if len(self._known) >= self._remembered:
+                # Forgetting everything is cheaper than tracking the order of use at each call.
                 self._known.clear()
             partition = self._known[key] = partition_of(key, self.partitions)
         return partition

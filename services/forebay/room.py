@@ -30,6 +30,8 @@ class Room:
 
     def __init__(self, limits: TopicLimits) -> None:
         self._limits = limits
+        # A broker checks the size of the whole batch. A single record that fits only without its batch header would be
+        # refused.
         self.most = limits.max_bytes - FRAME_BYTES
         self.partitions = limits.partitions
         self.begin(0)

@@ -65,6 +65,7 @@ def _folding(operator: StreamAggregate[Any, Any], out: Flow) -> Flow:
     change = operator.change
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        # Like Kafka Streams, an aggregation skips records without a key. No task could own their aggregate.
         update = None if key is None else change(key, value, timestamp)
         if update is not None:
             out(key, update, update.timestamp, ctx)
@@ -91,6 +92,7 @@ def windowed_aggregate(
     declared: WindowStore[Any] | SessionStore[Any]
     if isinstance(windows, SessionWindows):
         declared, key = SessionStore(store, into, retention_ms=retention), session_windowed(inner)
+        # A session is closed strictly after end + gap + grace, so the horizon is one ms past the retention.
         horizon = windows.retention_ms + 1
     else:
         size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
@@ -99,6 +101,8 @@ def windowed_aggregate(
         )
         key = windowed_by_start(inner, windows.window_from)
         horizon = 0 if isinstance(windows, UnlimitedWindows) else windows.retention_ms
+    # Make the operators once here, so that a store too short for its windows fails at the line that declares it and not
+    # when a task starts.
     for fold in folds:
         _operator(declared, windows, fold, emission)
 
@@ -106,6 +110,7 @@ def windowed_aggregate(
         own = bound.store(declared)
         operators = [_operator(own, windows, fold, emission) for fold in folds]
         closing = Closing(own.marks, f"close: {store}")
+        # All folds of a cogroup share one store, so the first operator closes the windows of all of them.
         first = operators[0]
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:

@@ -36,6 +36,7 @@ class BuiltTopology:
     def build(self, settings: Any) -> tuple[Topology, tuple[Component, ...]]:
         """Return the topology and its sub-topologies. Raises TopologyError: they send to each other in a circle."""
         with self._lock:
+            # Building for the same settings again would cost each task what the whole file of statements costs.
             if not self._is_shared or not self._shared or self._shared[0][0] != settings:
                 topology = self._build(settings)
                 topology.graph.match(self._matched)

@@ -42,7 +42,10 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._figures = figures
         self.nodes = component.nodes
         horizon = max((node.horizon_ms for node in self.nodes), default=0)
+        # A task has one wall-clock interval. The greatest common divisor is the longest one that meets every
+        # processor's interval.
         self.wall_clock_interval_ms = math.gcd(*(node.wall_clock_ms for node in self.nodes))
+        # Without windows or buffers there is nothing to close early.
         self.idle = IdleClose(close_idle_after_ms, horizon) if horizon and close_idle_after_ms else None
         self._attributes: dict[str, str] = {}
         self._of_store: dict[str, Node] = {}
@@ -70,6 +73,8 @@ class CompiledSubTopology(Processor[Any, Any]):
     def _declare(self, node: Node, store: Store[Any]) -> None:
         """Declare a node's store; a global table's is another one in each sub-topology."""
         if node.is_global:
+            # The node is shared by all sub-topologies. Without a copy, the last one to declare the store would rename
+            # it for all.
             store = copy.copy(store)
             store.is_global = True
             store.source = node.parents[0].topics[0]
@@ -83,6 +88,7 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def opened(self) -> None:
         flows: dict[Node, Flow] = {}
+        # Children first, because a node's operator is made with the flow that its results go to.
         for node in reversed(self.nodes):
             flows[node] = self._flow_of(node, flows)
         for source in self.component.of_kind(Kind.SOURCE):
@@ -117,6 +123,7 @@ class CompiledSubTopology(Processor[Any, Any]):
             wanted = [self._wants_history(child) for child, _ in self._children[node]]
             targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
         joins = self._deferred.get(node)
+        # With a single target, undoing the target is the same as undoing the record.
         isolated = self._run_isolated if node.isolates and len(targets) > 1 else None
         flow = _to_all(targets) if isolated is None else isolating(targets, isolated)
         return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins], isolated)
@@ -224,6 +231,8 @@ class CompiledSubTopology(Processor[Any, Any]):
                     f"{node.where}: the store {name} has {store.key_format} keys, which don't say to which {inner} key "
                     "of the stream they belong: tasks of such a job can't be given other numbers"
                 )
+            # A mark begins the keys that are not text. They are keys of the stream, because their format is the
+            # stream's.
             return owner_of(inner)(key.removeprefix(MARK))
         if isinstance(store, TtlKeyValueStore) and not _is_process(node):
             return owner_of(inner)(split_key(key)[0])
@@ -274,6 +283,7 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def _finish(self, ctx: Context[Any]) -> None:
         """Do what was to follow the record; what a failed record left is done now, too."""
+        # Replace the actions before they run. An action that fails must not run again after the next record.
         actions, self._after = self._after, {}
         for action, timer in actions.items():
             self.apart(timer, action, ctx)
@@ -317,6 +327,7 @@ class _Passed:
 
 
 def _to_all(targets: Sequence[Flow]) -> Flow:
+    # The common case. A loop over one target would cost every record a call at every node.
     if len(targets) == 1:
         return targets[0]
 

@@ -39,6 +39,8 @@ def components(graph: Graph) -> tuple[Component, ...]:
     groups = _sort(_groups(graph).found())
     parts = [_component(graph, number, members) for number, members in enumerate(groups)]
     owners: dict[Node, Component] = {}
+    # Choose the owner by name and not by position. Otherwise a statement inserted above would give the store's
+    # changelog to another sub-topology.
     for part in sorted(parts, key=lambda component: component.state_name):
         for node in part.nodes:
             if _is_shared(node):
@@ -89,6 +91,8 @@ class _Groups:
         if parent.kind is not Kind.REPARTITION:
             self._unite(node, parent)
             return
+        # All readers of a repartition belong to one group, because a topic has one position per task. Its sender may be
+        # in another group.
         first = self._readers.setdefault(parent, node)
         self._unite(node, first)
 
@@ -174,5 +178,6 @@ def _component(graph: Graph, number: int, members: Members) -> Component:
         else next(_first_of(n) for n in kept_nodes if n.kind is Kind.SOURCE)
     )
     sources = [node for node in nodes if node.kind is Kind.SOURCE]
+    # Repartitions first, because their names belong to this sub-topology alone.
     anchors = [node.name for node in reads] or [name for node in sources for name in _names_of(node)]
     return Component(name, kept_nodes, tuple(reads), min(anchors, default=name))

@@ -100,12 +100,16 @@ class Branching:
 
     def pass_all(self, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
         """Pass on the elements (key, value, timestamp) derived from one element: joins receive them together."""
+        # Raise every depth before the first element is passed on. A join must not run while one of its sides is still
+        # to be reached.
         marks = [deferral.mark() for deferral in self._deferrals]
         for deferral in self._deferrals:
             deferral.depth += 1
         try:
             for key, value, timestamp in elements:
                 self._flow(key, value, timestamp, ctx)
+            # In the order of the graph, because the result of one join may be the side of a later join, which is still
+            # waiting.
             for deferral in self._deferrals:
                 waited = deferral.leave()
                 if waited and self._isolated is None:
@@ -114,6 +118,8 @@ class Branching:
                     self._isolated(partial(deferral.join, waited), ctx)
         except BaseException:
             for deferral, mark in zip(self._deferrals, marks, strict=True):
+                # The task undoes only what is in its stores. Elements that wait in memory would join on behalf of the
+                # next record.
                 deferral.go_back(mark)
             raise
 
@@ -177,6 +183,7 @@ def _parts(arrows: Sequence[tuple[Node, int]], join: Node, one: frozenset[Node],
     if join.looked_up:
         # A stream that meets a table: nothing is wrong if the table always changes first.
         return bool(to_one and to_other) and to_one[0] < to_other[-1]
+    # Two tables are wrong in either order, because the change carries an old and a new joined row.
     return len({*to_one, *to_other}) > 1
 
 

@@ -94,6 +94,8 @@ def subscribing(
                 was_sent, is_sent = old is not None, new is not None
             if not (was_sent or is_sent):
                 return
+            # The counter survives the deletion of its row. If it restarted at 1, `answer_node` would drop every answer
+            # until the counter passed the last version it saw.
             version = (own.get(row) or 0) + 1
             own.put(row, version)
             # Nothing is kept of a row without a foreign key, so there it need only be taken back if that is the answer.
@@ -139,11 +141,13 @@ def answering(
             answer(
                 found,
                 None if other is None else other.value,
+                # As in Kafka Streams, the result has the later timestamp of both sides.
                 max(timestamp, -1 if other is None else other.timestamp),
                 ctx,
             )
 
         def on_right(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            # Subscriptions are stored as (foreign key, row), so that all rows of a foreign key are neighbors.
             for _, subscription in list(own.prefix_scan(join_key(key))):
                 answer(subscription.value, change.new, max(timestamp, subscription.timestamp), ctx)
 
@@ -171,6 +175,8 @@ def answer_node(answers: Node, into: Format[Any], store: str, tombstones: Tombst
         own, seen = bound.store(rows), bound.store(versions)
 
         def flow(key: Any, found: Subscription, timestamp: int, ctx: Context[Any]) -> None:
+            # An equal version is accepted, because each change of the right row answers the same subscription again.
+            # Kafka Streams compares a hash of the left value instead, which a row that changes back makes valid again.
             if found.version < (seen.get(key) or 0):
                 return
             seen.put(key, found.version)

@@ -231,6 +231,7 @@ class Graph:
     def repartition(self, parent: Node, name: str, spread: Spreading | None = None) -> Node:
         """Return the repartition behind `parent`: the one there is, or a new one of that name."""
         for node in self._repartitions.values():
+            # Only repartitions by the key's hash can be shared. Two partitioner functions can't be compared.
             if node.parents == (parent,) and spread is None and node.partitioner is None:
                 return node
         if name in self._repartitions:
@@ -238,6 +239,7 @@ class Graph:
                 f"repartition {name}: the name is used at {self._repartitions[name].where} already; give this one "
                 "another: name="
             )
+        # Before a repartition, a windowed key is placed by its key alone. Behind it, the whole windowed key is hashed.
         key = parent.key.repartitioned()
         if spread is not None:
             # Of another name, so that nothing that is partitioned otherwise is joined with it.
@@ -304,6 +306,7 @@ def _check_kept(node: Node, store: Store[Any]) -> None:
         raise TopologyError(
             f"store {store.name}: it holds no rows that are sent, so that there is nothing to cache: leave caching= out"
         )
+    # Kafka Streams disables caching of versioned stores for the same reason.
     if options.caching and isinstance(store, VersionedKeyValueStore):
         raise TopologyError(
             f"store {store.name}: a versioned table is not cached, each of its versions counts: leave caching= out, or "

@@ -33,10 +33,14 @@ def suppression_node(
         def give(released: Iterable[Suppressed[Any]], ctx: Context[Any]) -> None:
             # A row that fails is gone from the buffer, and harms neither other rows nor the record that made it due.
             for row in released:
+                # Report the failure under the record's key. The row text also contains the window, which no input
+                # record has.
                 key = split_row(row.key)[0] if in_windows else row.key
                 bound.apart(Timer(row.timestamp, closing.timer, key), partial(give_one, row), ctx)
 
         def give_one(row: Suppressed[Any], ctx: Context[Any]) -> None:
+            # A window's final result replaces nothing. After a time limit the old value is unknown, so operators that
+            # need it refuse the table (`knows_old`).
             out(row.key, Change(row.key, row.value, None, row.timestamp), row.timestamp, ctx)
 
         def next_release() -> int | None:

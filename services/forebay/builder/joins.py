@@ -30,6 +30,8 @@ def with_table(
 ) -> Node:
     """Return the node that joins a stream with a table. Raises TopologyError."""
     versions = versions_of(table)
+    # Kafka Streams refuses the same two declarations (KIP-923). Without versions, the table as of the record's time is
+    # gone by the time the grace ends.
     if grace_ms and versions is None:
         raise TopologyError(
             f"{table.name}: a join with a grace of {grace_ms} ms needs the table as of the record's time; read it with "
@@ -116,6 +118,7 @@ def _of_versions(versions: VersionedKeyValueStore[Any], joiner: Joiner, kind: Jo
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if value is None:
             return
+        # A left join keeps a record without a key and joins it with None (KIP-962). An inner join drops it.
         version = None if key is None else look_up(key, timestamp)
         if version is not None:
             out(key, joiner(value, version.value), timestamp, ctx)
@@ -135,6 +138,7 @@ def _at_once(rows: Table[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if value is None:
             return
+        # As above, a left join emits a record without a key.
         row = None if key is None else look_up(key, timestamp)
         if row is not None or not is_inner:
             out(key, joiner(value, row), timestamp, ctx)
@@ -174,6 +178,8 @@ def with_stream(
     alone: Alone = Alone.AT_CLOSE,
 ) -> Node:
     """Return the node that joins two streams, or one with itself."""
+    # A join of records with equal timestamps has a difference of 0, but a window store refuses windows shorter than 1
+    # ms.
     size = max(1, windows.before_ms + windows.after_ms)
     # A record that can't join any more is known to be late by the closing time: its store must not refuse it before.
     retention = max(size, windows.retention_ms + 1)
@@ -186,6 +192,8 @@ def with_stream(
     lefts, rights = side("left", left), side("right", right)
     left_waiting: JoinBuffer[Any] | None = None
     right_waiting: JoinBuffer[Any] | None = None
+    # An inner join emits nothing for an unmatched record, so it needs no buffer. A left join buffers its left side
+    # only.
     if kind is not Join.INNER:
         left_waiting = JoinBuffer(derived_store(store, "left-waiting"), left.value)
     if kind is Join.OUTER:
@@ -218,6 +226,8 @@ def with_stream(
         def give_one(unmatched: Unmatched[Any, Any], ctx: Context[Any]) -> None:
             give((join.join_alone(unmatched),), out, ctx)
 
+        # Unmatched rows whose window closed come before the record's own results, as in Kafka Streams. The join would
+        # release them itself, but then a row that fails would fail this record.
         def on_left(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             release(ctx)
             give(join.on_left(key, value, timestamp, ctx.closing_time), out, ctx)

@@ -16,6 +16,7 @@ K = TypeVar("K")
 O = TypeVar("O")  # noqa: E741
 
 _TIME = struct.Struct(">q")
+# Shifts a signed time to an unsigned one, so that the hexadecimal text sorts like the number, negative times included.
 _OFFSET = 1 << 63
 
 
@@ -88,6 +89,7 @@ def windowed_by_start(inner: Format[K], window_from: Callable[[int], Window]) ->
             self.register = registering(keys)
 
         def encode(self, record: Windowed[K]) -> bytes:
+            # TimeWindowedSerializer omits the end. A reader must know the windows' size to compute it.
             return self._keys.encode(record.key) + _TIME.pack(record.window.start)
 
         def decode(self, data: bytes) -> Windowed[K]:
@@ -106,6 +108,7 @@ def session_windowed(inner: Format[K]) -> Format[Windowed[K]]:
             self.register = registering(keys)
 
         def encode(self, record: Windowed[K]) -> bytes:
+            # The end comes before the start, unlike in the row text. SessionWindowedSerializer writes it in this order.
             return self._keys.encode(record.key) + _TIME.pack(record.window.end) + _TIME.pack(record.window.start)
 
         def decode(self, data: bytes) -> Windowed[K]:
@@ -129,4 +132,5 @@ def _with_window(name: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[
         lambda key: row_of(row(key.key), key.window),
         of_text,
     )
+    # A windowed row belongs to the task of its key. Its own hash would spread the windows of one key over all tasks.
     return replace(format_, owner=lambda text: owner(split_row(text)[0]))

@@ -34,6 +34,7 @@ def spreading(parent: Node, partitioner: Partitioner | None, name: str, partitio
 
 
 def _by_key(parent: Node, partitions: int) -> Partitioner:
+    # Hash the bytes that are written, as Kafka's partitioner does. The row text of a number differs from its bytes.
     of_hash, kind = ByHash(partitions), parent.key
     write = str.encode if kind.is_text else key_writer(kind)
     return lambda key, _value: of_hash(b"" if key is None else write(key))

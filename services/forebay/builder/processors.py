@@ -53,6 +53,7 @@ def processor_node(
         raise TopologyError(f"process {name}: process_values() keeps the key's format")
     instance: AnyProcessor = _call_supplier(make_processor, Processor, f"process {name}")
     own, owners = _stores(graph, parent, f"process {name}", instance, shared)
+    # Look this up once per topology instead of once per record.
     has_removed = type(instance).removed is not Processor.removed
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -126,6 +127,8 @@ def transformer_node(
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             seen = context.of_element(ctx, key, timestamp)
+            # The result is stored. Kafka Streams computes it again for old values and look-ups, which repeats the side
+            # effects of a transformer with stores.
             old, new = rows.get(key), transformer.transform(seen.key, change.new, seen)
             rows.put(key, new, timestamp)
             if old is not None or new is not None:

@@ -17,6 +17,7 @@ def receiving(parent: Node, node: Node, flow: Flow) -> Flow:
 
     Without this, a join would see a list in an arriving record, but a tuple in the same record read from its buffer.
     """
+    # Records of topics and repartitions were just decoded, so they already have the form that a store reads.
     if not node.stores or parent.kind is not Kind.STEP:
         return flow
     canonical = _canonical(parent.value)

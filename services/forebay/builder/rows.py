@@ -39,6 +39,8 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
+        # Without versions, the last record by offset wins even if its timestamp is older, as in Kafka Streams. A
+        # versioned table orders by timestamp.
         rows: Table[Any] = LatestByTimestamp(own) if isinstance(own, VersionedKeyValueStore) else LatestByOffset(own)
         if not bound.is_followed(node):
             return Made((_putting(own, is_alone=is_alone),))
@@ -52,6 +54,8 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
                 return
             if isinstance(own, VersionedKeyValueStore):
                 late_by = own.stream_time - own.history_retention_ms - timestamp
+                # If nothing else reads the record, the whole record is late. Otherwise the other nodes must still
+                # process it.
                 if late_by > 0 and is_alone:
                     raise LateRecord(late_by)
                 if late_by > 0:
@@ -94,6 +98,7 @@ def global_table(source: Node, store: str) -> Node:
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
+        # A global table sends nothing on. As in Kafka Streams, its updates trigger no join.
         return Made((lambda key, value, _timestamp, _ctx: own.put(key, value),))
 
     source_node = _node(f"global table {store}", source, source.value, make, stores=(declared,))
@@ -107,6 +112,8 @@ def filter_node(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> N
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = change.new if change.new is not None and keeps(key, change.new) else None
             old = change.old if change.old is not None and keeps(key, change.old) else None
+            # A row that passed neither before nor after needs no tombstone. A change that is not the latest has no
+            # known old row, so it is passed on.
             if new is not None or old is not None or not change.is_latest:
                 out(key, Change(key, new, old, timestamp, change.is_latest), timestamp, ctx)
 
@@ -120,6 +127,7 @@ def map_node(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any])
     """Return the node that changes each row's value."""
 
     def make(bound: Bound, out: Flow) -> Made:
+        # Compute the old value only if a later node subtracts it, because the mapper may be expensive.
         asked = bound.sends_old(node)
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
@@ -177,6 +185,8 @@ def _by_key(elements: Sequence[Element]) -> dict[Any, tuple[list[Change[Any] | N
     for side, key, change, _, ctx in elements:
         sides: list[Change[Any] | None] = changes_by_key[key][0] if key in changes_by_key else [None, None]
         before = sides[side]
+        # Several changes of one side become one change from the first old row to the last new row, so no intermediate
+        # row is ever joined.
         sides[side] = change if before is None else change._replace(old=before.old)
         changes_by_key[key] = sides, ctx
     return changes_by_key
@@ -190,6 +200,8 @@ def kept(parent: Node, store: str) -> Node:
         own = bound.store(declared)
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            # The store knows the row that was sent last. The change's own old value may come from a node that keeps
+            # none.
             previous = own.get(key)
             own.put(key, change.new, timestamp)
             if previous is not None or change.new is not None:
@@ -248,6 +260,8 @@ def regroup_node(
         def flow(_key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             old = None if change.old is None else group(change.key, change.old)
             new = None if change.new is None else group(change.key, change.new)
+            # If the group stays the same, send both values in one record (KIP-904). Otherwise the aggregate would pass
+            # through a state without the row.
             if old is not None and new is not None and old[0] == new[0]:
                 out(old[0], Moved(new[1], old[1]), timestamp, ctx)
                 return

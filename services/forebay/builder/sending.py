@@ -44,6 +44,7 @@ def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
         if number is not None:
             if number.__class__ is not int or number < 0:
                 raise ValueError(f"the partitioner of {node.name} gave {number!r}: give a whole number from 0")
+            # Only an output is checked. The number of a repartition is taken modulo its tasks (see `partitions.py`).
             if is_sink and 0 < (most := task.partitions_of(target)) <= number:
                 raise ValueError(
                     f"the partitioner of {node.name} gave {number}, but {target} has {most} partitions: give one of 0 "

@@ -22,6 +22,8 @@ def filter_node(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, p
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            # Kafka Streams calls the predicate with null. Here nulls pass, so that a predicate written for values need
+            # not handle them.
             if value is None or bool(keeps(key, value)) is passes:
                 out(key, value, timestamp, ctx)
 
@@ -77,6 +79,7 @@ def rekey_node(parent: Node, name: str, key: Format[Any], value: Format[Any], pa
     def make(bound: Bound, out: Flow) -> Made:
         def flow(old: Any, found: Any, timestamp: int, ctx: Context[Any]) -> None:
             if found is not None:
+                # A null can't be rekeyed, because the new key is computed from the value.
                 for text, item in pairs(old, found):
                     out(text, item, timestamp, ctx)
 
@@ -129,6 +132,7 @@ def deduplication_node(parent: Node, id_of: Callable[[Any, Any], str | None], st
 
     def ident(key: str, value: Any) -> str | None:
         own = id_of(key, value)
+        # The id is combined with the key because only records of one key are sure to reach the same task.
         return None if own is None else join_key(key, own)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -173,6 +177,7 @@ def sink(
 
     def chosen(key: Any, value: Any) -> str:
         topic: str = choose(key, value)
+        # Topics must be declared because they are created, and their limits read, before the first record is processed.
         if topic not in names:
             raise ValueError(f"the topic {topic!r} was chosen, which is none of {', '.join(names)}: name it in topics=")
         return topic

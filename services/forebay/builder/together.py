@@ -48,6 +48,7 @@ class Side(NamedTuple):
 def first_that_runs(graph: Graph, plans: Sequence[Plan]) -> tuple[Node, ...]:
     """Return the nodes of the first plan whose nodes are partitioned alike and can run together; of none, the first."""
     for plan in plans:
+        # A plan adds nodes. Try it on a copy, so that a plan that does not work leaves no unused repartition behind.
         trial = graph.copy()
         nodes = plan(trial)
         if _are_alike(nodes) and can_meet(trial, nodes):
@@ -58,6 +59,7 @@ def first_that_runs(graph: Graph, plans: Sequence[Plan]) -> tuple[Node, ...]:
 def bring_together(graph: Graph, sides: Sequence[Side]) -> tuple[Node, ...]:
     """Return nodes that can run in one sub-topology: the sides as they are, or some of them sent along."""
     numbers = range(len(sides))
+    # Fewest repartitions first, because each is one more topic to write and read.
     ways: list[tuple[int, ...]] = [(), *((number,) for number in numbers), tuple(numbers)]
 
     def plan_of(way: tuple[int, ...], *, is_own: bool) -> Plan:
@@ -81,6 +83,8 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
         versions = versions_of(table)
         stream = rows.to_stream(table)
         if versions is not None:
+            # The copy must receive late changes too, or a record would join another version there than in the table
+            # itself.
             stream = replace(stream, history=History.KEEPS)
         # The copy's store has the name of the repartition.
         sent = graph.repartition(graph.add(stream), graph.unused_name(name, LONGEST_STORE))

@@ -159,6 +159,8 @@ class Topology(Shown):
                 `.errors`.
         """
         source = self.graph.add(self._source((topic,), key, value, timestamp, event_id, is_table=True))
+        # Check the records before they are stored. An exception then sends the record to `.errors` and leaves the row
+        # unchanged.
         checked = source if check is None else Stream(self.graph, source).peek(_of_values(check)).node
         return Table(self.graph, self.graph.add(rows.table(checked, store, history_retention_ms, is_alone=True)))
 
@@ -308,6 +310,7 @@ def _records(nodes: Iterable[Node]) -> dict[str, type[Any]]:
 
 def _caching(node: Node) -> bool | None:
     """Return whether the table before a node is cached: as the store says that is nearest."""
+    # A filter or a mapping of a table has no store. The cache of the table before it decides.
     while not node.stores and len(node.parents) == 1:
         (node,) = node.parents
     return node.stores[0].kept.caching if node.stores else None
@@ -318,5 +321,7 @@ def _outputs_where(sinks: Iterable[Node], holds: Callable[[Node], bool]) -> froz
     sent: dict[str, bool] = {}
     for node in sinks:
         for topic in node.topics:
+            # A topic with several sinks holds rows only if all of them send rows. Dropping earlier records of a key
+            # would lose events of the other sinks.
             sent[topic] = sent.get(topic, True) and holds(node)
     return frozenset(topic for topic, are_rows in sent.items() if are_rows)

@@ -59,6 +59,7 @@ class InWindows:
 
     def get(self, key: str) -> Stamped[Any] | None:
         text, window = split_row(key)
+        # The store holds open windows too. A join must not see a row that the table has not emitted yet.
         if self._is_final and window.start > self._store.marks.get(CLOSED):
             return None
         entry = self._store.fetch_one(text, window.start)
@@ -92,6 +93,7 @@ class Timeless:
 
     def get(self, key: str) -> Stamped[Any] | None:
         value = self._store.get(key)
+        # A global table has no timestamps. -1 never wins where the later of two timestamps is taken.
         return None if value is None else Stamped(value, -1)
 
 

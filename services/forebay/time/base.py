@@ -64,6 +64,8 @@ class Windows(abc.ABC):
 
     def accepts(self, window: Window, now: int) -> bool:
         """Return whether a record may still change the window at the closing time `now`."""
+        # `end` is exclusive: at exactly end + grace the window is closed. Sessions and sliding windows close one ms
+        # later.
         return window.end > now - self.grace_ms
 
     def is_closed(self, window: Window, now: int) -> bool:

@@ -37,6 +37,7 @@ class SessionWindows:
 
     def merges(self, session: Window, ts: int) -> bool:
         """Return whether a record at `ts` belongs to the session."""
+        # Both bounds are inclusive: a distance equal to the gap merges.
         return session.end >= ts - self.gap_ms and session.start <= ts + self.gap_ms
 
     def open_from(self, now: int) -> int:
@@ -53,6 +54,8 @@ class SessionWindows:
 
     def closes_at(self, session: Window) -> int:
         """Return the closing time at which the session becomes final."""
+        # + 1 because a record at exactly the gap still belongs to the session. Kafka Streams' suppress closes one ms
+        # early and may send a second final result.
         return session.end + self.gap_ms + self.grace_ms + 1
 
 

@@ -38,6 +38,8 @@ class TimeWindows(Windows):
         if ts < 0:
             raise ValueError(f"the time {ts} is negative: windows start at 0")
         size, advance = self.size_ms, self.advance_ms
+        # Windows never start before 0, as in `TimeWindows.windowsFor`. Early timestamps therefore have fewer hopping
+        # windows.
         first = max(0, ts - size + advance) // advance * advance
         return [Window(start, start + size) for start in range(first, ts + 1, advance)]
 
@@ -119,6 +121,8 @@ class SlidingWindows:
     @property
     def retention_ms(self) -> int:
         """Shortest retention of a store that holds what these windows need."""
+        # A new window begins with the aggregate of its left neighbor, which may start two differences before the
+        # record. Kafka Streams requires this minimum, too.
         return 2 * self.difference_ms + self.grace_ms + 2
 
     def window_ending(self, ts: int) -> Window:
@@ -135,6 +139,7 @@ class SlidingWindows:
 
     def closes_at(self, window: Window) -> int:
         """Return the closing time at which the window becomes final."""
+        # + 1 because `end` is inclusive here, unlike in `TimeWindows`.
         return window.end + self.grace_ms + 1
 
     def contains(self, window: Window, ts: int) -> bool:
@@ -162,6 +167,7 @@ class JoinWindows:
 
     def __init__(self, before_ms: Duration, after_ms: Duration, grace_ms: Duration = 0) -> None:
         set_durations(self, before_ms=before_ms, after_ms=after_ms, grace_ms=grace_ms)
+        # One of them may be negative. A join with only later records has a negative `before_ms`, as in Kafka Streams.
         if self.before_ms + self.after_ms < 0:
             raise ValueError(
                 f"a join window from {self.before_ms} ms before to {self.after_ms} ms after is empty: "
@@ -172,6 +178,7 @@ class JoinWindows:
     @property
     def retention_ms(self) -> int:
         """Shortest retention of the stores that hold both sides."""
+        # One retention for both sides, as in Kafka Streams: the size of the window plus the grace.
         return self.before_ms + self.after_ms + self.grace_ms
 
     def of_left(self, ts: int) -> Window:
