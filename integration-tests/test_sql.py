@@ -122,6 +122,19 @@ def send(settings: KafkaSettings, key: int, click: int) -> None:
     assert producer.flush(30) == 0
 
 
+def check_pushes(url: str) -> None:
+    """Ask push queries of one table, and such as have a topology of their own."""
+    changes = "SELECT * FROM clicks_per_page WHERE page = 'cart' EMIT CHANGES LIMIT 1;"
+    assert rows(url, changes, from_beginning=True) == [{"PAGE": "cart", "CLICKS": 1}]
+    grouped = "SELECT area, COUNT(*) AS c FROM readings GROUP BY area EMIT CHANGES LIMIT 3;"
+    assert rows(url, grouped, from_beginning=True) == [{"AREA": "hall", "C": number} for number in (1, 2, 3)]
+    joined = (
+        "SELECT sold.title AS title, tickets_sold, price FROM sold JOIN prices ON sold.title = prices.title "
+        "WHERE tickets_sold = 3 AND price = 11 EMIT CHANGES LIMIT 1;"
+    )
+    assert rows(url, joined, from_beginning=True) == [{"TITLE": "Die Hard", "TICKETS_SOLD": 3, "PRICE": 11}]
+
+
 @pytest.mark.timeout(400)
 def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path) -> None:
     endpoints = platform.up()
@@ -168,10 +181,9 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         wait_for_rows(url, "SELECT avg FROM part_avg WHERE area = 'hall';", [{"AVG": 178.0 / 3}], 60)
         wait_for_rows(url, "SELECT * FROM clicks_per_page WHERE page = 'home';", [{"PAGE": "home", "CLICKS": 2}], 60)
         wait_for_rows(url, "SELECT * FROM clicks_per_user WHERE user_id = 1;", [{"USER_ID": 1, "CLICKS": 2}], 60)
-        changes = "SELECT * FROM clicks_per_page WHERE page = 'cart' EMIT CHANGES LIMIT 1;"
-        assert rows(url, changes, from_beginning=True) == [{"PAGE": "cart", "CLICKS": 1}]
-        assert "string PAGE = 1" in str(registry.newest("sql_clicks_per_page-key"))
         wait_for_rows(url, "SELECT reading FROM readings WHERE sensor = 'sensor-2';", [{"READING": 41.0}], 60)
+        check_pushes(url)
+        assert "string PAGE = 1" in str(registry.newest("sql_clicks_per_page-key"))
         follower.join(30)
         assert pushed == [{"SENSOR": "sensor-1", "AVG": 45.0}, {"SENSOR": "sensor-1", "AVG": 68.5}]
         with pytest.raises(HTTPError) as refused:

@@ -12,6 +12,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.live.engine import Engine
 from forebay.live.log import Replaced
 from forebay.queries.gate import Gate
+from forebay.queries.merged_topics import MergedTopics
 from forebay.queries.printing import follow_topic
 from forebay.queries.push import Tail
 from forebay.queries.sql_pages import SqlPages
@@ -103,7 +104,8 @@ class EnginePages:
         """Return what answers SQL while no query computes anything: pushes of declared topics, SHOW, DESCRIBE."""
         queryable = Queryable(self._engine.program, {})
         tail, follow = partial(Tail, self._kafka, codecs_of), partial(follow_topic, self._kafka)
-        return SqlPages(queryable, lambda: JobStores([], []), tail, follow=follow, lag=lambda _topics: {})
+        watch = partial(MergedTopics, self._kafka)
+        return SqlPages(queryable, lambda: JobStores([], []), tail, follow=follow, lag=lambda _topics: {}, watch=watch)
 
 
 def _is(statement: Any, verb: str, subject: str) -> bool:

@@ -22,6 +22,7 @@ from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
 from forebay.queries.kept import Files
+from forebay.queries.merged_topics import MergedTopics
 from forebay.queries.openapi import openapi
 from forebay.queries.pages import QueryPages
 from forebay.queries.parts.asking import AllParts
@@ -218,7 +219,8 @@ class QueryServer:
         sends = None if queryable.lower else partial(send_records, self._kafka)
         tail, follow = partial(Tail, self._kafka, queryable.codecs), partial(follow_topic, self._kafka)
         lag = partial(read_lag, self._kafka, self._application)
-        return SqlPages(queryable, lambda: self._stores, tail, parts, sends, follow, lag)
+        watch = partial(MergedTopics, self._kafka)
+        return SqlPages(queryable, lambda: self._stores, tail, parts, sends, follow, lag, watch)
 
     def _queryable(self) -> Queryable | None:
         # The SQL parser is an extra: a job written in Python is queried without it.

@@ -17,6 +17,7 @@ from forebay.queries.parts.stores import PartedStores, PartsMissing
 from forebay.queries.printing import print_rows
 from forebay.queries.push import Tail
 from forebay.queries.reads import Bounds, WrongQuery
+from forebay.queries.sql_pushes import Transients, Watch, head, push_rows
 from forebay.queries.sql_requests import Asked, read
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.queries.topic_scans import scan
@@ -30,7 +31,8 @@ from forebay.sql.printing import Print
 from forebay.sql.queryable import Queryable
 from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
-from forebay.sql.syntax import Command, InsertValues, Select
+from forebay.sql.syntax import Command, InsertValues, Query, Select
+from forebay.sql.transient import needs_topology, transient_of
 from forebay.time.base import Window
 
 LONGEST_SECONDS = 10
@@ -56,6 +58,7 @@ class SqlPages:
         send: sends records of INSERT INTO ... VALUES; None: they are refused.
         follow: follows the topic of a PRINT; None: PRINT is refused.
         lag: of the job by topic; None: DESCRIBE ... EXTENDED shows what DESCRIBE does.
+        watch: follows several topics; None: push queries of joins and groups are refused.
     """
 
     def __init__(
@@ -67,7 +70,9 @@ class SqlPages:
         send: Callable[[Sequence[Inserted]], None] | None = None,
         follow: Callable[[Print], Tail] | None = None,
         lag: Lag | None = None,
+        watch: Watch | None = None,
     ) -> None:
+        self._transients = None if watch is None else Transients(watch)
         self._follow = follow
         self._lag = lag
         self._send = send
@@ -89,12 +94,9 @@ class SqlPages:
             asked = read(request, lower=self._queryable.lower)
             match asked.statement:
                 case Select(query):
-                    reading = reading_of(query, self._catalog)
-                    if query.emit == "FINAL":
-                        raise SqlError(query.place, "EMIT FINAL is for CREATE TABLE ... AS SELECT: write EMIT CHANGES")
                     if query.emit:
-                        return _lines(self._push(reading, asked), asked)
-                    rows, missing = self._pull(reading, asked)
+                        return _lines(self._push(query, asked), asked)
+                    rows, missing = self._pull(reading_of(query, self._catalog), asked)
                     return _lines(rows, asked, missing)
                 case InsertValues() as inserted:
                     return _lines(self._insert(inserted), asked)
@@ -163,12 +165,12 @@ class SqlPages:
         }  # fmt: skip
         missing = stores.missing if isinstance(stores, PartedStores) else ()
         end |= {"missing": missing} if missing else {}
-        return iter([_head(reading), *rows, {"end": end}]), missing
+        return iter([head(reading.columns), *rows, {"end": end}]), missing
 
     def _read_topic(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any]]:
         """Return the rows of a topic that no query here keeps as a table."""
         rows, more = _within_limits(reading, scan(reading.source, reading, self._tail, asked.statement.place))
-        return iter([_head(reading), *rows, {"end": {"rows": len(rows), "more": more}}])
+        return iter([head(reading.columns), *rows, {"end": {"rows": len(rows), "more": more}}])
 
     def _insert(self, statement: InsertValues) -> Iterator[dict[str, Any]]:
         """Send a record to its topic, and return what was sent. Raises SqlError, EncodeError, Unavailable."""
@@ -179,37 +181,14 @@ class SqlPages:
         columns = [{"name": "topic"}, {"name": "records"}]
         return iter([{"columns": columns}, {"row": {"topic": record.topic, "records": 1}}, {"end": {"rows": 1}}])
 
-    def _push(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any] | None]:
-        """Return rows as they are written, each once, in the order of each key; without an end, or up to LIMIT."""
-        tail = self._tail(reading.source, asked.from_beginning)
-
-        def rows() -> Iterator[dict[str, Any] | None]:
-            try:
-                yield _head(reading)
-                given = 0
-                for record in tail:
-                    if record is None:
-                        yield None
-                        continue
-                    if reading.limit is not None and given >= reading.limit:
-                        break
-                    key, value, timestamp, origin = record
-                    if value is None:
-                        plain = key.key if isinstance(key, Windowed) else key
-                        if reading.keys is None or plain in reading.keys:
-                            yield {"tombstone": _key_shown(reading, key)}
-                    elif (row := reading.row(key, value, timestamp, origin)) is not None:
-                        given += 1
-                        yield {"row": reading.shown(row)}
-                    if reading.limit is not None and given >= reading.limit:
-                        break
-                yield {"end": {"rows": given}}
-            except LimitReached as error:  # the answer has begun, so its status can't say so
-                yield {"error": str(error)}
-            finally:
-                tail.close()
-
-        return rows()
+    def _push(self, query: Query, asked: Asked) -> Iterator[dict[str, Any] | None]:
+        """Return the rows of a push query. Raises SqlError, Unavailable."""
+        if needs_topology(query) and self._transients is not None and not self._queryable.lower:
+            return self._transients.push(transient_of(query, self._queryable.program()), asked.from_beginning)
+        reading = reading_of(query, self._catalog)
+        if query.emit == "FINAL":
+            raise SqlError(query.place, "EMIT FINAL gives a window's last result: add a WINDOW, or write EMIT CHANGES")
+        return push_rows(reading, self._tail(reading.source, asked.from_beginning))
 
 
 def check_size(size: int) -> None:
@@ -265,18 +244,6 @@ def _within_limits(reading: Reading, rows: Iterable[tuple[Any, ...]]) -> tuple[l
         check_size(size)
         lines.append({"row": shown})
     return lines, False
-
-
-def _head(reading: Reading) -> dict[str, Any]:
-    return {"columns": [{"name": column.name, "type": str(column.type)} for column in reading.columns]}
-
-
-def _key_shown(reading: Reading, key: Any) -> dict[str, Any]:
-    plain = key.key if isinstance(key, Windowed) else key
-    shown = {named.name: value for named, value in zip(reading.source.keys, plain or (), strict=False)}
-    if isinstance(key, Windowed):
-        shown |= {"WINDOWSTART": key.window.start, "WINDOWEND": key.window.end}
-    return shown
 
 
 def _lines(found: Iterator[dict[str, Any] | None], asked: Asked, missing: tuple[int, ...] = ()) -> Answer:

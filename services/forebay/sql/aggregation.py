@@ -51,7 +51,7 @@ def aggregate(
 ) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
     """Return the steps of an aggregate and the columns of its result. Raises SqlError."""
     query = analysis.query
-    if not query.group_by:
+    if not analysis.group_by:
         raise SqlError(query.place, "an aggregate needs GROUP BY: write what makes a group")
     window = query.window
     if window is not None and relation.is_table:

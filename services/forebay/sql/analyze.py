@@ -19,6 +19,8 @@ from forebay.sql.syntax import Column, Expression, Field, Literal, Query, Select
 from forebay.sql.walk import columns, parts
 
 _IN_WINDOWS = frozenset(BOUNDS)
+_UNSELECTED = "key column "
+"""Begins the names of key columns that a query does not select, which no column of a statement has."""
 
 
 class Analysis:
@@ -27,16 +29,27 @@ class Analysis:
     Args:
         key_format: of the result's key; "" as the sources'.
         settings: those of SET.
+        is_transient: whether the result is answered and not stored. It then needs no key.
     """
 
     def __init__(
-        self, query: Query, catalog: Catalog, key_format: str = "", settings: Mapping[str, str] | None = None
+        self,
+        query: Query,
+        catalog: Catalog,
+        key_format: str = "",
+        settings: Mapping[str, str] | None = None,
+        *,
+        is_transient: bool = False,
     ) -> None:
+        self._is_transient = is_transient
+        self.names: tuple[str, ...] = ()
+        """Columns of the result, in the order of the SELECT list."""
         self.query = query
         self.settings = settings or {}
         self.catalog = catalog
         froms = (query.source, *(join.source for join in query.joins))
-        self.sources = Sources(query, [(source.alias, catalog.get(source.name, source.place)) for source in froms])
+        sources = [(source.alias, catalog.get(source.name, source.place)) for source in froms]
+        self.sources = Sources(query, sources, is_asked=is_transient)
         self.first = self.sources.by_alias[query.source.alias]
         self.key_format = key_format or self.first.encoding.key_kind
         if not key_format and self.key_format == "NONE" and (query.group_by or query.partition_by or query.joins):
@@ -53,6 +66,8 @@ class Analysis:
         self.is_aggregate = bool(query.group_by) or any(
             aggregation.is_aggregate(part) for item in query.select for part in parts(item.expression)
         )
+        if is_transient and self.is_aggregate and not self.group_by:
+            self.group_by = [Literal(0)]  # all rows are one group
         if query.as_of is not None:
             raise SqlError(query.place, "FOR SYSTEM_TIME AS OF is for a query of a table: leave it out here")
         if query.window and not query.group_by:
@@ -79,6 +94,7 @@ class Analysis:
         synthetic = joining.synthetic(self.query.joins, self.ons)
         extra = [Item(self.made_name, Column(self.made_name), of_star=True)] if synthetic else []
         items = self.sources.items(self.query.select, self.free, extra)
+        self.names = tuple(item.name for item in items)
         relation = self._relation(items)
         if self.where is not None:
             relation = replace(relation, step=Filtered(relation.step, relation.condition(self.where)))
@@ -193,13 +209,16 @@ class Analysis:
         for at, key in enumerate(keys):
             if at not in named and has_star and key.is_made:
                 named[at] = key.named
+                self.names = (key.named.name, *self.names)
+            elif at not in named and self._is_transient:
+                named[at] = Named(f"{_UNSELECTED}{at}", key.named.type)
             elif at not in named:
                 raise SqlError(
                     self.query.place,
                     f"the key column {key.named.name} is missing from the SELECT list: add it, there is no table or "
                     "stream without its key",
                 )
-        if not values and not self.query.standard:
+        if not values and not self.query.standard and not self._is_transient:
             raise SqlError(
                 self.query.place,
                 "every column selected is of the key: select another, such as "
@@ -214,7 +233,11 @@ class Analysis:
 
     def _check_copy(self, item: Item, keys: Iterable[Item | None]) -> None:
         """Refuse a key's second column, which ksqlDB refuses and PostgreSQL does not. Raises SqlError."""
-        if self.query.standard or not any(key and key.expression == item.expression for key in keys):
+        if (
+            self.query.standard
+            or self._is_transient
+            or not any(key and key.expression == item.expression for key in keys)
+        ):
             return
         raise SqlError(
             item.expression.place,

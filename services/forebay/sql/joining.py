@@ -42,6 +42,7 @@ def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made
             )
         if not _is_key(left, mine):
             left, right = _settle(left), _settle(right)
+            _check_unwindowed(left, right, on)
             foreign = left.code(mine)
             _check_foreign(foreign, right.keys[0].named.type, on)
             if join.kind not in ("INNER", "LEFT"):
@@ -183,6 +184,14 @@ def _settle(side: Relation) -> Relation:
         return side
     step = Settled(side.step, tuple(key.named for key in side.keys), side.format, side.windowing)
     return replace(side, step=step, is_framed=False)
+
+
+def _check_unwindowed(left: Relation, right: Relation, on: Expression) -> None:
+    if left.windowing is not None or right.windowing is not None:
+        raise SqlError(
+            on.place, "tables with windows have no join by a foreign key: join them by their keys, or declare them "
+            "without WINDOW_TYPE"
+        )  # fmt: skip
 
 
 def _check_foreign(foreign: Code, key: SqlType, on: Expression) -> None:

@@ -108,13 +108,11 @@ class Sources:
                 moved = bool(self._query.partition_by)
                 named = (*source.values, *source.keys) if moved else source.columns
                 plains = [*(member.name for member in named), *(header.column for header in source.headers)]
-                if self._is_asked and source.windowing is not None:
+                if (self._is_asked or self.is_joined) and source.windowing is not None:
                     plains[len(source.keys) : len(source.keys)] = [item for item in BOUNDS if item not in plains]
                 for plain in plains:
                     name = f"{alias}_{plain}" if self.is_joined else plain
                     yield Item(name, Column(plain, alias, place=star.place), of_star=True)
-                for bound in BOUNDS if self.is_joined and source.windowing is not None else ():
-                    yield Item(f"{alias}_{bound}", Column(bound, alias, place=star.place), of_star=True)
 
     def type_of(self, expression: Expression) -> SqlType:
         """Return the type of an expression over the sources. Raises SqlError."""

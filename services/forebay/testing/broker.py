@@ -45,8 +45,8 @@ class MemoryReader:
         for part, partition in self._parts:
             begin, end = part.next, partition.end
             if begin < end and self._takes(part):
-                start = begin - partition.first
-                assert start >= 0, f"{part.topic}-{part.partition}: offset {begin} was forgotten"
+                start = partition.place_of(begin)
+                assert begin >= partition.first, f"{part.topic}-{part.partition}: offset {begin} was forgotten"
                 records = partition.records[start : start + min(_FETCH, most - count)]
                 for record in records:
                     part.take(record, record.offset_)

@@ -116,7 +116,11 @@ class Loop:
         """
         self._run(self._lease)
         if self.topics.kept > _KEPT:
-            self.topics.forget_used(task.position for task in self._group.tasks)
+            self.forget_used()
+
+    def forget_used(self) -> None:
+        """Forget the records of topics that all tasks have used."""
+        self.topics.forget_used(task.position for task in self._group.tasks)
 
     def pass_time(self, ms: int) -> None:
         """Let time pass, and go round whenever a task that sends to others does something by itself.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -13,28 +14,35 @@ Place = tuple[str, int]
 
 
 class Partition:
-    """Records of one partition from offset `first` on."""
+    """Records of one partition from offset `first` on. Offsets may have gaps, as those of a compacted topic do."""
 
-    __slots__ = ("first", "number", "records", "topic")
+    __slots__ = ("end", "first", "number", "records", "topic")
 
     def __init__(self, topic: str, number: int) -> None:
         self.topic, self.number = topic, number
         self.records: list[PipedRecord] = []
         self.first = 0
+        self.end = 0
+        """Offset of the next record, if it is given none."""
 
-    @property
-    def end(self) -> int:
-        """Offset of the next record."""
-        return self.first + len(self.records)
+    def append(
+        self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers, offset: int | None = None
+    ) -> None:
+        """Add a record (`timestamp` in ms) at an offset that is `end` or larger."""
+        at = self.end if offset is None else offset
+        self.records.append(PipedRecord(self.topic, at, key, value, timestamp, headers, self.number))
+        self.end = at + 1
 
-    def append(self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> None:
-        """Add a record (`timestamp` in ms)."""
-        self.records.append(PipedRecord(self.topic, self.end, key, value, timestamp, headers, self.number))
+    def place_of(self, offset: int) -> int:
+        """Return the index of the first record at or after an offset."""
+        if self.end - self.first == len(self.records):
+            return offset - self.first
+        return bisect_left(self.records, offset, key=lambda record: record.offset_)
 
     def delete_before(self, offset: int) -> None:
         """Forget the records before an offset."""
         if offset > self.first:
-            del self.records[: offset - self.first]
+            del self.records[: self.place_of(offset)]
             self.first = offset
 
 

@@ -12,22 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from forebay.builder.topology import job
-from forebay.formats import no_contracts
-from forebay.processor.messages import Headers, Origin
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
 from forebay.runtime.http import Request
 from forebay.serde.subjects import LocalSubjects, connect
-from forebay.sql.catalog import Source
 from forebay.sql.compile import topology_of
 from forebay.sql.errors import SqlError
-from forebay.sql.evolution import reads
 from forebay.sql.inserting import record_of
-from forebay.sql.program import Program, program_of_statements
+from forebay.sql.program import program_of_statements
 from forebay.sql.queryable import queryable
 from forebay.sql.service import NoSettings
-from forebay.sql.sources import formats_of
 from forebay.sql.statements import parse
 from forebay.sql.syntax import InsertValues, Select, Statement
 from forebay.testing import TestDriver
@@ -35,6 +30,7 @@ from forebay.testing.contents import contents
 from tests.sql.translation.cases import Case, Json, read
 from tests.sql.translation.encoding import Encoding
 from tests.sql.translation.running import Failed, register_schemas
+from tests.sql.translation.sent_topics import SentTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def _run(question: Question, registry: LocalSubjects) -> None:
         if question.status:
             return
         raise Failed(f"refused: {error.reason}") from error
-    topics = _Topics(program, driver)
+    topics = SentTopics(program, driver)
     encodings: dict[str, Encoding] = {}
     for record in case.inputs:
         topic = record["topic"]
@@ -120,65 +116,8 @@ def _run(question: Question, registry: LocalSubjects) -> None:
     asked = queryable(program.copy)
     windows = {table.store: table.source.windowing for table in asked.tables.values() if table.source.windowing}
     sizes = {store: windowing.size_ms for store, windowing in windows.items()}
-    pages = SqlPages(asked, lambda: _Stores(driver, sizes), topics.tail)  # type: ignore[arg-type, return-value]
+    pages = SqlPages(asked, lambda: _Stores(driver, sizes), topics.tail, watch=topics.watch)  # type: ignore[arg-type, return-value]
     _check(question, [item for item in statements if isinstance(item, Select)], pages)
-
-
-class _Topics:
-    """Records of topics: what was sent to them, and what the queries write."""
-
-    def __init__(self, program: Program, driver: TestDriver | None) -> None:
-        self._program = program
-        self._driver = driver
-        self._sent: list[tuple[str, bytes | None, bytes | None, int, Headers]] = []
-        self._read = {source.topic for query in program.queries for source in reads(query)}
-        self._read -= {query.target.topic for query in program.queries}
-
-    def source(self, topic: str) -> Source:
-        """Return the first stream or table over a topic."""
-        source = next((source for source in self._program.catalog if source.topic == topic), None)
-        if source is None:
-            raise Failed(f"there is no stream or table over {topic}")
-        return source
-
-    def send(
-        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None = None
-    ) -> None:
-        """Send a record, which the queries process."""
-        self._sent.append((topic, key, value, timestamp, headers or []))
-        if self._driver is not None and topic in self._read:
-            self._driver.pipe_bytes(key, value, timestamp, topic, headers)
-
-    def tail(self, source: Source, *_: bool) -> Any:
-        """Return the records of a topic, then silence."""
-        return _Records(list(self._records(source)))
-
-    def _records(self, source: Source) -> Iterator[Any]:
-        key_codec, value_codec = (form.codec(no_contracts) for form in formats_of(source))
-        written = [output for output in (self._driver.outputs if self._driver else ()) if output.topic == source.topic]
-        if written:
-            yield from ((output.key, output.value, output.timestamp, []) for output in written)
-            return
-        for topic, key, value, timestamp, headers in self._sent:
-            if topic == source.topic:
-                yield (
-                    None if key is None else key_codec.decode(key),
-                    None if value is None else value_codec.decode(value),
-                    timestamp,
-                    headers,
-                )
-
-
-class _Records:
-    def __init__(self, records: list[Any]) -> None:
-        self._records = records
-
-    def __iter__(self) -> Iterator[Any]:
-        for offset, (key, value, timestamp, headers) in enumerate(self._records):
-            yield key, value, timestamp, Origin(0, offset, headers)
-
-    def close(self) -> None:
-        return
 
 
 class _Stores:

@@ -1,0 +1,161 @@
+"""Push queries of `POST /sql`: rows as they are written, or as the query's own topology computes them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from forebay.builder.keys import Windowed
+from forebay.codec import Unavailable
+from forebay.processor.messages import Message
+from forebay.queries.push import Tail
+from forebay.queries.reads import WrongQuery
+from forebay.queries.transient_run import ChangedRow, TransientRun
+from forebay.sql.encodings.readers import writer
+from forebay.sql.limits import LimitReached
+from forebay.sql.reading import Reading
+from forebay.sql.transient import Transient
+
+MOST_TOPOLOGIES = 10
+"""Push queries with a topology of their own that a server runs at a time."""
+Line = dict[str, Any]
+
+
+class Batches(Protocol):
+    """Records of several topics (implemented by MergedTopics); None for silence."""
+
+    partitions: int
+
+    def __iter__(self) -> Iterator[Sequence[Message] | None]: ...
+    def close(self) -> None: ...
+
+
+Watch = Callable[[Sequence[str], bool], Batches]
+"""Follows topics, from their beginning if that is wanted. Raises Unavailable."""
+
+
+def push_rows(reading: Reading, tail: Tail) -> Iterator[Line | None]:
+    """Yield rows as they are written, each once, in the order of each key; without an end, or up to LIMIT."""
+    try:
+        yield head(reading.columns)
+        count = 0
+        for record in tail:
+            if record is None:
+                yield None
+                continue
+            if reading.limit is not None and count >= reading.limit:
+                break
+            key, value, timestamp, origin = record
+            if reading.source.is_table and key is None:
+                continue  # no row of a table
+            if value is None:
+                plain = key.key if isinstance(key, Windowed) else key
+                if reading.keys is None or plain in reading.keys:
+                    yield {"tombstone": _key_shown(reading, key)}
+            elif (row := reading.row(key, value, timestamp, origin)) is not None:
+                count += 1
+                yield {"row": reading.shown(row)}
+            if reading.limit is not None and count >= reading.limit:
+                break
+        yield {"end": {"rows": count}}
+    except LimitReached as error:  # the answer has begun, so its status can't say so
+        yield {"error": str(error)}
+    finally:
+        tail.close()
+
+
+class Transients:
+    """Push queries that have a topology of their own.
+
+    Args:
+        watch: follows the topics of their sources.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._places = threading.Semaphore(MOST_TOPOLOGIES)
+
+    def push(self, query: Transient, from_beginning: bool) -> Iterator[Line | None]:
+        """Return the rows that records change, as they change; without an end, or up to LIMIT. Raises Unavailable.
+
+        Nothing of the query is left when the iterator is closed.
+        """
+        if not self._places.acquire(blocking=False):
+            raise Unavailable(
+                f"{MOST_TOPOLOGIES} push queries with joins or groups are running (limit MOST_TOPOLOGIES): end one, "
+                "or compute it in a TABLE or STREAM ... AS SELECT"
+            )
+        try:
+            batches = self._watch(tuple(query.job.inputs), from_beginning)
+        except BaseException:
+            self._places.release()
+            raise
+        return _Answer(query, batches, self._places.release)
+
+
+class _Answer:
+    """The lines of an answer. Its topics are closed with it, also if no line of it was read."""
+
+    def __init__(self, query: Transient, batches: Batches, release: Callable[[], None]) -> None:
+        self._lines = _lines(query, batches)
+        self._batches = batches
+        self._release: Callable[[], None] | None = release
+
+    def __iter__(self) -> Iterator[Line | None]:
+        return self
+
+    def __next__(self) -> Line | None:
+        try:
+            return next(self._lines)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Drop the query's state, and follow its topics no more."""
+        release, self._release = self._release, None
+        if release is not None:
+            self._batches.close()
+            release()
+
+    __del__ = close
+
+
+def _lines(query: Transient, batches: Batches) -> Iterator[Line | None]:
+    yield head(query.columns)
+    run, count = TransientRun(query.job, batches.partitions), 0
+    try:
+        for batch in batches if query.limit != 0 else ():
+            if batch is None:
+                yield None
+                continue
+            for changed in run.process(batch):
+                yield _line(query, changed)
+                count += changed.value is not None
+                if query.limit is not None and count >= query.limit:
+                    yield {"end": {"rows": count}}
+                    return
+        yield {"end": {"rows": count}}
+    except (LimitReached, WrongQuery) as error:  # the answer has begun, so its status can't say so
+        yield {"error": str(error)}
+
+
+def _line(query: Transient, changed: ChangedRow) -> Line:
+    if changed.value is None:
+        return {"tombstone": query.key_cells(changed.key)}
+    cells = zip(query.columns, query.row(changed.key, changed.value), strict=True)
+    return {"row": {column.name: writer(column.type)(cell) for column, cell in cells}}
+
+
+def head(columns: Sequence[Any]) -> Line:
+    """Return the first line of an answer: the names and types of its columns."""
+    return {"columns": [{"name": column.name, "type": str(column.type)} for column in columns]}
+
+
+def _key_shown(reading: Reading, key: Any) -> dict[str, Any]:
+    plain = key.key if isinstance(key, Windowed) else key
+    shown = {named.name: value for named, value in zip(reading.source.keys, plain or (), strict=False)}
+    if isinstance(key, Windowed):
+        shown |= {"WINDOWSTART": key.window.start, "WINDOWEND": key.window.end}
+    return shown
