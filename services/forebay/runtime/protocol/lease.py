@@ -69,6 +69,8 @@ class Lease:
     @property
     def token(self) -> int:
         """A number that no other lease of the job has, under whichever checkpoint; never 0."""
+        # Batch numbers begin again at 1 in another checkpoint, and a position keeps `done` through a restore. By the
+        # number alone, a sender could count as done in a lease that it has not worked in.
         return _digest(self.checkpoint) << 32 | self.number
 
     def to_json(self) -> str:
@@ -161,6 +163,7 @@ class LeaseOffset:
         numbers = range(group, self.tasks, self.groups)
         shares: dict[str, Offsets] = {}
         for topic, ends in offsets.items():
+            # Partition p belongs to task p % tasks also if an input grows to a multiple: its keys stay with their task.
             own = (partition for number in numbers for partition in range(number, len(ends), self.tasks))
             shares[topic] = ends if topic in whole else {partition: ends[partition] for partition in own}
         return shares

@@ -136,6 +136,7 @@ def owner(metadata: str) -> tuple[str, int]:
             (str(fields["checkpoint"]), int(fields["n"]))
             if "n" in fields and "checkpoint" in fields
             else (
+                # Metadata of the release before names the checkpoint `job`.
                 str(fields["job"]),
                 int(fields["n"]),
             )
@@ -149,6 +150,7 @@ def owner(metadata: str) -> tuple[str, int]:
 
 def tag_of(checkpoint: str, n: int, sub_topology: str = "") -> bytes:
     """Return the tag of a table that holds the first `n` commits of a sub-topology's task under a checkpoint."""
+    # Positions of release 0.2 have no sub-topology, and the tables of that release were tagged without one.
     return n.to_bytes(8, "big") + _digest(f"{checkpoint} {sub_topology}" if sub_topology else checkpoint)
 
 
@@ -159,6 +161,7 @@ def _digest(owner: str) -> bytes:
 
 def commits_in(tag: bytes, checkpoint: str, sub_topology: str = "") -> int:
     """Return how many commits a table marked with `tag` holds; -1 if it is not filled, or its owner is another."""
+    # A table that was only partly filled has a tag of another length, such as that of an unfinished replay.
     if len(tag) != 16 or tag != tag_of(checkpoint, int.from_bytes(tag[:8], "big"), sub_topology):
         return -1
     return int.from_bytes(tag[:8], "big")

@@ -66,6 +66,7 @@ def announced_time(message: Message, headers: Headers) -> TaskTime | None:
     A forwarded record never has TIME as its second header (see `forwarded_headers`). Release 0.2 did not
     ensure that: its records are distinguished by their key, value and number of headers.
     """
+    # A user may set a header of this name. If such a record were taken for an announcement, it would vanish.
     if len(headers) != 2 or headers[1][0] != TIME or message.key() is not None or message.value() is not None:
         return None
     try:

@@ -114,6 +114,8 @@ class ArrowFiles:
         def put() -> None:
             self._make_folder(path.rpartition("/")[0])
             target = self._path(path)
+            # A local file gets its name once it is whole, so that no reader takes a part of it for a torn snapshot. In
+            # an object store, a file appears when it is whole.
             unfinished = f"{target}{_UNFINISHED}" if self._is_local else target
             if self._is_local:
                 make_private_file(Path(unfinished))
@@ -125,6 +127,7 @@ class ArrowFiles:
         try:
             self._call(f"write {path}", put)
         except FileNotFoundError as error:
+            # Which folders exist is remembered. That is no longer true, so the next write creates them again.
             self._folders.clear()
             raise StoreUnavailable(f"can't write {path}: its folder was deleted") from error
 

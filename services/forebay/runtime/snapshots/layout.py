@@ -16,6 +16,7 @@ from forebay.runtime.task.snapshot import Place
 
 FOLDER = "snapshots"
 WRITER_BITS = 31
+# A block's number is an Avro `long` in the manifest, which is signed: writer and counter have 63 bits together.
 _NUMBER_BITS = 32
 _BLOCK = re.compile(r"([0-9a-f]{16})\.block")
 _MANIFEST = re.compile(r"(\d{20})-(\d{20})-([0-9a-f]{8})\.manifest")

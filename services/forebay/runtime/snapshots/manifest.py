@@ -41,6 +41,7 @@ def decode_manifest(data: bytes, checkpoint: str) -> TaskSnapshot:
         snapshot = decode_state(content)
     except StateConflict as error:
         raise DamagedManifest("another release wrote it") from error
+    # A file that was copied from another checkpoint has a correct checksum, but its commits are not those of this job.
     if snapshot.position.checkpoint != checkpoint:
         raise DamagedManifest(f"it belongs to checkpoint {snapshot.position.checkpoint}, not to {checkpoint}")
     return snapshot

@@ -32,5 +32,7 @@ def plan_cleanup(listing: Collection[str], needed: Collection[str], planned: Col
         needed: files of the last two snapshots.
         planned: the plan of the round before.
     """
+    # A file that an earlier round planned is deleted only if it is still unused: the snapshot of this round may need
+    # it.
     unused = set(listing).difference(needed)
     return Cleanup(tuple(sorted(unused.intersection(planned))), frozenset(unused.difference(planned)))

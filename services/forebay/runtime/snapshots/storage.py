@@ -55,6 +55,8 @@ class SnapshotFiles:
     def __init__(self, files: Files, checkpoint: str, writer: int | None = None) -> None:
         self._files = files
         self._checkpoint = checkpoint
+        # Drawn at random, because a paused worker and its successor can't agree on numbers. If both had the same one,
+        # they would overwrite each other's blocks.
         self._writer = secrets.randbits(WRITER_BITS) if writer is None else writer
         self.first_block = first_block(self._writer)
         self._tasks: dict[Place, _TaskFiles] = {}
@@ -101,6 +103,8 @@ class _TaskFiles:
     def snapshots(self) -> Iterator[TaskSnapshot]:
         tried: set[ManifestName] = set()
         while True:
+            # Listed again before each attempt: while this worker reads, the previous owner may delete the snapshot that
+            # was listed first, and write a newer one.
             self._known.update(self._manifests(self._files.list(self.folder)))
             left = sorted(self._known - tried)
             if not left:
@@ -116,6 +120,7 @@ class _TaskFiles:
             except DamagedManifest as error:
                 log.warning("%s/%s can't be used: %s", self.folder, name, error)
                 continue
+            # Until the caller asks for another snapshot, this one is in use, and its files must not be deleted.
             self._newest = str(name), snapshot.directory
             yield snapshot
             self._newest = None
@@ -130,8 +135,11 @@ class _TaskFiles:
 
     def write(self, snapshot: TaskSnapshot) -> None:
         name = ManifestName(snapshot.position.n, snapshot.written_at, self._writer)
+        # Before the write: if it fails after the store took the file, the next `holds` must not take it for the
+        # manifest of another writer.
         self._known.add(name)
         self._files.write(f"{self.folder}/{name}", encode_manifest(snapshot))
+        # The snapshot before stays, because a successor may not see this one yet: a store may list new files late.
         last_two = [(str(name), snapshot.directory)] + ([self._newest] if self._newest else [])
         self._newest = last_two[0]
         needed = {manifest for manifest, _ in last_two}
@@ -145,6 +153,7 @@ class _TaskFiles:
         cleanup = plan_cleanup(self._listing, needed, self._planned)
         for file in cleanup.delete:
             self._files.delete(f"{self.folder}/{file}")
+        # Only now: if a delete failed, the old plan stays, and the next round deletes the same files.
         self._planned = cleanup.plan
 
     def _manifests(self, listing: list[str]) -> set[ManifestName]:

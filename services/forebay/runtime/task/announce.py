@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from forebay.runtime.protocol.times import TaskTime
 
+# Each task announces to every task of the next sub-topology, so a round takes tasks x tasks messages.
 _MESSAGES_PER_SECOND = 4_000
 
 
@@ -45,6 +46,8 @@ class Announcer:
             return True
         if not now.caught_up:
             return now.stream_time != last.stream_time
+        # A reader adds no more idle time than its senders have announced. If the end of it came late, the reader's
+        # closing time would advance too far.
         if not now.idle_ms and last.idle_ms > 0:
             return True
         return self._interval_number() != self._announced_in

@@ -73,6 +73,7 @@ class TaskCommit:
     @property
     def timestamp(self) -> int:
         """Timestamp (ms) of its rows that carry none, and of its position."""
+        # Stream time is -1 before the first record. The client takes 0 for no timestamp, and writes its clock's time.
         return max(self.position.stream_time, 0)
 
 
@@ -84,6 +85,8 @@ def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
     result, topic_of = commit.result, destinations.outputs.get
     for start in range(0, len(result.outputs), _BATCH):
         queue.make_room()
+        # Most records find room in the client's queue. For them the client itself is called, because a call of
+        # `produce` for each record took measurably more CPU, only to catch a full queue.
         put, produce = queue.put, queue.produce
         for key, value, timestamp, target, headers, chosen in result.outputs[start : start + _BATCH]:
             topic = topic_of(target, target)
@@ -126,9 +129,12 @@ def _send_onward(queue: Queue, commit: TaskCommit, destinations: Destinations) -
             produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
             sent[name][place] += 1
     for name, time in commit.times:
+        # Behind the records of this commit: a reader relies on an announcement for everything that lies before it.
         announcement: Headers = [*time_headers(commit.sender, time)]
         for number in range(partitioner.partitions):
             queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*announcement])
+            # Announcements are counted, too, because the reader counts all records of its sender
+            # (`SenderStream.taken`).
             sent[name][number] += 1
     commit.sent.update({topics[name]: counts for name, counts in sent.items()})
 

@@ -34,6 +34,8 @@ class Gathering:
         self._looked = looked
         self._verifies = False
         self._looked_at = float("-inf")
+        # A single sub-topology with one stream needs no look: it merges nothing, and no reader relies on what it has
+        # read.
         self._looks = any(len(task.settings.sends) or task.settings.part for task in tasks)
 
     def open(self, *, is_shared: bool = False) -> None:
@@ -94,6 +96,8 @@ class Gathering:
         return self._monotonic() - self._looked_at > _STALE_SECONDS
 
     def _look(self) -> None:
+        # The time before the question: if the process freezes while it waits for the answer, the answer must count as
+        # old.
         self._looked_at = self._monotonic()
         self._reader.look()
         self._looked()

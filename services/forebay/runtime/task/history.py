@@ -122,8 +122,11 @@ class HistoryReader:
         self.bytes += size
         self._has_more = count == most
         for part in (part for several in parts.values() for part in several):
+            # Rows are sorted by turn, so later rows of any partition are not older. An empty partition then holds up no
+            # other one.
             part.begins_after = turn
             if not self._has_more:
+                # A backfill ends by itself, and a task is done only if its partitions have an end.
                 part.until = part.next
         return count
 

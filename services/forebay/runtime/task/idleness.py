@@ -33,6 +33,8 @@ class Idleness:
         elif now > self._quiet_since[place]:
             # Rounded: the difference of two times may lack a bit of a whole ms.
             idle_ms = int(min(round((now - self._quiet_since[place]) * 1_000, 3), task.input.idle_ms))
+        # Behind a foreign open transaction, records may wait that are already in the topic. If idle time passed, they
+        # would be late.
         if idle_ms >= 1_000 and self._hides_records(task):
             self._quiet_since[place], idle_ms = now, 0
         return idle_ms

@@ -96,6 +96,7 @@ class TaskInput:
             timestamp, index = heads[0]
             stream = streams[index]
             taken[index].append(stream.queue.popleft())
+            # Timestamps in a partition may go back. What the stream has promised may not.
             stream.last = max(stream.last, timestamp)
             most -= 1
             if stream.queue:

@@ -14,6 +14,7 @@ from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 _PIECE_ROWS = 50_000
 """A cut of so many rows of 400 bytes, folding included, takes the loop a quarter of a second of CPU. What changes again
 before it is put is put once: in a backlog, rows of fewer keys than these only at the end of a lease."""
+# The loop takes about 25 ms to cut so many rows, and processes nothing in that time.
 _TOGETHER_ROWS = 5_000
 ALL_SECONDS = 3_600.0
 """How long a snapshot may take if no other lease follows."""
@@ -85,14 +86,18 @@ class SnapshotKeeper:
     def _write(self, loop: Loop) -> None:
         self._send()
         group = loop.group
+        # Another writer deletes the files that its own snapshots don't need, which includes all of this loop's. After
+        # that, no block of an earlier snapshot can be relied on.
         if not all(self._storage.holds(place, writer.directory) for place, writer in group.writers.items()):
             group.incomplete = True
         while self._lacks_all(group):
             self._rewrite(loop)
         for writers in self._together(group.writers.values()):
             self._cut(loop, writers)
+        # Between two commits, so that rows, position and offsets of all tasks are of the same moment.
         snapshots = loop.between_commits(lambda: self._snapshots(group))
         self._send()
+        # The manifests come after all blocks: a start must never find a manifest whose blocks were not sent yet.
         for place, snapshot in snapshots.items():
             self._storage.write(place, snapshot)
 
@@ -106,6 +111,8 @@ class SnapshotKeeper:
             if group.incomplete:
                 for writer in group.writers.values():
                     writer.begin_rewriting()
+                # On the loop's thread: the loop sets it when it reads the changelogs again. Reset elsewhere, that could
+                # be lost.
                 group.incomplete = False
             left = self._piece_blocks
             for place, writer in group.writers.items():
@@ -145,7 +152,9 @@ class SnapshotKeeper:
         if not group.is_open:
             raise Unavailable("the group is not open: only a commit could prove who owns it")
         for place, writer in group.writers.items():
+            # Before the changelogs' ends are read: rows of records before these ends must be in blocks.
             self._keep(place, writer.cut())
+        # This commits. If another worker has taken over, the commit fails, and no manifest is written.
         group.look_at_changelogs()
         group.mark()
         if not any(task.position.n for task in group.tasks):
@@ -165,4 +174,5 @@ class SnapshotKeeper:
                 if time.monotonic() > self._deadline:
                     raise Unavailable("the store of snapshots is slow: the next lease sends the rest")
                 storage.put_block(number, blocks[number])
+                # One by one: if the store fails in between, the next attempt sends only the remaining blocks.
                 del blocks[number]

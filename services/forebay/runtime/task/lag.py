@@ -33,4 +33,5 @@ def _unread(part: InputPartition, end: int) -> int:
     # arrives now. While the loop processes records, it does not poll, and the end that it reached may be old.
     if part.at_end and not part.in_commit and not part.queue:
         return 0
+    # Each of the two ends may be older than the other, and both may be older than what was read since.
     return max(0, part.end - part.next, end - part.next)

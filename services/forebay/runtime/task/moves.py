@@ -149,6 +149,8 @@ class _Plan:
 
     def _position(self, place: int) -> Move:
         """Return where a place stands: each offset is kept at the one place that reads it."""
+        # All places get a number above the largest: a place whose number went back would look as if its topics were
+        # older than its snapshot, and the start would stop (`complete_tail`).
         newest = max((each.position for each in self._written if each.position is not None), key=lambda one: one.n)
         readers = {partition: at for at, task in enumerate(self._wanted) for partition in task.partitions}
         ends = {at: end for at, end in self._ends().items() if readers.get(at, self._holders[at]) == place}

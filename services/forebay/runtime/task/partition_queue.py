@@ -63,6 +63,7 @@ class InputPartition(Stream):
 
     def take(self, message: Message, offset: int) -> None:
         """Queue a record, unless it was queued before or lies beyond `until`."""
+        # After the election of another leader, the client may deliver records once more.
         if offset < self.next:
             return
         if 0 <= self.until <= offset:
@@ -90,6 +91,8 @@ class InputPartition(Stream):
         """Whether everything that was there at the last look is queued or used."""
         if 0 <= self.until <= self.next:
             return True
+        # The client reports an end only for an empty fetch, which a topic that is written all the time may not have.
+        # The end that the reader asked for does not depend on that.
         return self.at_end if self.end == UNKNOWN else self.next >= self.end
 
     @property

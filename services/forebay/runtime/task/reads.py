@@ -71,6 +71,8 @@ def task_input(
             for before in (str(at), *sending.inputs, *sending.repartitions)
             for task in tasks
         }
+        # Repartition records are deleted only up to their reader's position. Without a position, the first one still
+        # exists.
         begin = ends.get((topic, number), 0)
         rank = 0 if name in topology.tables else 1
         repartitions.append(

@@ -71,6 +71,7 @@ class RepartitionPartition:
         """
         self._looks = deque([(end, now)], _LOOKS)
         for stream in self.senders.values():
+            # What was committed before this start is not among the commits that a sender of the same group has counted.
             stream.counted = end
 
     def look(self, end: int, now: float) -> None:
@@ -87,6 +88,7 @@ class RepartitionPartition:
         if stream is None:
             self._pass_over(message, offset)
             return
+        # Records from the cut on are read again later. If later ones were queued now, the sender's order would be lost.
         if offset < stream.next or stream.cut >= 0:
             return
         assert headers is not None
@@ -101,12 +103,14 @@ class RepartitionPartition:
     def _pass_over(self, message: Message, offset: int) -> None:
         """Count a record whose sender the job does not have."""
         headers = message.headers()
+        # After a rewind, the same records come again.
         if offset >= self._counted and not (headers and announced_time(message, headers)):
             self._counted, self.dropped = offset + 1, self.dropped + 1
             self.strangers.add((headers[0][1] or b"").decode(errors="replace")[:20] if headers else "")
 
     def _written_after(self, offset: int) -> float | None:
         for end, at in reversed(self._looks):
+            # A record at or behind an end was written after the reader asked for that end.
             if offset >= end:
                 return at
         return None
@@ -117,6 +121,7 @@ class RepartitionPartition:
 
     def rewind(self) -> int:
         """Return the offset to read from again for senders that were cut and have room now; -1: nothing to do."""
+        # Not before half of the queue is used: a rewind reads the records of all other senders again, too.
         ready = [s for s in self.senders.values() if s.cut >= 0 and len(s.queue) < MOST_QUEUED // 2]
         if not ready:
             return -1

@@ -179,6 +179,8 @@ class GroupRunner:
             except BaseException as error:
                 answer.set_exception(error)
 
+        # With many tasks, the steps of a snapshot together take longer than the grace period. Without this, a loop
+        # ended while its own lease still wrote the snapshot.
         if self._is_held:
             self.hold()
         self._calls.put(run)
@@ -188,8 +190,11 @@ class GroupRunner:
                 return answer.result(_LOOK_SECONDS)
             except TimeoutError as error:
                 waited, name = self._monotonic() - asked, self.group.settings.name
+                # The call itself raised a TimeoutError: that is its answer.
                 if answer.done():
                     raise
+                # A call that was cancelled is never begun. A call that has begun can't be cancelled, and its answer
+                # still comes.
                 if not self.is_alive and answer.cancel():
                     raise LoopEnded(f"{name}: the loop has ended") from error
                 if waited > ANSWER_SECONDS and answer.cancel():
@@ -200,6 +205,7 @@ class GroupRunner:
     def stop(self) -> None:
         """End the loop after the running commit, and wait for it. One that is stuck is left behind."""
         self._ending.set()
+        # A stuck loop is inside a call to the client library and can't be ended. The next owner's producer fences it.
         if self._thread is not None and not self.is_stuck:
             self._thread.join(60.0)
         if not self.is_alive:
@@ -216,6 +222,7 @@ class GroupRunner:
                 log.info("%s: another worker has it now", self.group.settings.name)
                 self.group.close()
         finally:
+            # The lease waits for this. After a failure it would otherwise hold up the Spark batch until its end.
             self.finished.set()
 
     def _loop(self) -> None:
@@ -228,6 +235,8 @@ class GroupRunner:
             if self._monotonic() > self._deadline:
                 self._give_up()
                 return
+            # Without a lease, the driver does not know that this loop runs. It must not take the group from another
+            # worker.
             if not self.group.is_open and not self._is_held:
                 self._rest()
                 continue
@@ -246,6 +255,8 @@ class GroupRunner:
                         self.group.mark()
                         self.finished.set()
                 failures, self.trouble = 0, ""
+            # Not retried, although it is Unavailable: two workers that take a group back would fence each other
+            # forever.
             except GroupFenced:
                 raise
             except (Unavailable, MemoryError) as error:

@@ -137,6 +137,7 @@ class SenderStream(Stream):
         return (self.caught_up and self.is_current) or self.is_done
 
     def promise(self) -> int:
+        # The next record is one that was not queued. What the sender announced behind it says nothing about it.
         if self.cut >= 0:
             return -1
         known = max(self.time, self.last)
@@ -159,11 +160,13 @@ class SenderStream(Stream):
         unused = self.first_unused
         # What was used before the last start lies ahead of the reader, until it has come as far again.
         following = max(self.reader.next, self.next) if unused < 0 else unused
+        # A start reads the queued records again. The time that it relies on must not lie behind the first of them.
         time = max(self.time, self.last) if not self.queue else self.queue[0].timestamp()[1]
         return SenderTime(
             self.reader.topic,
             self.name,
             following if following > resume else -1,
             time,
+            # Unused records are read again by the next start, which must wait for them.
             self.done if unused < 0 else 0,
         )

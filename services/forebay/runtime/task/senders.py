@@ -56,6 +56,7 @@ class Senders:
 
     def begin(self, lease: Lease) -> None:
         """Begin with the inputs that the tasks have now. Raises Unavailable."""
+        # The clock is read before the question: only then was a record behind these ends written after that time.
         now, ends = self._monotonic(), self._ends(self._partitions())
         self._readers = [task for task in self._tasks if task.input.repartitions]
         self._reported = {}
@@ -104,6 +105,7 @@ class Senders:
                 for stream in streams:
                     stream.expire(before)
         for task, frontier in self._local:
+            # Upstream tasks come first, because the frontier of a task depends on what its own senders promise.
             frontier.time = task.input.frontier
         for task in self._readers:
             if task.input.dropped:

@@ -78,6 +78,8 @@ class SnapshotWriter:
         blocks = storage.blocks(task.place)
         for stored in storage.snapshots(task.place):
             if self._is_of_task(stored) and self._fill(stored, blocks, most_commits):
+                # The blocks of the previous writer stay in use. New ones get numbers of this writer, so no file is
+                # written twice.
                 self._directory = replace(stored.directory, next_block=storage.first_block)
                 return stored
         # All changelogs are read then. They may have lost deletes of rows that a standby's old copy still has.
@@ -137,6 +139,7 @@ class SnapshotWriter:
         task = self._task
         before = self._directory if self._rewriting is None else self._rewriting.directory()
         task.dirty = {}
+        # Numbers continue: blocks of the attempt before may already be in the store, and a number is never used twice.
         self._rewriting = Rewriting(task.table, task.position.tag, encode_block, before.next_block)
 
     @property
@@ -165,6 +168,8 @@ class SnapshotWriter:
         return TaskSnapshot(
             position=task.position,
             offsets=offsets,
+            # A snapshot is as old as its offsets: deletes behind them must still be in the changelogs when a start
+            # reads them.
             written_at=known_at,
             rows=len(task.table),
             bytes=task.table.size_bytes,

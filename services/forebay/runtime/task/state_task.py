@@ -127,6 +127,7 @@ class StateTask:
             StoreChanged: a store's rows were written in another format than it declares.
         """
         if self._unlogged:
+            # No changelog completes these rows, so what a snapshot has of them is older than the position.
             purge(self.table, self._unlogged)
         self.position, self.input = position, inputs
         try:
@@ -134,6 +135,8 @@ class StateTask:
         except DeclarationChanged as error:
             raise StoreChanged(f"{self.settings.name}: {error}") from error
         self._announcer.forget()
+        # The commit that moved the closing time may have failed. The lease closes again then, else a rescale would join
+        # tasks with different closing times.
         self._is_new, self._noted, self._is_closed = True, inputs.passed, False
         self._skipped = {}
         self._dropped = inputs.dropped
@@ -173,6 +176,7 @@ class StateTask:
         self._is_closed = self._is_closed or (closes and not turn.was_cut)
         if due:
             self._punctuated_at = now
+        # After `_is_closed`: a task that has closed announces in the same commit that it is done.
         times = self._times(lease, idle_ms)
         recent = self.position.recent.after(result)
         position = TaskPosition(
@@ -196,6 +200,7 @@ class StateTask:
         """Take in that a commit is through. Raises TaskTooLarge."""
         self.suspicion.on_commit(commit.result)
         self.table.apply(commit.result.changes, commit.position.tag)
+        # After the table: deleted rows are forgotten here, and the next read of them goes to the table.
         self.engine.settle(commit.position.n)
         changed: Iterable[bytes] = map(_KEY, commit.result.changes)
         if self._unlogged:
@@ -209,6 +214,7 @@ class StateTask:
         self.figures.took(commit, self.table, self.engine)
         self.figures.measure(self._appended, time.monotonic())
         taken = self.engine.footprint_bytes
+        # Last: the commit is through, so table, position and statistics have to include it in any case.
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
                 f"{self.settings.name}: the task's state takes {taken} bytes ({len(self.table)} rows of "

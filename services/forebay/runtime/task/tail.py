@@ -14,6 +14,7 @@ FETCH = 10_000
 """Records that are read at once."""
 
 _MOST_WAITING = 250_000
+# No commit has this tag. If a replay is interrupted, nothing takes the table for a complete one.
 _READING = b"reading"
 _REPLACED_MS = 600_000
 """How much younger a mark may be that replaced the snapshot's own: some attempts to write a snapshot."""

@@ -56,6 +56,7 @@ class Turns:
             self.goes_on = True
             commit = self._compute(suspect, lease, 1, Bounds(self._monotonic() + seconds, True, self._monotonic))
             if commit is not None:
+                # Alone: if memory runs out again, no other record of the commit can be the cause.
                 return [commit]
         waiting = [task.input.waiting for task in self._tasks]
         shares, commits, was_cut = fair_shares(most, waiting), [], False
