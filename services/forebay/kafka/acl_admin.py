@@ -96,6 +96,8 @@ class AclAdmin:
                 refused = is_forbidden(error.args[0])
             else:
                 member.consume(100, 0)
+                # Only now: a consumer whose question was not answered gets its refusal once, and would never report it
+                # again.
                 self._members[group] = member
                 return None
             events = [message.error() for message in member.consume(100, 0)]

@@ -45,6 +45,7 @@ class TopicAdmin:
         existing = self.describe(wanted)
         missing = [spec for name, spec in wanted.items() if name not in existing]
         created = self._create(missing)
+        # The controller answers before all brokers know the topic. A client that asks another one would not find it.
         self._wait(lambda: self.describe(wanted).keys() >= wanted.keys(), f"{', '.join(created)} to show up")
         differing = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
         if differing:
@@ -70,6 +71,7 @@ class TopicAdmin:
                 frozenset(entry.name for entry in configs[name] if ConfigSource(entry.source) is _SET_FOR_TOPIC),
             )
             for name, topic in topics.items()
+            # The topic may be deleted between the two questions.
             if name in configs
         }
 
@@ -111,6 +113,7 @@ class TopicAdmin:
                 self._admission.result(future)
                 created.append(name)
             except KafkaException as error:
+                # Another process may have created it since it was described.
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise self._admission.failure(error, f"can't create the topic {name}") from error
         return tuple(created)

@@ -48,11 +48,13 @@ class Admission:
         try:
             return future.result(first)
         except TimeoutError:
+            # The request itself failed with a timeout: there is nothing more to wait for.
             if future.done():
                 raise
         logged, self._cause = self._cause, why_silent(self._settings)
         if self._cause and self._cause != logged:
             log.warning("waiting for the broker %s: %s", self.servers, self._cause)
+        # That a login was refused is an event of the client, which is delivered only by `poll`.
         self.client.poll(0)
         longest = min(_PATIENCE_S, self.timeout_s) if self._cause or self._refusal else self.timeout_s
         return future.result(longest - first)

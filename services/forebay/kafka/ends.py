@@ -72,6 +72,7 @@ def _answers(
 ) -> dict[Place, int]:
     futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=seconds)
     offsets = {(place.topic, place.partition): future.result(seconds).offset for place, future in futures.items()}
+    # An answer without an offset must not be taken for an empty partition: a merge would begin without its records.
     if min(offsets.values(), default=0) < 0:
         raise KafkaException(KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
     return offsets

@@ -84,6 +84,7 @@ class OutageLog:
         if self._since is None:
             return
         brokers = json.loads(statistics).get("brokers", {}).values()
+        # Addresses of bootstrap.servers have no id. Their connections end with the first answer, so they prove nothing.
         if any(broker.get("state") == "UP" and broker.get("nodeid", -1) >= 0 for broker in brokers):
             self._ends()
 

@@ -87,6 +87,7 @@ def check_options(options: Options) -> None:
             raise _unknown(name)
         if reason.startswith("Invalid value"):
             raise KafkaSettingsError(f"librdkafka refuses the Kafka option {name}: {_mask(reason, options)}")
+    # librdkafka creates no consumer without a group.id.
     for together in (for_producer(options), {**for_consumer(options), "group.id": "forebay"}):
         reason = _reason_against(together)
         if reason:

@@ -66,6 +66,7 @@ class SchemaRegistry:
         """
         body = {"schema": schema.text} if kind == AVRO else {"schema": schema.text, "schemaType": kind}
         answer = self._send("POST", _path(subject), body)
+        # Before a new version is registered: the registry checks it by the rule that the subject has then.
         self.keep_compatibility(subject)
         if answer.status != 200:
             answer = self._send("POST", f"{_path(subject)}/versions", body)

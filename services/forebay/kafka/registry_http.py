@@ -70,6 +70,8 @@ class RegistryHttp:
                 json=body,
                 timeout=self._timeout,
                 verify=self._verify,
+                # What a redirect leads to, such as a login page, is not the registry. Its answers once sent good
+                # records to `.errors`.
                 allow_redirects=False,
             )
         except (requests.exceptions.SSLError, requests.exceptions.InvalidSchema, OSError) as error:

@@ -18,6 +18,7 @@ _EVERY: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
 """Kafka's own clients ask for a broker that went away once a second; librdkafka only every ten after a while."""
 
 _CONSUMER: Mapping[str, Any] = {
+    # If an offset is gone, the job must stop: any other value would skip records silently.
     "auto.offset.reset": "error",
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -30,6 +31,7 @@ _CONSUMER: Mapping[str, Any] = {
 _PRODUCER: Mapping[str, Any] = {
     "enable.idempotence": True,
     "message.max.bytes": 4 * 1024 * 1024,
+    # Kafka's Java clients choose partitions by murmur2. librdkafka's default would send the same keys elsewhere.
     "partitioner": "murmur2_random",
     "queue.buffering.max.kbytes": 64 * 1024,
     "queue.buffering.max.messages": 1_000_000,

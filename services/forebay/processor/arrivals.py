@@ -154,6 +154,8 @@ def _decode(
         try:
             timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
             timestamp = timestamp if extract is None else extract(message, text, event)
+            # A timestamp that the changelogs don't take is refused here, because the broker would refuse it with the
+            # whole transaction, and no record would be blamed.
             if timestamp.__class__ is not int or not first <= timestamp <= last:
                 raise DecodeError(_unusable_time(timestamp, times))
         except Exception as error:

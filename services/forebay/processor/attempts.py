@@ -33,5 +33,6 @@ def compute(
         if isinstance(error, MemoryError) and not blames_memory:
             raise
         log.warning("%s: %s: looking for the record", name, str(error) or "MemoryError")
+        # The first attempt left its puts and timers in memory.
         engine.load(position)
         return attempt(StateEncoding.EACH)

@@ -164,6 +164,8 @@ class TaskContext:
             size += len(data)
         if headers:
             size += sum(len(name) + len(text or b"") + HEADER_BYTES for name, text in headers)
+        # A broker refuses what is too large or too far ahead together with its transaction, at every attempt. Here only
+        # the record that caused it fails.
         if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
             room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
         self.output_bytes_left -= size + OUTPUT_BYTES
@@ -187,6 +189,7 @@ class TaskContext:
         if due.__class__ is not int or not -NEVER <= due <= NEVER:
             raise ValueError(f"the timer {name!r} is due at {due!r}: give a whole number of ms, at most {NEVER}")
         size = len(name) + len(of)
+        # Text in ASCII has as many bytes as characters. A short one has room without being encoded for it.
         if size > _SHORT or not of.isascii():
             self._timers.check(
                 f"the row of the timer {name!r}", len(name.encode()) + len(of.encode()), self._timers.first

@@ -105,6 +105,7 @@ class Dedupe:
     def _expire(self, stream_time: int) -> None:
         for bucket in [b for b in self._ids | self._added if self._end(b) <= stream_time]:
             for digest in self._ids.pop(bucket, []) + self._added.pop(bucket, []):
+                # An id that was accepted again, after its retention, belongs to a later bucket.
                 if self._bucket_of.get(digest) == bucket:
                     del self._bucket_of[digest]
             self._dropped_rows.extend(self._rows.pop(bucket, []))

@@ -117,6 +117,7 @@ class TaskEngine:
         for rows in self._stores:
             rows.discard()
         self._kinds.load(self.table, position.stream_time)
+        # A conversion puts rows as a record does. No record may undo them.
         self._journal.commit()
         self.timers.load(self.table)
         self.dedupe.load(self.table)
@@ -124,6 +125,7 @@ class TaskEngine:
 
     def settle(self, batch: int) -> None:
         """Continue after the commit numbered `batch`, whose changes are now in the table."""
+        # First: it asks the rows which stores have changed, which they forget when they are settled.
         self._kinds.settle()
         for rows in self._stores:
             rows.settle()
@@ -180,6 +182,7 @@ class TaskEngine:
                     self._raise_unless_blamed(error)
                     self._report(message, error, clock)
                     continue
+                # Before stream time moves: an input that is replayed would otherwise close windows early.
                 if identity is not None and seen(identity, now):
                     result.duplicates += 1
                     continue
@@ -192,8 +195,11 @@ class TaskEngine:
                 context.record_follows = False
                 if not is_done:
                     return self._cut(streams, stream_time)
+            # Stays even if the record is rejected below: timers have fired by this time, and would be due again.
             stream_time = now
             context.key, context.timestamp, context.message = key, timestamp, message
+            # A record that failed may be sent again (`forebay errors replay`), and must not be taken for a duplicate
+            # then.
             if attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
@@ -250,6 +256,8 @@ class TaskEngine:
         self._context.closing_time = max(closing_time, idle_until)
         fired = self._result.timers_fired
         self._fire(clock)
+        # A task commits a position that differs. If idle time alone changed it, an idle task would commit in every
+        # cycle.
         if self._result.timers_fired > fired:
             self.position = Position(stream_time, max(closing_time, idle_until))
 
@@ -416,6 +424,7 @@ class TaskEngine:
                 if bounds is not UNBOUNDED and (
                     bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
                 ):
+                    # The timer that was just fired may have been the last one that was due.
                     return self.timers.first > context.closing_time
         finally:
             self._result.timers_fired += fired

@@ -52,6 +52,7 @@ def _record(message: Message, kind: str, facts: Mapping[str, str], clock: int, r
     record = SideRecord(message.key(), message.value(), at, [*(headers or []), *_as_headers(kind, facts)])
     if room is None or _size(record) <= room.most:
         return record
+    # Without its value or key, the report must at least say where the original is. Only an error's headers already do.
     facts |= {"topic": message.topic(), "partition": str(message.partition()), "offset": str(message.offset())}
     return _shorten(record, headers or [], kind, facts, room)
 

@@ -72,6 +72,7 @@ class Timers:
         while heap and heap[0][0] <= until:
             queued, name, key = heapq.heappop(heap)
             ident = (name, key)
+            # The timer was moved to an earlier time, under which it is queued, too. That entry counts.
             if self._queued.get(ident) != queued:
                 continue
             del self._queued[ident]

@@ -90,6 +90,7 @@ class AvroCodec(Generic[T]):
                 self._add(schema_id, schema)
             except InvalidSchema as error:
                 raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
+            # Native code knows the plan from now on.
             return self.decode(data)
         try:
             return decode_explained(data, self._plans[schema_id], self._name)  # type: ignore[no-any-return]

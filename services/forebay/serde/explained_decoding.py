@@ -65,6 +65,7 @@ class _Reader:
         return "".join(self._path)
 
     def read(self, plan: ReadPlan) -> Any:
+        # Counted by value, because values of no bytes are not bounded by the size of the record.
         self._values -= 1
         if self._values < 0:
             raise _TooManyValues

@@ -156,6 +156,8 @@ def _floating(value: float, name: str, path: str) -> bytes:
 
 
 def _require(value: Any, expected: type | tuple[type, ...], path: str) -> None:
+    # Exact types: to Python True is an int, and a text enumeration a str, but they would be read back as something
+    # else.
     if type(value) is not expected and not (isinstance(expected, tuple) and type(value) in expected):
         first = expected[0] if isinstance(expected, tuple) else expected
         raise EncodeError(f"{path} must be {first.__name__}, is {_show(value)}")

@@ -6,6 +6,7 @@ from forebay.codec import DecodeError
 
 HEADER_BYTES = 5
 _MAGIC = 0
+# Registries give ids as a signed number of 32 bits.
 _MAX_ID = 2**31 - 1
 
 

@@ -49,6 +49,8 @@ class GenericDecoder:
         body.seek(HEADER_BYTES)
         try:
             writer = self._writer(schema_id)
+            # A first look within our limits, because fastavro has none: a small record can unfold into millions of
+            # values.
             if writer.plan is None:
                 check_bounds(data, writer.parsed, writer.names, name)
             else:

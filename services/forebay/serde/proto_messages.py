@@ -41,6 +41,7 @@ _FILES = {
 @lru_cache(1024)
 def messages_of(text: str) -> tuple[Descriptor, ...]:
     """Return the messages that a schema's file defines itself, in order. Raises WrongProto."""
+    # A pool of its own: in the default pool, two schemas could not define a message of the same name.
     pool = descriptor_pool.DescriptorPool()
     for name, content in _FILES.items():
         pool.Add(file_of(f'syntax = "proto3"; {content}', name))
@@ -59,6 +60,7 @@ def _add_imports(pool: Any, importing: Any, files: dict[str, str]) -> None:
     """Add the files that a file imports, and those that they import. Raises WrongProto: one is missing."""
     for name in importing.dependency:
         if name in files:
+            # Removed first: files that import each other would be added without end.
             file = file_of(files.pop(name), name)
             _add_imports(pool, file, files)
             pool.Add(file)

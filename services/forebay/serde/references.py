@@ -49,6 +49,7 @@ def insert_types(text: str, schemas: Mapping[str, str]) -> str:
 def _insert(document: Any, space: str, missing: dict[str, Any]) -> Any:
     if isinstance(document, str):
         name = document if document in missing else f"{space}.{document}"
+        # Only where it is used first: Avro refuses a second definition of a name.
         return _insert(missing.pop(name), "", missing) if name in missing else document
     if isinstance(document, list):
         return [_insert(part, space, missing) for part in document]

@@ -93,6 +93,8 @@ def _into_union(writer: AvroType, branches: tuple[AvroType, ...], classes: Mappi
 
 
 def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> ReadPlan:
+    # Of names that are equal the last one counts: a field's own name before its aliases, and an earlier alias before a
+    # later one.
     by_name = {name: field for field in reader.fields for name in (*reversed(field.aliases), field.name)}
     fields: list[tuple[str, ReadPlan]] = []
     sources: dict[str, FromWire | Constant] = {}
@@ -137,6 +139,7 @@ def skipping(writer: AvroType) -> ReadPlan:
 def _default(field: Field, classes: Mapping[str, type]) -> Any:
     if field.default is NO_DEFAULT:
         raise InvalidSchema(f"a default in the contract lacks {field.name}, which has none of its own")
+    # A union's default is a value of its first branch (Avro specification).
     avro = field.type.branches[0] if isinstance(field.type, Union) else field.type
     return from_json(field.default, avro, classes)
 
@@ -145,6 +148,7 @@ def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:
     """Return a field's default, as a schema's JSON states it, as a value of ours."""
     match avro:
         case Primitive("bytes"):
+            # In JSON, Avro states bytes as characters U+0000 to U+00FF.
             return value.encode("latin-1")
         case DecimalType():
             return decimal_reader(avro, avro.scale)(value.encode("latin-1"))

@@ -83,6 +83,8 @@ class TaskStores:
         return TaskStores(self._table, Journal(), self.clock, self._cached, self._rooms)
 
     def _open(self, store: str, name: str, codec: Codec[T], room: Room) -> Rows[T]:
+        # Logic could change an object that it put or got. That would change the row without a put, and a restart would
+        # not know of it.
         kind = Rows if is_frozen(codec) else CopiedRows
         rows = kind(name, self._table, codec, self._journal, self._cached, room)
         self.opened.append(rows)

@@ -68,6 +68,8 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     folding = replace(
         directory, next_block=directory.next_block + len(blocks), credit=directory.credit + FOLD_FACTOR * size
     )
+    # Before the new delta is added: folding marks chunks with the sequence before it, so the delta counts on top of
+    # them.
     folding = _fold(folding, table, encode, put)
     delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
     result = replace(folding, deltas=_live(folding, delta))
@@ -207,6 +209,7 @@ def _all_rows(directory: Directory, storage: BlockStorage, decode: Decode) -> It
                     yield key, value
     for delta in directory.deltas:
         for key, value in _delta_changes(delta, storage, decode):
+            # A chunk that was folded after this delta has the row, or a newer one, or knows that it was deleted.
             if delta.sequence > folded_at(chunks, starts, key):
                 yield key, value
 
@@ -220,6 +223,7 @@ def _block(number: int, storage: BlockStorage, decode: Decode) -> Iterable[Chang
     data = unseal(number, storage.get_block(number))
     try:
         return decode(data)
+    # A lack of memory does not make a block damaged. Taken for damage, it would discard a sound snapshot.
     except MemoryError:
         raise
     except Exception as error:

@@ -211,6 +211,7 @@ class SuppressBuffer(Store[V]):
 
     def evict(self) -> Suppressed[V]:
         """Take out the oldest update. Raises IndexError if the buffer is empty."""
+        # In ranges that grow: a scan costs as much as there are changed rows in its range, deleted ones included.
         start, width = self._marks.get(_FIRST, FOREVER), 1
         while start < FOREVER:
             oldest = next(self._rows.scan(pack_time(start), pack_time(start + width)), None)

@@ -26,6 +26,7 @@ def seal(number: int, data: bytes) -> bytes:
 
 def unseal(number: int, data: bytes) -> bytes:
     """Return what was sealed; a block of a release that kept no checksums as it is. Raises DamagedBlock."""
+    # A block without a checksum begins with a count of rows, which is not zero (see `_MARK`).
     if data and data[0]:
         return data
     content = data[_HEAD:]

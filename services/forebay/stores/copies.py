@@ -50,6 +50,8 @@ class CopyTable:
         make_private_file(self.file)
         # One thread at a time uses a table, but not always the same.
         self._db = sqlite3.connect(self.file, isolation_level=None, cached_statements=32, check_same_thread=False)
+        # Not synced: a lost copy costs a longer replay. With a write-ahead log, a task reads the copy as of one commit
+        # while its standby writes the next.
         for pragma in ("synchronous=OFF", "journal_mode=WAL"):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.execute(_ROWS)
@@ -102,6 +104,7 @@ class CopyTable:
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
         self._tag = NO_TAG
+        # The tag is gone until COMMIT: if a change fails, the table must not look as it did at its last commit.
         db, size, count, noted = self._db, self._bytes, self._count, self._sizes.add
         db.execute("BEGIN")
         for key, value in changes:
@@ -157,11 +160,13 @@ def load_copy(file: Path, table: Table) -> bool:
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as db:
             db.execute("BEGIN")
+            # In one read transaction with the rows: the standby continues to write, and the tag must be theirs.
             state = db.execute("SELECT tag FROM state").fetchone()
             if state is None or bytes(state[0]) == NO_TAG:
                 return False
             table.clear()
             for rows in _portions(db):
+                # No commit has this tag. The last call gives the real one, so that a part of a copy is never trusted.
                 table.apply(rows, b"copying")
             table.apply((), bytes(state[0]))
     except sqlite3.Error:

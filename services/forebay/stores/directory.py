@@ -80,6 +80,8 @@ def replace_range(
     before = [chunk for chunk in chunks if chunk.start < start]
     after = [chunk for chunk in chunks if end is not None and chunk.start >= end]
     if end is not None and (not after or after[0].start > end):
+        # The new chunk ends within an older one, whose rest keeps its block. Rows of that block before `end` no longer
+        # count.
         covering = max((chunk for chunk in chunks if chunk.start < end), key=lambda chunk: chunk.start)
         after.insert(0, Chunk(end, covering.folded, covering.block))
     return (*before, Chunk(start, folded, block), *after)

@@ -113,6 +113,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     def _oldest(self) -> bytes:
         """Return the key used least recently: uses are numbered, and those before the mark are all taken out."""
+        # In ranges that grow: a scan costs as much as there are changed rows in its range, deleted ones included.
         start, width = self._marks.get(_FIRST, 0), 1
         while True:
             row = next(self._by_use.scan(pack_time(start), pack_time(start + width)), None)

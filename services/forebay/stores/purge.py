@@ -43,6 +43,7 @@ class Purge:
         start = self._index.get(_NEXT) or pack_time(_BEGINNING)
         for count, (row, _) in enumerate(self._index.scan(start, following)):
             if count == PURGED_AT_ONCE:
+                # Due at once: the next put continues here, so that a jump of time is spread over many puts.
                 following, due = row, until
                 break
             self._remove(row)

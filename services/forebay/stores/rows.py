@@ -177,6 +177,7 @@ class Rows(Generic[V]):
         """Begin a batch on the confirmed table: the changes so far are in it."""
         objects = self._objects
         for key in self._dirty:
+            # The table no longer has the row, so it needs no memory to say so.
             if objects[key] is None:
                 del objects[key]
         self._dirty.clear()
@@ -243,6 +244,7 @@ class Rows(Generic[V]):
         changed: Iterator[bytes] | None = None
         seen = -1
         while True:
+            # A put during the scan changes the sorted keys, and an iterator over them would skip or repeat some.
             if seen != self._edits:
                 changed, seen = self._changed_keys(low, high, descending), self._edits
                 dirty_key = next(changed, None)

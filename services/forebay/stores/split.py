@@ -24,6 +24,7 @@ class SplitTable:
 
     @property
     def tag(self) -> bytes:
+        # The two are changed one after the other. If the second change failed, the halves are of different commits.
         return self._main.tag if self._main.tag == self._other.tag else NO_TAG
 
     @property

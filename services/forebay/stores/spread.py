@@ -26,6 +26,8 @@ _KIND = b"\x01kind\0"
 _PARKED = b"\x01parked\0"
 _MARKS = "marks"
 
+# Of times from which a store looks for something, the smallest: with a larger one, rows of the other tasks would never
+# be found. Of times that were reached, and of counters, the largest: a number must not be given twice.
 _LEAST = (b"first-time", b"first-due", b"close-due", b"open-from", b"purge-due", b"next-close")
 _MOST = (b"latest", b"stream-time", b"puts", b"closed-start", b"closed-before")
 

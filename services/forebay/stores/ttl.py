@@ -69,6 +69,8 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             return
         self._check_value(value)
         now = self._clock.closing_time
+        # An entry that is put again keeps its place in the index. `expire` finds it there and moves it to its new time,
+        # so that a put of an existing key writes one row.
         if self._rows.get(encoded) is None:
             self._look_at(encoded, now + self.ttl_ms)
         self._rows.put(encoded, Stamped(value, now))

@@ -99,6 +99,8 @@ def convert(
     entries = sorted(_entries(writer, max(stream_time, 0)), key=lambda entry: (entry.timestamp, entry.key))
     by_prefix = {rows.prefix: rows for rows in own}
     for rows in before.opened:
+        # Rows that both declarations have are deleted through the declared store's: otherwise the delete and the new
+        # put would be two changes of one key, and their order would decide.
         doomed = by_prefix.get(rows.prefix, rows)
         for key in rows.confirmed_keys():
             doomed.put(key, None)

@@ -94,6 +94,7 @@ class VersionedKeyValueStore(Store[V]):
         self._segments = task.internal(self.name, "segments", BytesCodec())
         self._latest = task.internal(self.name, "latest", NumberCodec())
         self._marks = task.marks(self.name)
+        # The times of this index are numbers of segments, so the step is one segment.
         self._purge = Purge(self._segments, self._marks, 1, self._purge_indexed)
 
     @property

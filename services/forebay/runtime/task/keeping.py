@@ -86,8 +86,8 @@ class SnapshotKeeper:
     def _write(self, loop: Loop) -> None:
         self._send()
         group = loop.group
-        # Another writer deletes the files that its own snapshots don't need, which includes all of this loop's. After
-        # that, no block of an earlier snapshot can be relied on.
+        # Another writer deletes the files that its own snapshots don't need, which may include blocks of this
+        # loop. So no block of an earlier snapshot can be relied on.
         if not all(self._storage.holds(place, writer.directory) for place, writer in group.writers.items()):
             group.incomplete = True
         while self._lacks_all(group):

@@ -105,6 +105,8 @@ def _runner(
         **batch_limit(spec.kafka, spec.topic_limits),
     }
     admin = AdminClient(spec.kafka.admin())
+    # read_uncommitted: with read_committed, the client asks for stable offsets, and the broker does not return any
+    # while the previous owner's transaction is open. They are read before that owner is fenced.
     markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, "isolation.level": "read_uncommitted"}))
     retries = RetryWatch()
     producer = GroupProducer(

@@ -87,6 +87,7 @@ class GroupReader:
         """
         messages = self._consumer.consume(min(most, _FETCH), 0)
         if not messages and seconds > 0:
+            # `consume` with a timeout waits for as many records as it may return, so `poll` waits for the first one.
             first = self._consumer.poll(seconds)
             self._note_wait()
             messages = [] if first is None else [first, *self._consumer.consume(min(most, _FETCH), 0)]
@@ -181,6 +182,8 @@ class GroupReader:
 
     def open_transactions(self) -> dict[Place, int]:
         """Return how many offsets lie behind the last stable one, where that is not the end. Raises Unavailable."""
+        # In this order: asked the other way round, records that are committed between the two questions would look like
+        # an open transaction.
         highs = high_watermarks(self._admin, self._parts)
         stable = last_stable(self._admin, self._parts)
         return {place: high - stable[place] for place, high in highs.items() if high > stable[place]}

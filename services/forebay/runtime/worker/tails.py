@@ -113,6 +113,7 @@ class _Reading:
             part = partitions[message.topic(), message.partition()]  # type: ignore[index]
             part.last = message
             key, value = message.key() or b"", message.value()
+            # As `Tail.take` does, without a call for each record.
             if key == POSITION:
                 part.tail.newest = value or part.tail.newest
                 continue
@@ -140,6 +141,8 @@ class _Reading:
         tail = None if part is None else part.tail
         name = "" if tail is None else tail.name
         if error.code() == KafkaError._PARTITION_EOF and tail is not None:
+            # The partition's end, not the offset behind the last record: a transaction ends with a marker, which the
+            # client does not return.
             tail.offsets[place[0]] = message.offset() or 0
             self._unread.discard(place)
         elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):

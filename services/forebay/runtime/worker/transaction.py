@@ -89,6 +89,7 @@ class GroupProducer:
         """
         producer = self._new_producer()
         try:
+            # Without a connection, init_transactions waits 500 ms before it looks for one again.
             learn_leaders(producer, [self._destinations.errors], self._timeout)
             producer.init_transactions(self._timeout)
         except KafkaException as error:
@@ -118,12 +119,16 @@ class GroupProducer:
             queue = SendQueue(producer, self._timeout, self._transaction_seconds, self._consumer)
             for commit in commits:
                 send(queue, commit, self._destinations)
+                # After the rows, in the same partition: a follower of the changelog has all rows of a commit when it
+                # finds the position.
                 place, position = commit.changelogs, commit.position.to_json()
                 queue.produce(place.internal, position, POSITION, place.partition, timestamp=commit.timestamp)
             for mark in marks:
                 queue.produce(mark.topic, None, MARK, mark.partition, timestamp=mark.timestamp, headers=mark.headers)
             if marked:
                 self._mark(producer, marked)
+            # Before `commit_transaction`, which would send the rest as well: its duration then tells whether EndTxn was
+            # repeated, and a broker that takes nothing is noticed in time.
             queue.drain()
             if self._retries.has_repeated(producer, lambda: producer.commit_transaction(self._timeout)):
                 log.warning(
@@ -138,6 +143,8 @@ class GroupProducer:
             raise Unavailable(
                 f"nothing was committed: the offsets were not taken within {_OFFSETS_SECONDS:.0f} s"
             ) from error
+        # It keeps its type, by which the loop makes commits smaller. As Unavailable, the same commit would be repeated
+        # forever.
         except TransactionTooLong:
             raise
         except KafkaException as error:
