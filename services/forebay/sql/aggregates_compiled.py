@@ -38,6 +38,7 @@ def compile_aggregate(compiler: Compiler, step: Aggregated, name: str) -> Any:
     if isinstance(rows, Stream):
         fold = fold_of(step.aggregates, 0)
         kind = row_format(types)
+        # The key does not change, so the rows stay in their tasks and need no repartition.
         if grouped.stays:
             argument_rows = map_rows(rows, "arguments", types, lambda k, v, _t, _c: make_row(k, v))
             stream = Stream[Any, Any](argument_rows.graph, argument_rows.node, rows.is_rekeyed)
@@ -45,6 +46,7 @@ def compile_aggregate(compiler: Compiler, step: Aggregated, name: str) -> Any:
 
             def pairs(k: Any, v: Any) -> list[tuple[Any, Any]]:
                 group_key = make_key(k, v)
+                # ksqlDB drops a row if any part of its group is null.
                 return [] if None in group_key else [(group_key, make_row(k, v))]
 
             stream = rows.flat_map(pairs, kind, key)
@@ -70,6 +72,8 @@ def _of_table(
     wide = map_rows(rows, "arguments", whole, lambda k, v, _t, _c: make_key(k, v) + make_row(k, v))
     key = key_format(grouped.into, grouped.format)
     assert isinstance(wide, Table)
+    # A table's row without a group leaves its former group, so the old row must be subtracted even if the new one is
+    # dropped.
     groups = wide.group_by(lambda _k, v: None if None in v[:number] else v[:number], key)
     return groups.aggregate(fold_of(step.aggregates, number), kept, store=store)
 
@@ -78,12 +82,15 @@ def _in_windows(groups: Any, window: WindowClause, fold: Any, kept: Any, store: 
     emission = Emission.FINAL if final else Emission.UPDATES
     grace = window.grace_ms
     if grace is None:
+        # ksqlDB keeps the old default of Kafka Streams, by which size and grace together are 24 hours. With EMIT FINAL
+        # its default is 0, so that a result comes at the end of its window.
         grace = 0 if final else max(0, DAY_MS - window.size_ms)
     if window.kind == "SESSION":
         windows: Any = SessionWindows(window.size_ms, grace)
     else:
         windows = TimeWindows(window.size_ms, window.advance_ms, grace)
     retention = max(window.retention_ms or 0, 0)
+    # A RETENTION below size plus grace would drop windows that still accept records.
     if retention and retention < windows.retention_ms:
         retention = windows.retention_ms
     windowed_table: Table[Any, Any] = groups.windowed_by(windows, emission).aggregate(

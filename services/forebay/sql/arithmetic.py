@@ -14,6 +14,7 @@ _QUOTIENT = Context(prec=200, rounding=ROUND_HALF_UP)
 
 def wrapped_int(value: int) -> int:
     """Return a whole number as 32 bits hold it."""
+    # Java's integers wrap around on overflow, and ksqlDB does not check for it.
     return value if -0x80000000 <= value <= 0x7FFFFFFF else (value + 0x80000000) % 0x100000000 - 0x80000000
 
 
@@ -31,6 +32,7 @@ def within_bits(value: int, bits: int) -> int:
 
 def whole_quotient(one: int, other: int) -> int:
     """Return the quotient without what is behind the point. Raises ZeroDivisionError."""
+    # Java rounds a quotient towards zero. Python's `//` rounds down, which differs for negative numbers.
     quotient = abs(one) // abs(other)
     return quotient if (one < 0) == (other < 0) else -quotient
 
@@ -51,17 +53,21 @@ def quotient(one: float, other: float) -> float:
 
 def remainder(one: float, other: float) -> float:
     """Return the remainder of doubles, which has the dividend's sign; NaN by zero."""
+    # `math.fmod` follows Java's `%`, except that it raises where Java gives NaN.
     return math.nan if other == 0.0 or math.isinf(one) else math.fmod(one, other)
 
 
 def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
     """Return a number with so many digits behind the point, rounded half up. Raises ArithmeticError."""
+    # Convert a double by its shortest text, as `BigDecimal.valueOf` does. `Decimal(0.1)` would have 55 digits.
     exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    # Check the size before `quantize`, which would write out all digits of a number such as 1E+1000000.
     if not exact.is_finite() or exact.adjusted() > precision - scale:
         raise ArithmeticError(f"a value needs more than DECIMAL({precision}, {scale}) holds")
     outcome = exact.quantize(Decimal(1).scaleb(-scale), context=EXACT)
     if not outcome:
         return outcome.copy_abs()  # Java's zero has no sign
+    # Rounding may have added a digit, as in 9.99 rounded to one digit behind the point.
     if outcome.adjusted() >= precision - scale:
         raise ArithmeticError(f"a value needs more than DECIMAL({precision}, {scale}) holds")
     return outcome
@@ -104,6 +110,8 @@ def saturate(value: float, bits: int) -> int:
     """Return a double without what is behind the point, as Java casts it: NaN is 0, what is too large the limit."""
     if value != value:  # noqa: PLR0124 (only NaN is not itself)
         return 0
+    # A double beyond the range becomes the largest value, while a whole number wraps around. Java's casts differ in the
+    # same way.
     limit = 1 << bits - 1
     return limit - 1 if value >= limit else -limit if value <= -limit else int(value)
 
@@ -114,6 +122,7 @@ def text_of_double(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
+    # The limits between plain and scientific notation are those of `Double.toString`.
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         found = repr(value)
         return found if "e" not in found else f"{value:f}"

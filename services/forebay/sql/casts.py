@@ -40,6 +40,7 @@ def widens(one: SqlType, other: SqlType) -> bool:
         return True
     if is_number(one) and is_number(other):
         if isinstance(one, DecimalType) and isinstance(other, DecimalType):
+            # Both parts must fit. A wider scale must not take digits from the whole part.
             return one.scale <= other.scale and one.precision - one.scale <= other.precision - other.scale
         return _rank(one) < _rank(other)
     match one, other:
@@ -112,6 +113,7 @@ def _to_struct(one: StructType, other: StructType) -> Caster:
 
 
 def _of_number(one: SqlType, other: SqlType) -> Caster:
+    # Java's cast of a double saturates. A cast of a larger whole type to a smaller one wraps around.
     if other in (INT, BIGINT) and one == DOUBLE:
         bits = 32 if other == INT else 64
         return lambda value: saturate(value, bits)
@@ -134,6 +136,7 @@ def _of_text(other: SqlType) -> Caster:
     if other == BYTES:
         return lambda value: base64.b64decode(value.strip(), validate=True)
     if other == BOOLEAN:
+        # ksqlDB casts every text that does not begin a word for true to false, instead of failing.
         return lambda text: boolean_of(text) or False
     readers: dict[SqlType, Caster] = {
         TIMESTAMP: instants.timestamp_of,

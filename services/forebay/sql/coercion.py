@@ -23,6 +23,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 def alike(make: Generator, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
     """Return the sources of values as their common type. Raises SqlError."""
     kind: SqlType = NULL
+    # ksqlDB's CoercionUtil lets the first value that is not null decide between texts and other types.
     lead = next((value.type for value in values if value.type != NULL), NULL)
     others = [value.type for value in values if value.type not in (STRING, NULL)]
     if lead == STRING:  # numbers and BOOLEANs that are written down behind a text are texts

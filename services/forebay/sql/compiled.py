@@ -38,9 +38,13 @@ def compile_tuple(parameters: str, sources: Sequence[str], namespace: dict[str, 
         if SIMPLE.fullmatch(source) or source == "None":
             results.append(source)
             continue
+        # A failing column becomes null and the row continues, as in ksqlDB. Simple columns need no `try`, which keeps
+        # the function fast.
         lines += [" try:", f"  e{number} = {source}", " except STOPS: raise", f" except Exception: e{number} = None"]
         results.append(f"e{number}")
         computed.append(f"e{number}")
+        # Check every 16 columns and not once per row, so that a wide row is stopped before it takes the worker's
+        # memory.
         if is_counted and len(computed) == _COLUMNS_AT_A_TIME:
             lines.append(f" CHECK(({', '.join(computed)}))")
             computed.clear()

@@ -136,6 +136,7 @@ def drop_refused(source: Source, used: Sequence[str], place: Place) -> SqlError:
 def check_circles(added: QueryPlan, queries: Sequence[QueryPlan]) -> None:
     """Refuse a query whose records would come back to it. Raises SqlError."""
     result = added.target.topic
+    # A query whose topic no query reads can't close a circle. This keeps the check cheap for long files.
     if not any(scan.source.topic == result for query in (*queries, added) for scan in scans(query.step)):
         return
     edges: dict[str, dict[str, None]] = {}

@@ -14,6 +14,8 @@ def finite(parts: Sequence[float], value: float) -> tuple[float, ...]:
     """Return the doubles that make up a sum with one more finite one, largest first. Raises OverflowError."""
     rest = [*parts, value]
     results = []
+    # Each round takes the nearest double of what is left, until nothing is left. The result depends only on the exact
+    # sum, so the order of the records does not matter.
     while part := math.fsum(rest):
         results.append(part)
         rest.append(-part)
@@ -29,6 +31,7 @@ def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:
     try:
         return finite(parts, value)
     except OverflowError:
+        # An overflow has the sign of the value that caused it. From then on the sum stays infinite, as in Java.
         return (math.copysign(math.inf, value),)
 
 

@@ -19,6 +19,7 @@ def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
     """Return whether no column has the key of the last join."""
     if not joins:
         return False
+    # In a FULL JOIN either side may be null, so the key is neither column. ksqlDB makes a ROWKEY of both.
     if joins[-1].kind == "FULL":
         return True
     on = ons[-1]
@@ -40,6 +41,8 @@ def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made
             raise SqlError(
                 on.place, f"{_key_names(right)} is the other table's key: write ON ... = {_key_names(right)}"
             )
+        # ksqlDB chooses a foreign-key join if the left expression is not the left table's key. The right one must
+        # always be the key.
         if not _is_key(left, mine):
             left, right = _settle(left), _settle(right)
             _check_unwindowed(left, right, on)
@@ -70,6 +73,7 @@ def _made(
     keys = left.keys if foreign is not None else _result_keys(left, join, sides, made)
     table = left.is_table and right.is_table
     if kind == "RIGHT":
+        # The DSL has no right join. Swapping the sides also swaps the two durations of WITHIN.
         left, right, kind = right, left, "LEFT"
         within = None if within is None else (within[1], within[0])
     step = Joined(

@@ -37,9 +37,11 @@ def compile_join(compiler: Compiler, step: Joined, name: str) -> Any:
     if step.within is None:
         return getattr(left, verb)(right, joiner, into)
     before, after = step.within
+    # A join without GRACE PERIOD uses the deprecated `JoinWindows.of` in ksqlDB, whose grace is 24 hours.
     windows = JoinWindows(before, after, DAY_MS if step.grace_ms is None else step.grace_ms)
     how: dict[str, Any] = {"windows": windows, "store": store}
     if step.kind != "INNER" and step.grace_ms is None:
+        # With that old default, an unmatched row is emitted at once. It may be followed by a match, as in ksqlDB.
         how["alone"] = Alone.AT_ONCE
     return getattr(left, verb)(right, joiner, into, **how)
 
@@ -55,6 +57,7 @@ def _by_foreign_key(left: Any, right: Any, step: Joined, joiner: Any, into: Any,
         return None if result[0] is None else result
 
     verb = left.join_by_foreign_key if step.kind == "INNER" else left.left_join_by_foreign_key
+    # ksqlDB's results contain the tombstones that Kafka Streams sends for rows that were never joined.
     return verb(right, key_of, joiner, into, store=store, tombstones=Tombstones.ALWAYS)
 
 

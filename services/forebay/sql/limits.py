@@ -70,6 +70,7 @@ def out_of_time() -> LimitReached:
 def count_call() -> None:
     """Count a call of a lambda. Raises LimitReached if the record has used up its time."""
     _spent.calls += 1
+    # Reading the thread's CPU time costs a system call, more than many lambdas.
     if not _spent.calls % _CALLS_BETWEEN_LOOKS:
         remaining_seconds()
 
@@ -128,6 +129,7 @@ def check_work(steps: int, function: str) -> None:
 def check_rows(number: int, row: tuple[Any, ...]) -> None:
     """Refuse to make so many copies of a row. Raises LimitReached."""
     check_items(number, "EXPLODE")
+    # For few rows, walking through the row would cost more than making them.
     size = number * _size(row) if number >= _FEW_ROWS else 0
     if size > ROWS_SIZE:
         raise LimitReached(

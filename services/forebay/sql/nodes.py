@@ -79,6 +79,7 @@ def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            # Unlike the DSL's filter, a WHERE drops null values, because no condition is true for them.
             if value is not None and keeps(None if key is None else of_row(key), value):
                 out(key, value, timestamp, ctx)
 
@@ -119,6 +120,8 @@ def decode_node(parent: Node, key: Format[Any], value: Format[Any]) -> Node:
     data_of, row = reader_of_rows(parent.key), writer_of_rows(key)
 
     def make(bound: Bound, out: Flow) -> Made:
+        # Decode here and not at the source, because each declaration of the topic reads the same bytes in its own
+        # format.
         keys, values = key.codec(no_contracts), value.codec(no_contracts)
 
         def flow(text: Any, data: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -172,6 +175,7 @@ def null_of_single(parent: Node) -> Node:
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            # Such bytes can't say null, so ksqlDB writes a null record for the row. A reader takes it as a deletion.
             out(key, None if value == (None,) else value, timestamp, ctx)
 
         return Made((flow,))

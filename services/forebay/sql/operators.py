@@ -201,12 +201,14 @@ def _negative(make: Generator, call: Call) -> Typed:
 def _arithmetic(make: Generator, template: str, sides: Sequence[Typed], kind: SqlType) -> Typed:
     """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
     if make.in_lambda:
+        # ksqlDB fails on a null inside a lambda, so the whole call becomes null.
         return _typed_source(template.format(*(side.source for side in sides)), kind)
     return make.apply(template, sides, kind)
 
 
 def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:
     """Return the type of a calculation with decimals, by ksqlDB's rules."""
+    # 1 is added to the precision of a sum below, because it may have one digit more than its terms.
     whole = max(one.precision - one.scale, other.precision - other.scale)
     scale = max(one.scale, other.scale)
     match sign:
@@ -215,6 +217,7 @@ def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalTy
         case "*":
             return DecimalType(one.precision + other.precision + 1, one.scale + other.scale)
         case "/":
+            # ksqlDB's quotients have at least six digits behind the point, as in SQL Server.
             behind = max(6, one.scale + other.precision + 1)
             return DecimalType(one.precision - one.scale + other.scale + behind, behind)
     return DecimalType(min(one.precision - one.scale, other.precision - other.scale) + scale, scale)
@@ -228,6 +231,7 @@ def added_texts(one: str, other: str) -> str:
 
 def item(values: Sequence[Any], index: int) -> Any:
     """Return an array's item by its number from 1, or from the end by a negative one; None: there is none."""
+    # ksqlDB counts from 1. Index 0 and an index past the end give null, not an error.
     at = index - 1 if index > 0 else index + len(values)
     return values[at] if index and 0 <= at < len(values) else None
 

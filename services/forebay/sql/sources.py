@@ -39,6 +39,7 @@ def windowed_key(key: Format[Any], windowing: Windowing | None) -> Format[Any]:
     """Return the format of keys with windows, the same for the same windows."""
     if windowing is None:
         return key
+    # Formats are compared by identity when rows are written, so equal windows must share one object.
     place = (key.name, windowing)
     if place not in _WINDOWED:
         result = session_windowed(key) if windowing.kind == "SESSION" else windowed_format(key, windowing.size_ms)
@@ -98,6 +99,7 @@ class Sources:
     def read(self, source: Source, store: str) -> Rows:
         """Return the rows of a topic."""
         wide = self.columns(source)
+        # A topic can be read only once per job. Sources that declare it differently share its bytes.
         is_shared = len(self._readable_sources(source.topic)) > 1
         is_plain = source.timestamp is None or _time_of(source) is not None
         if not is_shared and wide is source and source.is_table and is_plain:
@@ -189,6 +191,7 @@ def row_maker(source: Source, slots: Sequence[Slot], *, windowed: bool) -> Calla
             readers.append(_header(headers[name]))
         else:
             readers.append(_PSEUDO[name])
+    # The common case. Returning the row itself saves a copy per record.
     if [slot.name for slot in slots] == [member.name for member in source.values]:
         return lambda k, v, t, c: v
     return lambda k, v, t, c: tuple([read(k, v, t, c) for read in readers])
@@ -203,6 +206,7 @@ def _key_column(at: int, *, windowed: bool) -> Callable[[Any, Any, int, Any], An
 def _header(name: str) -> Callable[[Any, Any, int, Any], Any]:
     if not name:
         return lambda k, v, t, c: tuple((item, data) for item, data in c.headers)
+    # `Headers.lastHeader`: of several headers with one name, the last counts.
     return lambda k, v, t, c: next((data for item, data in reversed(c.headers) if item == name), None)
 
 

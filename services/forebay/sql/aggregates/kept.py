@@ -73,6 +73,7 @@ def collect_list(arguments: Sequence[Argument]) -> Aggregate:
 
 
 def _without_last(kept: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
+    # ksqlDB removes the last equal value, as `List.lastIndexOf` finds it.
     for at in range(len(kept) - 1, -1, -1):
         if kept[at] == x:
             return (*kept[:at], *kept[at + 1 :])
@@ -120,6 +121,7 @@ def histogram(arguments: Sequence[Argument]) -> Aggregate:
         raise TypeError("write HISTOGRAM(a text): CAST the value to STRING")
 
     def add(kept: dict[str, int], x: str | None, by: int = 1) -> dict[str, int]:
+        # ksqlDB ignores new keys once 1,000 are counted. It does not evict old ones.
         if x is None or (x not in kept and len(kept) >= LIMIT):
             return kept
         changed = {**kept, x: kept.get(x, 0) + by}

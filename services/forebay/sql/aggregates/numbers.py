@@ -173,6 +173,7 @@ def _extreme(name: str, better: Callable[[Any, Any], Any]) -> None:
 
 
 _DOUBLES: dict[str, Callable[[float, float], float]] = {
+    # `Double.compare` sorts NaN above infinity. Python's `min` and `max` depend on the order of the arguments instead.
     "MIN": lambda kept, x: x if x < kept or kept != kept else kept,  # noqa: PLR0124
     "MAX": lambda kept, x: x if x > kept or x != x else kept,  # noqa: PLR0124
 }
@@ -197,6 +198,8 @@ def variance(arguments: Sequence[Argument]) -> Aggregate:
         if x is None:
             return kept
         n, summed = kept[0] + 1, kept[1] + float(x)
+        # The update of Youngs and Cramer. A sum of squares minus the square of the sum would cancel all digits of large
+        # values.
         step = n * float(x) - summed
         return n, summed, kept[2] + (step * step / (n * (n - 1)) if n > 1 else 0.0)
 
@@ -208,6 +211,7 @@ def variance(arguments: Sequence[Argument]) -> Aggregate:
         return n, summed, kept[2] - (step * step / (kept[0] * n) if n > 0 else kept[2])
 
     def merge(one: Any, other: Any) -> Any:
+        # An empty side has no mean, and the formula divides by its count.
         if not one[0] or not other[0]:
             return one if one[0] else other
         n = one[0] + other[0]
@@ -215,6 +219,7 @@ def variance(arguments: Sequence[Argument]) -> Aggregate:
         return n, one[1] + other[1], one[2] + other[2] + apart * apart * one[0] * other[0] / n
 
     def result(kept: Any) -> float:
+        # Subtracting rows may leave a small negative rest by rounding, and a variance is never negative.
         return max(0.0, kept[2]) / (kept[0] - 1) if kept[0] > 1 else 0.0
 
     return Aggregate(DOUBLE, tuple[int, float, float], (0, 0.0, 0.0), add, result, merge, subtract)

@@ -20,6 +20,7 @@ class Day(NamedTuple):
     @property
     def number(self) -> int:
         """Days since 1970-01-01 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms")."""
+        # Years begin in March here, so that the leap day is the last day of a year and needs no special case.
         year = self.year - (self.month <= 2)
         era, of_era = divmod(year, 400)
         of_year = (153 * ((self.month + 9) % 12) + 2) // 5 + self.day - 1
@@ -71,6 +72,7 @@ def first_week(year: int) -> int:
 def week_year(number: int) -> int:
     """Return the year that the week of a day belongs to."""
     year = day_of(number).year
+    # Java's pattern letter Y means this year, which differs from the calendar year in the last days of December.
     return year + 1 if number >= first_week(year + 1) else year
 
 

@@ -171,6 +171,8 @@ def _field(field: Field, behind: int | None, strict: bool) -> str:
         return _word(letter, count if strict else 0)
     if not strict and behind is None:
         return rf"-?\d{{1,{_MOST_DIGITS}}}+" if letter in "yuY" else rf"\d{{1,{_MOST_DIGITS}}}+"
+    # This is Java's adjacent value parsing. In yyyyMMdd, the year leaves exactly the digits of the fixed fields behind
+    # it.
     end = rf"(?=\d{{{behind}}}(?!\d))" if behind else r"(?!\d)"
     if letter in "yuY":
         return _year(count, end)
@@ -221,6 +223,7 @@ def _normal(field: Field, value: str) -> tuple[str, str]:
             return same, "0" if value[0] in "aA" else "1"
         case "G":
             return same, "0" if value[0] in "bB" else "1"
+        # Java's reduced years begin at 2000. There is no sliding century as in `SimpleDateFormat`.
         case "Y" | "y" | "u" if count == 2 and len(value) == 2:
             return same, str(2000 + int(value))
         case "k":

@@ -46,6 +46,7 @@ def date_of(fields: Fields) -> int | None:
     month, day, of_year = (_number(fields, item) for item in "MdD")
     number = None
     if year is not None and month is not None and day is not None:
+        # By Java's SMART resolution, February 31 is the last day of February and not an error.
         number = Day(year, month, min(day, length_of_month(year, month))).number
         if of_year is not None and day_of(number).of_year != of_year:
             raise ValueError("the day of the year is another one")

@@ -77,6 +77,7 @@ def _moment(seconds: int) -> datetime:
         return _EPOCH + timedelta(seconds=seconds)
     days, rest = divmod(seconds, 86_400)
     day = day_of(days)
+    # Offsets depend on the place in the year, and rules do not change in far years. Python's datetime ends at 9999.
     return datetime(9998 if seconds > 0 else 2, day.month, min(day.day, 28)) + timedelta(seconds=rest)
 
 

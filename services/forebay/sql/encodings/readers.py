@@ -101,6 +101,8 @@ def map_key_reader(kind: SqlType) -> Convert:
 def field(value: Any, name: str, upper: str) -> Any:
     """Return a field of a JSON object: of that name, or of one that differs in case."""
     content = _of(value, dict).get(name)
+    # ksqlDB finds JSON fields regardless of case. The exact name is tried first, because it is the common case and wins
+    # if both exist.
     if content is None and name not in value:
         return next((part for other, part in value.items() if other.upper() == upper), None)
     return content

@@ -64,6 +64,8 @@ class JsonRow:
             (column.name, column.name.upper(), reader(column.type), writer(column.type)) for column in columns
         ]
         self._wraps = wraps
+        # Parse numbers as Decimal only if a column needs their exact digits. A text column shows a number as it was
+        # written.
         self._as_decimals = "DECIMAL" in str([str(column.type) for column in columns]) or "STRING" in str(
             [str(column.type) for column in columns]
         )

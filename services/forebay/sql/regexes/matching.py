@@ -64,6 +64,8 @@ def _in_time(run: Callable[..., Any]) -> Any:
     """Return what a search gives. A long search releases the interpreter lock."""
     left = remaining_seconds()
     try:
+        # Most searches are short, and releasing the lock would cost more than the search. A long one runs again without
+        # the lock, so that it does not stop the other threads.
         return run(timeout=min(_SHORT_SECONDS, left))
     except TimeoutError:
         pass
@@ -135,6 +137,7 @@ def split(pattern: Pattern, text: str) -> tuple[str, ...]:
     at = 0
     for match in all_matches(pattern, text):
         is_empty_here = match.start() == match.end() == at
+        # Since Java 8, a match of no width at the beginning gives no empty first part.
         if is_empty_here and (at == 0 or not pattern.matches_nothing):
             continue
         parts.append(text[at : match.start()])

@@ -53,6 +53,7 @@ def _show(part: tuple[int, int] | str | CharacterSet, any_case: bool) -> str:
         return part.text(any_case=any_case)
     if isinstance(part, str):
         return part
+    # Case is ignored for ASCII only, as in Java without (?u). The library would fold all of Unicode.
     ranges = [part]
     if any_case:
         for (low, high), step in ((_LOWER, -_CASE), (_UPPER, _CASE)):

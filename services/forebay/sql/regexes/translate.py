@@ -40,6 +40,7 @@ def translate(pattern: str) -> Translated:
     text, _ = result.alternatives()
     if not result.source.at_end:
         result.source.fail("unmatched closing ')'")
+    # V1 gives nested sets and `&&`, which Java has and version 0 of the library does not.
     return Translated(f"(?V1){text}", result.groups, result.names)
 
 
@@ -137,8 +138,11 @@ class _Translator:
 
     def _reference(self) -> str:
         number = int(self.source.next())
+        # Java takes another digit only if a group of that number exists. With fewer than 11 groups, \11 is group 1 and
+        # a 1.
         while self.source.peek_plain().isdecimal() and number * 10 + int(self.source.peek_plain()) <= self.groups:
             number = number * 10 + int(self.source.next())
+        # Java compiles a reference to a group that does not exist, and it never matches.
         return self._to_group(number) if number <= self.groups else "(?!)"
 
     def _to_group(self, number: int) -> str:
