@@ -186,6 +186,7 @@ class Supervisor:
 
     def _decommission(self) -> None:
         if self._java is not None and self._java.poll() is None:
+            # Spark decommissions an executor at SIGPWR. SIGTERM would end its tasks at once.
             self._java.send_signal(signal.SIGPWR)
             threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
 

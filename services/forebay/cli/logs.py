@@ -62,6 +62,7 @@ def read_lines(path: Path, last: int, follow: bool) -> Iterator[str]:
             line = file.readline()
             if line:
                 yield line
+            # Read the old file to its end before the new one is opened, or its last lines are lost.
             elif _is_replaced(path, file.fileno()):
                 file.close()
                 file = path.open(encoding="utf-8", errors="replace")

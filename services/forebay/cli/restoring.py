@@ -28,6 +28,7 @@ def restore_bar(kafka: KafkaSettings, application: str, topics: Iterable[str]) -
     watch = RestoreWatch(kafka, application, topics)
     try:
         watch.begin()
+    # Progress is a courtesy. A broker that can't be asked must not keep the job from starting.
     except KafkaException:
         watch.close()
         yield

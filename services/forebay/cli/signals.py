@@ -21,6 +21,7 @@ def stop_requests() -> Iterator[threading.Event]:
 
     def request(number: int, frame: FrameType | None) -> None:
         stop.set()
+        # Restore the handlers at the first signal, so that a second Ctrl-C ends a process that does not stop.
         for signal_number, handler in before.items():
             signal.signal(signal_number, handler)
 

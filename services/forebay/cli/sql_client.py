@@ -151,6 +151,7 @@ def widths_of(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int, 
         for at, name in enumerate(columns)
     ]
     spare = room - 3 * (len(columns) - 1)
+    # Narrow the widest column first, so that short ones stay readable.
     while len(wanted) > 1 and sum(wanted) > max(spare, 4 * len(wanted)):
         wanted[wanted.index(max(wanted))] -= 1
     return wanted

@@ -42,6 +42,7 @@ def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
         for topic in topics:
             keep_trying(partial(_exists, admin, topic), seconds)
             click.echo(f"the topic {topic} exists")
+        # Any answer will do, so the request names a subject that need not exist.
         keep_trying(lambda: registry.compatibility(_NO_SUCH), seconds)
         click.echo(f"the registry {settings.schema_registry_url} answers")
     except Unavailable as error:

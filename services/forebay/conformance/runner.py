@@ -105,6 +105,7 @@ def _outcomes(script: Script, bench: Bench) -> Iterator[Outcome]:
         try:
             value = script.run(index)
         except NullKeyError as error:
+            # As in a job, a step that fails leaves nothing behind. The next step sees the last commit.
             bench.roll_back()
             yield Outcome(error=type(error).__name__, text=str(error))
         else:

@@ -126,6 +126,7 @@ def _write_batches(runs: list[_Run], directory: Path) -> int:
         ]
         file = directory / f"{number:05}.json"
         file.write_text("\n".join(rows))
+        # Spark reads files in the order of their modification times.
         os.utime(file, (number, number))
     return count
 

@@ -120,9 +120,11 @@ class Recent:
     def add(self, moment: Moment) -> None:
         """Take in a moment."""
         before = self.latest
+        # Counters begin at 0 in a new process. A rate across a restart would be negative.
         if before is not None and moment.figures.records_in < before.figures.records_in:
             self._moments.clear()
         self._moments.append(moment)
+        # Keep one moment that is older than the window, so that the rates cover all of it.
         while len(self._moments) > 1 and self._moments[1].at_s <= moment.at_s - RATE_SECONDS:
             self._moments.popleft()
 

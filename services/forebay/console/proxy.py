@@ -15,6 +15,7 @@ _SECONDS = 60.0
 """A query server that follows something says so every 15 seconds at least."""
 
 _PIECE = 1 << 16
+# Without the environment's HTTP proxy, which does not know addresses of this machine or cluster.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -41,6 +42,7 @@ def handed_on(server: str, path: tuple[str, ...], request: Request) -> Answer:
         said = f"the query server at {server} does not answer ({reason}): start it with `forebay queries SERVICE`"
         return Answer(502, "application/json", json.dumps({"error": said}).encode())
     kind = answer.headers.get("Content-Type", "application/json")
+    # Only a stream has no length. It must be passed on piece by piece, because it may never end.
     if answer.headers.get("Content-Length") is not None:
         with answer:
             return Answer(answer.status, kind, answer.read())

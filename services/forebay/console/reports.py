@@ -91,6 +91,7 @@ class ReportedMetrics:
 
     def page(self, reports: Reports) -> str:
         """Take in reports; return the /metrics page, whose counters begin where the job was first seen."""
+        # A restarted job counts from 0 again, so its metrics begin again, too.
         if self._metrics is None or reports.opened_ms > self._opened:
             self._metrics, self._opened = JobMetrics(self._service), reports.opened_ms
         self._metrics.observe(reports.figures)

@@ -52,6 +52,7 @@ class Ring:
 
     def _at(self, kept: array[float], step: int) -> float | None:
         slot = step % SLOTS
+        # A slot may still hold the value of an hour ago.
         if self._steps[slot] != step or math.isnan(kept[slot]):
             return None
         return round(kept[slot], 2)

@@ -124,6 +124,8 @@ def _function(
     expression: tuple[str, int],
     line: int,
 ) -> CodeType:
+    # Parse code and signature separately. Code that is put into a `def` as text would need indentation, which breaks
+    # texts of several lines.
     given = [*parameters, *(f"{member.name}={member.default}" for member in custom)]
     frame = _parse(f"def {name}({', '.join(given)}): pass", file, line, "parameters")
     function: Any = frame.body[0]
@@ -143,6 +145,7 @@ def _place(code: tuple[str, int], file: str) -> tuple[str, str, int]:
 
 
 def _return_statement(text: str, line: int, file: str) -> ast.stmt:
+    # In brackets, an expression may have several lines without backslashes.
     tree: ast.Module = _parse(f"(\n{text}\n)", file, line - 1, "expression")
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
         raise refusal(file, line, "expression is no expression of Python: write statements under code:")

@@ -31,6 +31,7 @@ def _strip_schema(value: Any) -> Any:
     """Return an Avro struct without name and text of its schema."""
     if not isinstance(value, dict):
         return value
+    # KSML adds these to Avro structs for functions. Written out, they would be fields of the new value.
     return {name: item for name, item in value.items() if name not in ("@type", "@schema")}
 
 

@@ -53,6 +53,8 @@ def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            # The sink's function gets no context. The step before it, which runs for the same record, leaves the topic
+            # here.
             chosen[0] = call(key, value, context_of(timestamp, ctx))
             out(key, value, timestamp, ctx)
 
@@ -132,6 +134,8 @@ def branches(build: Build, nodes: list[Node], piece: StreamPiece) -> list[Stream
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             for number, take in enumerate(takes):
                 if take is None or take(key, value):
+                    # Call each predicate once per record. The branches below only compare the number, so a predicate
+                    # with side effects is not repeated.
                     chosen[0] = number
                     out(key, value, timestamp, ctx)
                     return

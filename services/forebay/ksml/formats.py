@@ -86,6 +86,7 @@ class Formats:
             name: the subject if no topic has the type.
         """
         subjects = self._subjects.get(kind) or (name,)
+        # Register under every subject. A schema has the same id under all of them, so any of the results will do.
         return [self.schemas.registry.id_of(subject, text, language) for subject in subjects][-1]
 
     def _format(self, kind: Type) -> Format[Any]:

@@ -86,6 +86,7 @@ class Functions:
                     watch.end()
 
         def call_with_stores(*arguments: Any) -> Any:
+            # Functions of a task share their globals, so each call sets its own stores.
             if own:
                 variables["stores"] = own
             try:

@@ -53,6 +53,7 @@ def _with_stream(build: Build, node: Node, piece: StreamPiece, other: StreamPiec
     grace = duration(node, "grace", 0) or 0
     store = store_of(build, node, "thisStore", "join")
     verb = getattr(piece.stream, _VERBS[node.string("type")])
+    # The DSL's joiner gets no key, but KSML's does. Join to a pair, and call the function in the next step.
     joined_stream = verb(
         other.stream, Pair, _pairs(build, node, piece, other), windows=within(difference, grace), store=store.name
     )
@@ -63,6 +64,7 @@ def _with_table(build: Build, node: Node, piece: StreamPiece, other: TablePiece)
     if node.string("type") == "outerJoin":
         raise node.refuse("a stream and a table have no outer join: write leftJoin")
     grace = duration(node, "grace", 0) or 0
+    # The name contains the line, because KSML has no name for this store.
     more: dict[str, Any] = {"grace_ms": grace, "waiting": build.name(f"waiting-{node.key_line}")} if grace else {}
     verb = getattr(piece.stream, _VERBS[node.string("type")])
     return _call_of(build, node, piece, other, verb(other.table, Pair, _pairs(build, node, piece, other), **more))

@@ -41,6 +41,8 @@ def chosen_partitions(
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             target = target_of()
             count = partitions or _count(ctx, target)
+            # The builder's partitioner gives one partition. A record for several is forwarded once per partition, each
+            # time with another `place`.
             for place[0] in partitions_of(ask(key, value, target, count), target, count):
                 out(key, value, timestamp, ctx)
 

@@ -25,6 +25,7 @@ def filter_records(build: Build, node: Node, piece: StreamPiece, *, passes: bool
 
     def body(call: Callable[..., Any], out: Flow) -> Flow:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            # Unlike the DSL's filter, KSML's predicate is called for null values too.
             if bool(call(key, value)) is passes:
                 out(key, value, timestamp, ctx)
 
@@ -200,6 +201,7 @@ def _step(
 ) -> Any:
     shown = node.string("name") or name
     parent = piece.stream.node
+    # A function with stores needs all records of a key in its task. KSML keeps a partial value per partition instead.
     if source is not None and source.stores and build.by_key:
         parent = piece.stream.partition_by_key(build.name(f"{source.name}-keyed"))
     return build.step(

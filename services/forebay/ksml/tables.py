@@ -63,6 +63,7 @@ def group_rows(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece
             return Pair(group, row)
         return Pair(*group) if group is not None else Pair(None, None)
 
+    # The DSL groups by a key and keeps the row. KSML's mapper may also change the value, so both travel as a pair.
     grouped_table = piece.table.map_values(pair, pairs).group_by(lambda _, each: each.one, kind)
     return GroupedTablePiece(key, value, grouped_table)
 

@@ -108,6 +108,7 @@ def _whole(name: str) -> Taker:
     def take(value: Any) -> int:
         if value.__class__ is float and value.is_integer():
             value = int(value)
+        # KSML accepts a text with a number where a number is declared.
         elif value.__class__ is str:
             value = _parse_number(int, value)
         if value.__class__ is not int:
@@ -149,6 +150,7 @@ def _text(value: Any) -> str:
 
 def _bytes(value: Any) -> bytes:
     if isinstance(value, list | tuple):
+        # Java's bytes are signed, so a list of them may hold -1 for 0xff.
         return bytes(number % 256 for number in value)
     if not isinstance(value, bytes | bytearray | memoryview):
         raise WrongType(f"{value!r} is {_name(value)}, not bytes")
@@ -244,12 +246,14 @@ def text_of(value: Any) -> str:
 def json_bytes(value: Any) -> bytes:
     """Return a value's JSON: fields in order of their names, no spaces. Raises WrongType."""
     try:
+        # Sorted fields give equal values equal bytes, on which the partition of a JSON key depends.
         data = msgspec.json.encode(value, order="sorted")
     except (TypeError, ValueError, RecursionError) as error:
         try:
             data = msgspec.json.encode(plain(value), order="sorted")
         except (TypeError, ValueError) as other:
             raise WrongType(f"{value!r} is no JSON: {other}") from error
+    # The encoder writes NaN and infinities as null. Only a text that contains null needs the slow check.
     if b"null" in data:
         check_finite(value)
     return data

@@ -30,7 +30,9 @@ def disorder(generator: Generator[V], times: Iterable[int], options: Options) ->
     if not (options.out_of_order or options.duplicates or options.malformed):
         yield from map(generator.next_event, times)
         return
+    # Random numbers of its own, so that the shares take none from the generator of the records.
     draw = Random(f"disorder {options.seed}").random
+    # A late record is sent without a draw, so there are fewer draws than records. The shares are of all records.
     drawn = 1 - options.out_of_order
     malformed = options.malformed / drawn
     repeated = malformed + options.duplicates / drawn
@@ -41,6 +43,7 @@ def disorder(generator: Generator[V], times: Iterable[int], options: Options) ->
     remaining = options.limit if options.limit is not None else 1 << 62
     for index, time in enumerate(times):
         remaining -= 1
+        # Held records must still fit into the limit, so the last places are reserved for them.
         if held and (held[0][0] <= time or remaining < len(held)):
             event = heapq.heappop(held)[2]
             recent.append(event)

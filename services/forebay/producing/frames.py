@@ -26,6 +26,7 @@ _UNKNOWN_ID = (2**31 - 1).to_bytes(4, "big")
 _TIMESTAMPS = {Defect.NEGATIVE_TIMESTAMP: -1, Defect.FAR_FUTURE_TIMESTAMP: FAR_FUTURE_MS}
 _ALTERED = (Defect.MISSING_FIELD, Defect.NULL_FIELD, Defect.WRONG_TYPE)
 _DAMAGE: dict[Defect, Callable[[bytes], bytes | None]] = {
+    # Cut within the body, so that the record has a valid header and fails only while it is decoded.
     Defect.UNDECODABLE: lambda data: data[: (_HEADER_BYTES + len(data)) // 2],
     Defect.WRONG_MAGIC: lambda data: b"\x01" + data[1:],
     Defect.UNKNOWN_SCHEMA_ID: lambda data: data[:1] + _UNKNOWN_ID + data[_HEADER_BYTES:],

@@ -36,6 +36,8 @@ def bursts(
     while True:
         wanted = _UNPACED_BURST
         if rate:
+            # Count from the start, not from the last burst. Rounding errors would otherwise add up, and a delay would
+            # never be made up for.
             wanted = min(wanted, int((clock() - started) * rate) + 1 - given)
         if wanted > 0:
             burst = list(islice(source, wanted))

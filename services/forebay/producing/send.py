@@ -15,6 +15,8 @@ from forebay.producing.pacing import bursts
 
 PRODUCER_CONFIG: dict[str, str | int | bool] = {
     "enable.idempotence": True,
+    # Java's default partitioner. With librdkafka's own, keys would be in other partitions than a Java producer puts
+    # them in.
     "partitioner": "murmur2_random",
     "compression.type": "lz4",
     "linger.ms": 5,
@@ -103,6 +105,7 @@ class Sender:
                     self._topic, value, key, on_delivery=self._on_delivery, timestamp=event.timestamp
                 )
             except BufferError:
+                # Serve delivery reports, which make room in the queue.
                 self._producer.poll(_FULL_QUEUE_WAIT_S)
             else:
                 return

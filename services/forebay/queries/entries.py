@@ -67,6 +67,7 @@ def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Code
             return Entry(key, value, *store.window_from(start), timestamp)
         case SessionStore():
             key, at = split_text(row)
+            # A session's row has the end before the start, so that sessions are found by their end.
             return Entry(key, value, unpack_time(row, at + WIDTH), unpack_time(row, at))
         case VersionedKeyValueStore():
             key, at = split_text(row)

@@ -83,6 +83,7 @@ class Files:
         self._application = application
         self._lock: IO[str] = (directory / f"{application}.lock").open("a+", encoding="ascii")
         try:
+            # The system releases the lock if the process dies, so a crash leaves no lock behind.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._lock.seek(0)

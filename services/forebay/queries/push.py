@@ -42,6 +42,7 @@ class Tail:
         self._ends: set[int] | None = None
         self._key, self._value = codecs(source)
         self._topic = source.topic
+        # A group of its own for each reader. Nothing is committed, and a shared group would need a right on its name.
         options = {"group.id": f"forebay-sql-{uuid.uuid4().hex}", "enable.auto.commit": False}
         if stops_at_end:
             options["enable.partition.eof"] = True

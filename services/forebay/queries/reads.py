@@ -113,6 +113,7 @@ def _key_get(store: Any, key: str, _bounds: Bounds) -> Iterator[Entry]:
 def _key_scan(store: KeyOrderReads[Any], bounds: Bounds) -> Iterator[Entry]:
     low, prefix = bounds.key_from or bounds.prefix, bounds.prefix or ""
     if bounds.after is not None:
+        # `after` excludes its own key. This is the smallest text above it.
         low = max(low or "", bounds.after + "\0", key=str.encode)
     if bounds.descending and not prefix:
         rows = store.reverse_range(low, bounds.key_to)
@@ -146,6 +147,7 @@ def _sessions_get(store: SessionStore[Any], key: str, bounds: Bounds) -> Iterato
 
 
 def _sessions_scan(store: SessionStore[Any], bounds: Bounds) -> Iterator[Entry]:
+    # Without keys, the index by end is read in order. Otherwise all sessions would have to be sorted.
     if bounds.key_from is None and bounds.key_to is None:
         sessions = store.find_sessions_by_end(*bounds.times)
         return map(_of_session, reversed(list(sessions)) if bounds.descending else sessions)
@@ -180,6 +182,7 @@ def _lists_scan(store: ListValueStore[Any], _bounds: Bounds) -> Iterator[Entry]:
 
 
 def _by_key(entry: Entry) -> tuple[Any, ...]:
+    # Tasks are merged in the stores' order, which is that of the keys' UTF-8 bytes.
     return (entry.key.encode(),)
 
 

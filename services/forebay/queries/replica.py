@@ -121,9 +121,12 @@ class TaskReplica(FollowedTask):
             self._note(ends)
             self.is_current = True
             return -1
+        # Under another checkpoint, the changelogs may have been deleted and written again, so deletes may be missing.
         if self._job not in ("", position.checkpoint):
             raise ChangelogsAnew(f"{self.internal}-{self.task} continues under another checkpoint")
         with self._lock:
+            # Table and position change under one lock, so that no read sees rows of one commit with the number of
+            # another.
             changes = self._changes(ends)
             self._position = position
             self._table.apply(changes.items(), self._tag(ends))
@@ -211,9 +214,11 @@ class TaskReplica(FollowedTask):
             if begin is None or subscription.end is not None:
                 return None
             rows = list(islice(self._table.scan(begin, end), _ROWS_IN_A_PIECE))
+            # The subscription is up to date once its last piece is read. From here on, it gets all changes.
             if len(rows) < _ROWS_IN_A_PIECE:
                 del self._read_until[subscription]
             else:
+                # The smallest key after the last row that was read.
                 self._read_until[subscription] = rows[-1][0] + b"\0"
             return self.batch, rows
 

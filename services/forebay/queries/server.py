@@ -256,7 +256,10 @@ class QueryServer:
             ]
             for stage, (item, codecs) in enumerate(zip(self._logs, self._codecs, strict=True))
         ]
+        # A second beginning means that the changelogs were replaced. The files' positions are then worthless.
         self._goes_on = False
+        # Replace the stores before the old ones close. A request then finds the new ones and is asked to retry, instead
+        # of a closed table.
         previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas, tasks)
         previous.close()
         followed = [(replica.task, replica) for stage in replicas for replica in stage]
@@ -279,6 +282,7 @@ class QueryServer:
                 follower.follow(stop, every_seconds, on_round)
             except ChangelogsAnew as error:
                 raise _Anew(str(error)) from error
+            # Old content is better than none. Once current, the server stays ready while the broker is away.
             except Unavailable as error:
                 if self._stores.is_current:
                     self.health.progress()

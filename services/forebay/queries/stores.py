@@ -107,6 +107,7 @@ class JobStores:
         check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
         batches, merged_entries = {}, []
         for replica in self._of(store):
+            # All tasks are asked, because a producer with another partitioner may have put the key anywhere.
             batches[replica.task], entries = replica.get(store, key, bounds, limit + 1)
             merged_entries += entries
         return Found(merged_entries[:limit], batches, len(merged_entries) > limit)
@@ -236,6 +237,7 @@ class JobStores:
 
     def _of(self, store: str) -> Sequence[TaskReplica]:
         replicas = self._replicas[self._stages[store]]
+        # Each task holds all rows of a global table. Reading all tasks would return each row several times.
         return replicas[:1] if self._stores[store].is_global else replicas
 
     def _has(self, reached: Reached) -> bool:

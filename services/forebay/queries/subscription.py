@@ -65,6 +65,8 @@ class Subscription:
             if self.end is not None:
                 return
             held = len(self._changes)
+            # A slow client ends instead of blocking the replica, which serves all others. It subscribes again with a
+            # snapshot.
             if held >= self._capacity or (held and self._bytes + size > self._capacity_bytes):
                 self.end = End.OVERFLOW
             else:

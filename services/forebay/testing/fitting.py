@@ -67,6 +67,7 @@ def fitted_record(value: Any, record: type[Any], path: str = "") -> Any:
 
 def _of_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
     for member in members:
+        # Compare exact types. `isinstance` would take True for a whole number, which Avro refuses.
         if type(value) is (typing.get_origin(member) or member):
             return fit(value, member, path)
     names = ", ".join(getattr(member, "__name__", str(member)) for member in members)

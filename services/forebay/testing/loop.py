@@ -130,6 +130,8 @@ class Loop:
         senders = [task for task in self._group.tasks if task.settings.sends]
         for _ in range(_MOST_STEPS):
             dues = [self._group.next_due_ms(task) for task in senders]
+            # Stop at each time when a sender acts. After one large step, tasks behind it would get its records only at
+            # the end.
             step = min((due for due in dues if due is not None), default=ms)
             if step >= ms:
                 break
@@ -146,6 +148,8 @@ class Loop:
         try:
             for _ in range(self._most):
                 moved = group.cycle(lease, 0.0)
+                # A commit may send records to other tasks or make a task due, so one more cycle follows each that moved
+                # something.
                 if not self._reader.has_more and not (moved and self._may_move(lease)):
                     return
         except BaseException:

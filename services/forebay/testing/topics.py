@@ -57,6 +57,7 @@ class Changelog:
 
     def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Add a record (`timestamp` in ms)."""
+        # A dict keeps the place of an overwritten key. Compaction keeps the last record's place.
         self._rows.pop(key, None)
         self._rows[key] = self.end, value, timestamp
         self.end += 1
@@ -99,6 +100,7 @@ class Topics:
         used: dict[Place, int] = {}
         for position in positions:
             for topic, number, end in position.ends:
+                # Several tasks may read a partition, as of a global table. The slowest of them decides.
                 used[topic, number] = min(end, used.get((topic, number), end))
         for (topic, number), end in used.items():
             self.partition(topic, number).delete_before(end)

@@ -124,6 +124,7 @@ class MergedPush:
             for source in self._sources:
                 source.start()
             for source in self._sources:
+                # Announce nothing before each part follows. Otherwise a change between the two would be missed.
                 source.begun.wait()
             yield from self._rows() if self._snapshot else (FOLLOWING,)
             while not self._end:

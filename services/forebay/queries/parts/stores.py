@@ -109,6 +109,7 @@ class PartedStores:
         for position in wanted:
             of_part.setdefault(position.partition % tasks % self._parts, []).append(position)
         mine = of_part.pop(self._me, [])
+        # Begin all parts' waits before the local one, so that they wait at the same time and not one after another.
         begun = [
             self._servers.begin(
                 [part], "/part/wait", msgspec.msgpack.encode(Wait(theirs, seconds)), self._caller.authorization, seconds
@@ -163,6 +164,8 @@ class PartedStores:
                 own[self._me] = str(error)
         answers, missing = begun.answers(_ROWS.decode)
         for part, rows in answers.items():
+            # During a rescale, two parts with different numbers of tasks assign keys differently. Their rows don't
+            # complement each other.
             if self._local.tasks not in (0, rows.tasks):
                 missing[part] = f"it knows {rows.tasks} tasks, this one {self._local.tasks}: they are being changed"
             else:
