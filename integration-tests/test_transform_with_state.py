@@ -16,7 +16,9 @@ from own_topics import settings_of
 from topic_reading import read_topic
 
 from forebay.kafka.settings import KafkaSettings
-from forebay.platform import Endpoints
+from forebay.platform import Endpoints, Platform
+from tests.docs import walkthrough
+from tests.stateful.page_service import COMMANDS, write_service
 
 USERS = [f"user-{number}" for number in range(8)]
 EARLIER = 100
@@ -81,3 +83,14 @@ def test_a_kill_loses_and_repeats_nothing(endpoints: Endpoints, service: OwnServ
         assert sum(row["is_reminder"] for row in rows) == 1, user
         (last,) = [row for row in rows if row["visits"] - before == ROUNDS and not row["is_reminder"]]
         assert sorted(last["pages"].split()) == sorted(f"page-{number % 3}" for number in range(ROUNDS)), user
+
+
+@pytest.mark.timeout(420)
+def test_the_commands_of_the_page_run_its_service(platform: Platform, tmp_path: Path) -> None:
+    platform.up()
+    write_service(tmp_path)
+    done = walkthrough.shell(tmp_path, COMMANDS, FOREBAY_HOME=str(platform.home))
+    assert done.returncode == 0, done.stdout + done.stderr
+    printed = [json.loads(line)["value"] for line in done.stdout.splitlines() if line.startswith("{")]
+    results = [(value["user"], value["visits"], value["away"]) for value in printed]
+    assert results == [("ada", 1, False), ("ada", 1, True), ("ada", 1, False)]
