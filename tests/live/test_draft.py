@@ -92,6 +92,17 @@ def test_a_setting_holds_for_its_own_request(tmp_path: Path) -> None:
         accept(history, other, tmp_path)
 
 
+def test_a_variable_holds_for_its_own_request_and_its_value_is_kept(tmp_path: Path) -> None:
+    history, draft = accept(
+        history_of(tmp_path, DECLARED), f"DEFINE name = 't'; {COMPUTED.replace(' t ', ' ${name} ')}", tmp_path
+    )
+    assert names(draft) == ["CTAS_T_0"]
+    assert "${" not in history.text
+    assert "DEFINE" not in history.text
+    with pytest.raises(SqlError, match="there is no variable name"):
+        accept(history, "DROP TABLE ${name};", tmp_path)
+
+
 def test_pausing_changes_no_statement(tmp_path: Path) -> None:
     history = history_of(tmp_path, DECLARED, COMPUTED, "PAUSE ALL;")
     assert history.is_paused

@@ -11,6 +11,7 @@ import click
 
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.sql_client import FORMATS, SqlClient, show
+from forebay.cli.sql_session import Session
 from forebay.cli.sql_shell import shell
 from forebay.kafka.registry import SchemaRegistry, shared_registry
 from forebay.plugins import VARIABLE as SERVICES
@@ -105,9 +106,18 @@ def sql(
         raise click.ClickException(str(error)) from error
     client = SqlClient(server, "" if token_file is None else token_file.read_text().strip())
     if statement is not None:
-        show(client.lines(statement), how)
+        _send(client, statement, how)
     else:
         shell(client, how)
+
+
+def _send(client: SqlClient, text: str, how: str) -> None:
+    """Send the statements of -e, and show what they give."""
+    try:
+        for lines in Session(client).answers(text):
+            show(lines, how)
+    except SqlError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _registry(connection: dict[str, Any]) -> SchemaRegistry:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
 from forebay.cli.sql_client import FORMATS, SqlClient, show
+from forebay.cli.sql_session import Session
 from forebay.sql.aggregates.loaded import AGGREGATES
-from forebay.sql.changes import is_change
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
-from forebay.sql.statements import parse
-from forebay.sql.syntax import SetProperty
+
+__all__ = ["Session", "completions", "shell"]
 
 WORDS = [
     "SELECT",
@@ -31,6 +29,12 @@ WORDS = [
     "TOPICS",
     "FUNCTIONS",
     "TYPES",
+    "PROPERTIES",
+    "VARIABLES",
+    "DEFINE",
+    "UNDEFINE",
+    "RUN",
+    "SCRIPT",
     "DESCRIBE",
     "EXPLAIN",
     "AND",
@@ -58,6 +62,8 @@ _HELP = """Statements end with a semicolon and may take several lines.
   SELECT ... FROM table WHERE key = ...;      rows as of now
   SELECT ... FROM name EMIT CHANGES;          rows as they change; Ctrl-C ends it
   SET 'auto.offset.reset' = 'earliest';       for the statements after it: a push begins with what is on the topic
+  DEFINE name = 'value';  SHOW VARIABLES;     ${name} in the statements after it
+  RUN SCRIPT 'file.sql';                      the statements of a file of this machine
   format table|json|csv      help      exit"""
 
 
@@ -91,45 +97,6 @@ def shell(client: SqlClient, how: str) -> None:
                 text = ""
     finally:
         _keep(history)
-
-
-class Session:
-    """What was SET in a shell, which goes with each statement after it.
-
-    Args:
-        client: sends the statements.
-    """
-
-    def __init__(self, client: SqlClient) -> None:
-        self._client = client
-        self._settings: dict[str, str] = {}
-
-    def answers(self, text: str) -> Iterator[Iterator[dict[str, Any]]]:
-        """Yield the answer of each statement of a text; those of one text that all change something are sent together.
-
-        Raises SqlError, click.ClickException.
-        """
-        try:
-            statements = parse(text)
-        except SqlError:
-            if self._settings:
-                raise
-            yield self._client.lines(text)  # a type that an engine's statements created is known there
-            return
-        if len(statements) > 1 and all(map(is_change, statements)):
-            yield self._client.lines(f"{self._prefix}{text}")
-            return
-        for statement in statements:
-            if not isinstance(statement, SetProperty):
-                yield self._client.lines(f"{self._prefix}{statement.text};")
-            elif statement.value is None:
-                self._settings.pop(statement.name, None)
-            else:
-                self._settings[statement.name] = statement.value.replace("'", "''")
-
-    @property
-    def _prefix(self) -> str:
-        return "".join(f"SET '{name}'='{value}'; " for name, value in self._settings.items())
 
 
 def _answer(session: Session, text: str, how: str) -> None:

@@ -20,6 +20,7 @@ from forebay.queries.sql_requests import body_of
 from forebay.queries.stores import JobStores
 from forebay.runtime.http import Answer, Request, json_answer
 from forebay.runtime.prepare import TopicsUnfit
+from forebay.sql.administration import Define
 from forebay.sql.changes import is_change
 from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import SqlError
@@ -63,7 +64,8 @@ class EnginePages:
     def _sql(self, request: Request) -> Answer:
         try:
             text = str(body_of(request)["sql"])
-            statements = [statement for statement in self._engine.parse(text) if not isinstance(statement, SetProperty)]
+            parsed = self._engine.parse(text)
+            statements = [statement for statement in parsed if not isinstance(statement, SetProperty | Define)]
             changes = [statement for statement in statements if is_change(statement)]
             if changes:
                 if len(changes) < len(statements):

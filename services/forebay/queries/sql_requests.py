@@ -9,6 +9,7 @@ from typing import Any
 from forebay.queries import parameters
 from forebay.queries.parts.stores import Caller
 from forebay.runtime.http import Request
+from forebay.sql.administration import Define
 from forebay.sql.statements import parse
 from forebay.sql.syntax import SetProperty, Statement
 
@@ -59,7 +60,7 @@ def read(request: Request, *, lower: bool) -> Asked:
     for statement in statements:
         if isinstance(statement, SetProperty) and statement.name == "auto.offset.reset":
             begins = statement.value == "earliest"
-    rest = [statement for statement in statements if not isinstance(statement, SetProperty)]
+    rest = [statement for statement in statements if not isinstance(statement, SetProperty | Define)]
     if len(rest) != 1:
         raise ValueError(f"the body has {len(rest)} statements: send one at a time")
     wait = given.get("wait_ms", parameters.WAIT_MS)
