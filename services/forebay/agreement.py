@@ -1,7 +1,7 @@
-"""Whether a service's entry in the table of services and its job say the same.
+"""Check that a service's entry in the table of services agrees with its job.
 
-Topics and changelogs are made from the entry, records are processed by the job. Where the two differ records get lost:
-a stage that the entry forgets is never built, and what is forwarded to it goes nowhere.
+Topics and changelogs are created from the entry, but records are processed by the job. If the two differ, records are
+lost: a sub-topology that the entry omits is never built, and records that are forwarded to it go nowhere.
 """
 
 from __future__ import annotations

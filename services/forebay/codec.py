@@ -60,5 +60,6 @@ def canonical_of(codec: Codec[T]) -> Callable[[T], T] | None:
     if is_frozen(codec):
         canonical: Callable[[T], T] | None = getattr(codec, "canonical", None)
         return canonical
+    # A codec that says nothing may return other values than it was given, so pass each value through it.
     encode, decode = codec.encode, codec.decode
     return lambda value: decode(encode(value))

@@ -254,7 +254,7 @@ def contract_of(kind: Format[Any]) -> str:
 
 
 def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
-    """Return what makes a key's row text of its bytes. Raises TypeError where the format is of no key."""
+    """Return a function from a key's bytes to its row text. Raise TypeError if keys can't have the format."""
     row = kind.row
     if row is None:
         raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")
@@ -263,7 +263,7 @@ def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
 
 
 def key_writer(kind: Format[T]) -> Callable[[str], bytes]:
-    """Return what makes a key's bytes of its row text. Raises TypeError where the format is of no key."""
+    """Return a function from a key's row text to its bytes. Raise TypeError if keys can't have the format."""
     of_row = kind.of_row
     if of_row is None:
         raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")

@@ -218,6 +218,7 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
             )
         known |= part.sends
     names = [part.identity for part in graph]
+    # Two sub-topologies of one identity would overwrite each other's positions in the changelog.
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
@@ -250,7 +251,7 @@ def load_job(module: str) -> Job:
 
 
 def plans_of(job: Job) -> list[Any]:
-    """Return what computes each output of a job of SQL views (`QueryPlan`s); none: it is not made of them alone."""
+    """Return the query plan of each output of a job that consists of SQL views; [] for other jobs."""
     plans = [getattr(record, "forebay_plan", None) for record in job.outputs.values()]
     return plans if all(plans) else []
 

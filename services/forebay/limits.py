@@ -49,7 +49,7 @@ class TopicLimits:
     def of(
         cls, topic: str, config: Mapping[str, str], client_max_bytes: int = CLIENT_MAX_BYTES, partitions: int = 0
     ) -> TopicLimits:
-        """Return the limits of a topic with this configuration; what it does not name is as Kafka's defaults."""
+        """Return the limits of a topic with this configuration. Missing settings have Kafka's defaults."""
         max_bytes = min(int(config.get(MAX_BYTES, _KAFKA_MAX_BYTES)), client_max_bytes)
         # The broker replaces the timestamp on arrival, so the record's own timestamp is never checked.
         if config.get(TIMESTAMP_TYPE) == "LogAppendTime":

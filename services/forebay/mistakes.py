@@ -66,6 +66,8 @@ def place_of(error: BaseException, package: str) -> Place | None:
     own = _folder(package)
     mine = [frame for frame in frames if own is not None and _lies_in(frame.filename, own)]
     others = [frame for frame in frames if not any(_lies_in(frame.filename, folder) for folder in _FOREIGN)]
+    # The last frame is the innermost one. If no frame is in the user's package, a file of another package is the best
+    # guess.
     frame = next(reversed(mine or others), None)
     if frame is None:
         return None

@@ -70,7 +70,7 @@ def literal_start(pattern: str) -> str:
     match = re.match(r"(?:[A-Za-z0-9_-]|\\[.-])*", pattern)
     assert match is not None
     start = match.group()
-    # What is repeated, or may be missing, is no part of it.
+    # A letter that is repeated or optional is not part of the prefix.
     if pattern[len(start) : len(start) + 1] in ("*", "?", "{"):
         start = start[:-2] if start[-2:-1] == "\\" else start[:-1]
     return start.replace("\\", "")

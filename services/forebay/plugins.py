@@ -81,6 +81,8 @@ def attribute_of(module: str, attribute: str, place: str, line: str = _ENTRY) ->
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
+        # A missing module within the user's module is a mistake in that module. Only a missing module itself is a
+        # missing package.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise PluginError(f"{mistake(error, package_of(module), place)}: {_INSTALL}") from error
         raise PluginError(f"{place} can't be imported: {error}: {_INSTALL}") from error
@@ -111,6 +113,7 @@ def bring_project(folder: Path) -> None:
     os.environ[VARIABLE] = ",".join([*registered, *missing])
     paths = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *paths.split(os.pathsep)] if paths else [str(folder)])
+    # PYTHONPATH serves the processes that this one starts. This process reads it only at its own start.
     sys.path.insert(0, str(folder))
 
 

@@ -61,7 +61,7 @@ def is_record_type(hint: Any) -> bool:
 
 
 def fields_of(record_type: type) -> tuple[str, ...]:
-    """Return the names of a record type's fields, in order; none of a type that is no record's."""
+    """Return the names of a record type's fields, in order; () for other types."""
     if issubclass(record_type, msgspec.Struct):
         return record_type.__struct_fields__
     return tuple(getattr(record_type, "__dataclass_fields__", ()))

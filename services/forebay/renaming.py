@@ -33,7 +33,7 @@ def rename(service: Service, names: Mapping[str, str]) -> Service:
 
 
 def actual_names(topics: Iterable[Topic]) -> dict[str, str]:
-    """Return the broker's names of topics by those that the job knows, where they differ."""
+    """Return the names of topics on the broker by the job's names for them, if they differ."""
     return {topic.declared: topic.name for topic in topics if topic.name != topic.declared}
 
 

@@ -1,7 +1,7 @@
-"""Whether a record fits its topic: asked before it is sent, on behalf of the record that caused it.
+"""Check that a record fits its topic before it is sent, so that the record that caused it can be refused.
 
-A broker refuses what is too large, or too far in the future, for good; it names no record, and the whole transaction
-is lost with it. So it is noticed before.
+A broker refuses a record that is too large or too far in the future. It does not name the record, and the whole
+transaction is lost. A retry would fail in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the topics take that a service's tasks write to: as the brokers say, else as they are created."""
+"""Limits of the topics that a service's tasks write to, as the brokers report them or as the topics are created."""
 
 from __future__ import annotations
 

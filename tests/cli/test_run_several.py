@@ -20,12 +20,18 @@ NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--schema-registry-url", "http:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--application", "x"), "--application is for one service, of several its own id is its service's name"),
-        (("--checkpoint", "/x"), "--checkpoint is for one service, of several each has <home>/checkpoints/<service>"),
-        (("--set", "a=b"), "--set is for one service, of several its settings are its own: name one"),
-        (("--executors", "x"), "in a cluster each service is an application of its own"),
-        (("--slots", "2"), "--slots 2 is for one service: each of several has one slot"),
-        (("--groups", "3"), "--groups 3 is for one service: each of several has one slot"),
+        (
+            ("--application", "x"),
+            "--application is for one service only, because each of several jobs has the id of its service",
+        ),
+        (
+            ("--checkpoint", "/x"),
+            "--checkpoint is for one service only, because each of several jobs has <home>/checkpoints/",
+        ),
+        (("--set", "a=b"), "--set is for one service only, because settings belong to one service: name one"),
+        (("--executors", "x"), "in a cluster each service is a separate application"),
+        (("--slots", "2"), "--slots 2 is for one service only, because each of several has one slot"),
+        (("--groups", "3"), "--groups 3 is for one service only, because each of several has one slot"),
         (("--topic", "nothing=x"), "user-sessions, device-alerts have no input or output topic nothing"),
         (("--topic", "user_session_stats=device_alerts"), "two services would write device_alerts"),
     ],

@@ -87,7 +87,7 @@ def test_without_the_token_only_the_page_itself_is_served(stores: JobStores) -> 
     for token in ("", "wrong-wrong-wrong-wrong"):
         for path in ("/api/jobs", f"{QUERIES}/stores", "/api/jobs/user-sessions/topics"):
             status, body = console.get(path, token)
-            assert (status, "a token is asked for" in body["error"]) == (401, True)
+            assert (status, "a token is required" in body["error"]) == (401, True)
     with urlopen(console.url) as page:
         assert b"<!doctype html>" in page.read()
     # The query server requires the same token, so the console forwards it.

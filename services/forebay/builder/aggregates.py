@@ -118,12 +118,12 @@ def windowed_aggregate(
             closing.fired(ctx, first.next_close())
 
         def give_finals(finals: Iterable[WindowResult[Any]], ctx: Context[Any]) -> None:
-            # Each is processed on its own: one that fails must not be due again with every later record.
+            # Each result is processed separately. A result that fails must not be due again with every later record.
             for final in finals:
                 bound.apart(Timer(final.timestamp, closing.timer, final.key), partial(give_final, final), ctx)
 
         def give_final(final: WindowResult[Any], ctx: Context[Any]) -> None:
-            # It changes nothing if it was given as an update before.
+            # With Emission.BOTH the row was already sent as an update, so the final result changes nothing.
             _give((final,), (final.value,) if emission is Emission.BOTH else (), out, ctx)
 
         flows = tuple(_folding_in_windows(aggregate, closing, give_finals, out) for aggregate in operators)
@@ -139,7 +139,7 @@ def windowed_aggregate(
         make=make,
         view=lambda bound: _view(bound.store(declared), is_final),
         asks_old=False,
-        # A session that a record lies in is deleted, and put again.
+        # A record that extends a session deletes its row and puts another one.
         changes_rows_again=isinstance(windows, SessionWindows),
         gives_rows=True,
         horizon_ms=horizon,
@@ -172,7 +172,7 @@ def _changes(results: Iterable[WindowResult[Any]], before: Sequence[Any]) -> Ite
 
 
 def check_windows(windows: object) -> None:
-    """Refuse what is no kind of windows. Raises TopologyError."""
+    """Raise TopologyError if an object is not a supported kind of windows."""
     if not isinstance(windows, AnyWindows):
         raise TopologyError(
             f"windowed_by({windows!r:.60}): give tumbling(size_ms), hopping(size_ms, advance_ms), SlidingWindows, "

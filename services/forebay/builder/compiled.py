@@ -292,7 +292,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         for punctuation, node in self._punctuated:
             on_wall_clock = self._made[node].on_wall_clock
             if punctuation.is_due(now) and on_wall_clock is not None:
-                # One that fails keeps no other from its turn.
+                # Each call is isolated, so that a processor that fails does not keep the others from being called.
                 self.apart(Timer(now, "wall clock", ""), partial(on_wall_clock, now), ctx)
 
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
@@ -317,7 +317,7 @@ class _Passed:
         self.elements = 0
 
     def before(self, target: Flow) -> Flow:
-        """Return a flow that counts what it hands on."""
+        """Return a flow that counts the elements and passes them on."""
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             self.elements += 1

@@ -1,4 +1,4 @@
-"""Which nodes run together: the sub-topologies of a graph, each after those that send to it."""
+"""Divide a graph into sub-topologies, sorted so that each follows those that send to it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _groups(graph: Graph) -> _Groups:
 
 
 def _is_shared(node: Node) -> bool:
-    """Return whether each sub-topology that looks a node up has its own."""
+    """Return whether each sub-topology that looks up a node has its own copy of it."""
     return node.is_global
 
 
@@ -126,7 +126,7 @@ def _sort(groups: list[Members]) -> list[Members]:
 
 
 def _in_order(groups: list[Members]) -> tuple[list[Members], list[Members]]:
-    """Return the groups, each behind those that send to it, and those that wait for each other in a circle."""
+    """Return the groups, each after those that send to it, and the groups that send to each other in a circle."""
     sent: set[Node] = set()
     rest, ordered = list(groups), []
     while rest:
@@ -154,7 +154,7 @@ def _circle(groups: Iterable[Members]) -> TopologyError:
 
 
 def _first_of(source: Node) -> str:
-    """Return the name of a source as a part of topics' names: of a pattern not one of those that match today."""
+    """Return the name of a source for use in topic names. It does not depend on the topics that match a pattern."""
     return source.name if source.pattern else source.topics[0]
 
 

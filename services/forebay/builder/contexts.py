@@ -1,4 +1,4 @@
-"""What a processor in the middle of a topology sees of its task."""
+"""Contexts of processors in a topology."""
 
 from __future__ import annotations
 

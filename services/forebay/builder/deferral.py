@@ -181,7 +181,7 @@ def _parts(arrows: Sequence[tuple[Node, int]], join: Node, one: frozenset[Node],
     to_one = [number for number, (child, side) in enumerate(arrows) if child in one or (child is join and side == 0)]
     to_other = [number for number, (child, side) in enumerate(arrows) if child in other or (child is join and side)]
     if join.looked_up:
-        # A stream that meets a table: nothing is wrong if the table always changes first.
+        # In a join of a stream with a table, nothing is wrong if the table always changes first.
         return bool(to_one and to_other) and to_one[0] < to_other[-1]
     # Two tables are wrong in either order, because the change carries an old and a new joined row.
     return len({*to_one, *to_other}) > 1

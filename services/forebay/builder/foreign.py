@@ -98,7 +98,7 @@ def subscribing(
             # until the counter passed the last version it saw.
             version = (own.get(row) or 0) + 1
             own.put(row, version)
-            # Nothing is kept of a row without a foreign key, so there it need only be taken back if that is the answer.
+            # A row without a foreign key has no stored subscription to cancel. Only its deletion needs an answer.
             if was_sent and (not is_sent or (old is not None and old != new)):
                 out(old, Subscription(row, version, None, not is_sent), timestamp, ctx)
             if is_sent:

@@ -171,7 +171,7 @@ class TopologyError(ValueError):
 
 
 def line_of_caller() -> str:
-    """Return file and line of the code that is being run outside of this package and those that run a topology."""
+    """Return file and line of the innermost frame outside of the packages that build or run topologies."""
     frame = sys._getframe(1)
     while frame.f_back is not None and (
         frame.f_code.co_filename.startswith((*_OURS, "<string>")) or "dataclasses" in frame.f_code.co_filename
@@ -242,7 +242,7 @@ class Graph:
         # Before a repartition, a windowed key is placed by its key alone. Behind it, the whole windowed key is hashed.
         key = parent.key.repartitioned()
         if spread is not None:
-            # Of another name, so that nothing that is partitioned otherwise is joined with it.
+            # Another name, so that it can't be joined with streams that are partitioned differently.
             key = replace(key, name=f"{key} ({spread.words})")
         numbers = None if spread is None else spread.numbers
         new_node = Node(

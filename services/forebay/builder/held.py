@@ -31,7 +31,7 @@ def suppression_node(
         closing = Closing(buffer.marks, f"release: {store}")
 
         def give(released: Iterable[Suppressed[Any]], ctx: Context[Any]) -> None:
-            # A row that fails is gone from the buffer, and harms neither other rows nor the record that made it due.
+            # A row that fails leaves the buffer. It affects neither other rows nor the record that made it due.
             for row in released:
                 # Report the failure under the record's key. The row text also contains the window, which no input
                 # record has.
@@ -50,7 +50,7 @@ def suppression_node(
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             window = split_row(key)[1] if in_windows else None
             operator.put(key, window, change.new, timestamp, ctx.closing_time)
-            # A join that waits for the rest of the record would join the rows on behalf of the record.
+            # A join that waits for the rest of the record would take the released rows for rows of that record.
             if not bound.after_record(out, Timer(ctx.closing_time, closing.timer, ""), release, ctx):
                 give(operator.release(ctx.closing_time), ctx)
             due = next_release()
@@ -62,7 +62,7 @@ def suppression_node(
             closing.fired(ctx, next_release())
 
         def on_timer(timer: Timer, ctx: Context[Any]) -> None:
-            # A record that makes an update due may replace it: it is taken in first, as in Kafka Streams.
+            # A record that makes an update due may also replace it, so it is processed first, as in Kafka Streams.
             if bound.after_record(out, timer, release, ctx):
                 closing.fired(ctx, ctx.closing_time + 1)
             else:

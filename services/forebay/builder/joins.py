@@ -44,7 +44,8 @@ def with_table(
         )
     if grace_ms and not waiting:
         raise TopologyError(f"{table.name}: records that wait for the grace need a store; name it: waiting=")
-    # Declared without a grace as well: what waits when the grace is taken away is let go by its timer.
+    # Declare the buffer without a grace, too. If the grace is removed later, its timer still releases the records that
+    # wait.
     buffer: JoinBuffer[Any] | None = JoinBuffer(waiting, stream.value) if waiting and versions is not None else None
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -71,7 +72,7 @@ def with_table(
             held.watch(ctx)
 
         def give_each(records: Iterable[Buffered[Any]], ctx: Context[Any]) -> None:
-            # Each is joined on its own: one that fails must not wait on, to fail every later record.
+            # Join each record separately. A record that fails must not stay in the buffer and fail every later record.
             for record_row in records:
                 bound.apart(Timer(record_row.time, held.timer, record_row.key), partial(give_one, record_row), ctx)
 
@@ -181,7 +182,7 @@ def with_stream(
     # A join of records with equal timestamps has a difference of 0, but a window store refuses windows shorter than 1
     # ms.
     size = max(1, windows.before_ms + windows.after_ms)
-    # A record that can't join any more is known to be late by the closing time: its store must not refuse it before.
+    # The closing time decides whether a record is late. Its store must not refuse it earlier.
     retention = max(size, windows.retention_ms + 1)
 
     def side(name: str, node: Node) -> WindowStore[Any]:
@@ -219,7 +220,7 @@ def with_stream(
                 closing.watch(ctx, due)
 
         def release(ctx: Context[Any]) -> None:
-            # Each is joined on its own: one that fails must not be due again with every later record.
+            # Join each row separately. A row that fails must not be due again with every later record.
             for row in join.take_unmatched(ctx.closing_time):
                 bound.apart(Timer(row.time, closing.timer, row.key), partial(give_one, row), ctx)
 

@@ -47,14 +47,14 @@ def to_rows(kind: Format[Any], function: Callable[..., Any]) -> Callable[..., st
 
 
 def reader_of_rows(kind: Format[Any]) -> Callable[[str], Any]:
-    """Return what makes a key of its row text. Raises TypeError where the format is of no key."""
+    """Return a function from a row text to the key. Raise TypeError if keys can't have the format."""
     key_writer(kind)
     assert kind.of_row is not None
     return kind.of_row
 
 
 def writer_of_rows(kind: Format[Any]) -> Callable[[Any], str]:
-    """Return what makes a key's row text. Raises TypeError where the format is of no key."""
+    """Return a function from a key to its row text. Raise TypeError if keys can't have the format."""
     key_reader(kind)
     assert kind.row is not None
     return kind.row

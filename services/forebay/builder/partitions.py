@@ -1,4 +1,4 @@
-"""How a repartition spreads its records where it does not by the hash of the key over all tasks."""
+"""Repartitions that do not spread their records over all tasks by the hash of the key."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _among(partitioner: Partitioner, partitions: int, by_key: Partitioner) -> Pa
         number = partitioner(key, value)
         if number is None:
             return by_key(key, value)
-        # What is no number from 0 is refused by who asked for it.
+        # A result that is not a whole number from 0 is refused where the record is sent (see `sending.py`).
         return number % partitions if number.__class__ is int and number > 0 else number
 
     return number

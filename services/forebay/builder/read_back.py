@@ -1,4 +1,4 @@
-"""Values on their way into a node that keeps them: in the form that its stores read back."""
+"""Convert values that reach a node with stores to the form that its stores return."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def _canonical(kind: Format[Any]) -> Callable[[Any], Any] | None:
     try:
         return canonical_of(kind.codec(no_contracts))
     except TypeError:
-        # The format has a contract. Its records can't be changed in place, and are equal to those that are read back.
+        # The format has a contract. Its records are immutable and equal to those that are read back.
         return None

@@ -111,7 +111,11 @@ def merge_node(parents: tuple[Node, ...]) -> Node:
 
 
 def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes: Callable[..., bool] | None) -> Node:
-    """Return the node of a branch: what it takes (None: all) and none before took; a null value goes to the default."""
+    """Return the node of a branch, which forwards the records that `takes` accepts and no earlier branch did.
+
+    Args:
+        takes: Predicate of the branch. None: the default branch, which accepts all other records and null values.
+    """
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:

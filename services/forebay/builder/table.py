@@ -253,6 +253,7 @@ class Table(Generic[K, V]):
         return Table(self.graph, self.graph.add(node))
 
     def _with_old(self, verb: str) -> Node:
+        # Without old values, the rows that leave a group can't be subtracted from it.
         if not self._knows_old:
             raise TopologyError(
                 f"{self.name}: {verb}() needs the values that updates replace, which a suppressed table does not know; "

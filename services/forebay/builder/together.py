@@ -1,7 +1,7 @@
-"""Nodes that meet in one sub-topology: where they can't as they are, one of them is sent along, behind a repartition.
+"""Bring the inputs of a join into one sub-topology, if necessary by repartitioning some of them.
 
-Kafka Streams lets a sub-topology read what it repartitions itself; here each one waits for the time of those before it,
-so that they can't send to each other in a circle, and what lies before a repartition meets what is behind it there.
+Kafka Streams lets a sub-topology read its own repartition topic. Here a sub-topology waits for the time of those that
+send to it, so they can't send to each other in a circle. A node before a repartition can only be joined behind it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forebay.builder.joins import versions_of
 from forebay.names import LONGEST_REPARTITION, LONGEST_STORE
 
 Plan = Callable[[Graph], tuple[Node, ...]]
-"""Adds to a graph what it needs, and gives the nodes that are to meet."""
+"""Adds the nodes that it needs to a graph, and returns the nodes to be joined."""
 
 
 class Side(NamedTuple):
@@ -67,7 +67,7 @@ def bring_together(graph: Graph, sides: Sequence[Side]) -> tuple[Node, ...]:
             side.along(trial, is_own=is_own) if number in way else side.node for number, side in enumerate(sides)
         )
 
-    # The copy of a table that there is may run before what it is to meet; another one can run behind that.
+    # An existing copy of a table may run in a sub-topology before the other side. A second copy can run behind it.
     plans = [plan_of(way, is_own=is_own) for is_own in (False, True) for way in ways]
     return first_that_runs(graph, plans)
 
@@ -95,7 +95,7 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
 
 
 def topic_part(name: str) -> str:
-    """Return a name as a part of a topic's: a table without a store is called by what it does."""
+    """Return a name with characters that a topic's name can have. A table without a store has the name of its step."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 

@@ -31,7 +31,10 @@ V = TypeVar("V")
 S = TypeVar("S")
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_NO_SINK = "the topology sends nothing: end with to(), or give job(..., may_end=True) one of stores or foreach() alone"
+_NO_SINK = (
+    "the topology sends nothing: end with to(), or give job(..., may_end=True) if it only fills stores or ends in "
+    "foreach()"
+)
 
 
 class Topology(Shown):
@@ -189,7 +192,7 @@ class Topology(Shown):
             raise TopologyError(str(error)) from error
         if any(node.pattern == pattern for node in self.graph.nodes):
             raise TopologyError(f"the pattern {pattern!r} is read already: keep what stream() gave there and use that")
-        # Its topics are looked up later: until then the pattern takes their place in messages.
+        # The topics are looked up when the job starts. Until then, messages show the pattern.
         source = self._source((topic_part(pattern),), *how, is_nullable=is_nullable)
         return replace(source, topics=(), pattern=pattern)
 
@@ -228,7 +231,7 @@ def _of_values(check: Callable[[Any, Any], object]) -> Callable[[Any, Any], obje
 
 
 def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] | None:
-    """Return what reads a field, or the function that was given. Raises TopologyError: there is no such field."""
+    """Return a function that reads a field, or the given function. Raise TopologyError if there is no such field."""
     if named is None or callable(named):
         return named  # type: ignore[no-any-return]
     fields = fields_of(kind.type) if is_record_type(kind.type) else None

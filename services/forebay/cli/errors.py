@@ -1,4 +1,4 @@
-"""How an error looks: a line for each problem, not longer than anybody reads."""
+"""Print errors: one line per problem, cut to a readable length."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def mount_files(
 
 
 def create_topics(settings: KafkaSettings, topics: Iterable[Topic]) -> Iterator[str]:
-    """Make the topics that are not there; those that are stay as they are. Give a line for each that was made."""
+    """Create the topics that do not exist, and return a line for each. Existing topics do not change."""
     admin = TopicAdmin(settings)
     declared = {topic.name: topic for topic in topics}
     existing = admin.describe(declared)

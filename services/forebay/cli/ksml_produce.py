@@ -94,7 +94,7 @@ def send(
             heapq.heapreplace(due, (max(at + producer.interval_ms / 1_000, begun), number))
     left = kafka.flush(_FLUSH_S)
     if left:
-        raise click.ClickException(f"{left:,} records were not taken by the broker within {_FLUSH_S:.0f} s")
+        raise click.ClickException(f"{left:,} records were not accepted by the broker within {_FLUSH_S:.0f} s")
     return counts
 
 

@@ -140,7 +140,7 @@ def produce(
         raise click.ClickException(f"{error}. `forebay up` starts the embedded platform.") from error
     click.echo(_summary(topic, sent))
     if sent.failed:
-        raise click.ClickException(f"{sent.failed:,} events were not taken: {sent.last_error}")
+        raise click.ClickException(f"{sent.failed:,} events were not accepted by the broker: {sent.last_error}")
 
 
 def _require_running(home: Any, bootstrap_servers: str | None, schema_registry_url: str | None, **_: Any) -> None:

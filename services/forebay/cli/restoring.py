@@ -1,4 +1,4 @@
-"""Shows a restore's course on a terminal."""
+"""Show the progress of a restore on a terminal."""
 
 from __future__ import annotations
 

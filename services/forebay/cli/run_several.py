@@ -15,10 +15,10 @@ from forebay.runtime.several_health import several_server
 from forebay.runtime.spec import Tables
 
 _ALONE = {
-    "application": "its own id is its service's name",
-    "checkpoint": "each has <home>/checkpoints/<service>",
-    "logic": "its settings are its own",
-    "executors": "in a cluster each service is an application of its own",
+    "application": "each of several jobs has the id of its service",
+    "checkpoint": "each of several jobs has <home>/checkpoints/<service>",
+    "logic": "settings belong to one service",
+    "executors": "in a cluster each service is a separate application",
 }
 _SPELLED = {"logic": "set"}
 
@@ -26,19 +26,19 @@ log = logging.getLogger(__name__)
 
 
 def require_sharable(options: dict[str, Any]) -> None:
-    """Refuse options that are one job's. Raises click.UsageError."""
+    """Raise click.UsageError for options that only one job can have."""
     for name, reason in _ALONE.items():
         if options[name]:
-            raise click.UsageError(f"--{_SPELLED.get(name, name)} is for one service, of several {reason}: name one")
+            raise click.UsageError(f"--{_SPELLED.get(name, name)} is for one service only, because {reason}: name one")
     for name in ("slots", "groups"):
         if options[name] > 1:
             raise click.UsageError(
-                f"--{name} {options[name]} is for one service: each of several has one slot. Name one"
+                f"--{name} {options[name]} is for one service only, because each of several has one slot: name one"
             )
 
 
 def shared_engine(engine: dict[str, Any], jobs: int) -> dict[str, Any]:
-    """Return a job's fields of its spec where that many share a machine's memory."""
+    """Return a job's fields of its spec if `jobs` jobs share the memory of the machine."""
     largest = engine["max_state_bytes"] or state_bytes(memory_bytes() // jobs, engine["tables"] is Tables.PERSISTENT)
     return {**engine, "max_state_bytes": largest}
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a request that is looked at, not an exception."""
+"""Ctrl-C and SIGTERM as a flag that a command checks instead of an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing what a case expects with what came out."""
+"""Compare the expected with the actual results of a case."""
 
 from __future__ import annotations
 

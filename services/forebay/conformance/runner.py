@@ -1,4 +1,4 @@
-"""Runs case files: what a case asks for decides how it is run, never its name."""
+"""Run case files. The content of a case decides how it is run, never its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case as the processor of a state task: every batch of steps begins with what the state holds, and no more."""
+"""Run a case as the processor of a state task. Each batch of steps begins with the stored state alone."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def _nothing(*_: Any) -> None:
 
 
 def locate_errors(build: Build, node: Node, work: Callable[[], Any]) -> Any:
-    """Do a part of the work on a definition; what it adds, and what goes wrong, names its place. Raises KsmlError."""
+    """Do a part of the work on a definition. Nodes that it adds, and its errors, get the place. Raises KsmlError."""
     before = len(build.graph.nodes)
     try:
         return work()

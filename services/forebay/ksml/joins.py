@@ -1,4 +1,4 @@
-"""Operations that bring two together: joins and merges."""
+"""Operations on two streams or tables: joins and merges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitioners: functions of a definition that give the partitions of its target which a record goes to."""
+"""Partitioners: functions of a definition that return the partitions that a record is sent to."""
 
 from __future__ import annotations
 

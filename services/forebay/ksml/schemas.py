@@ -47,7 +47,7 @@ class NoRegistry:
 
 
 class SchemaFiles:
-    """Where schemas are looked for: folders, in order, and a registry for those that no file has."""
+    """Finds schemas in folders, in order, and in a registry if no folder has the file."""
 
     def __init__(self, folders: Sequence[Path], registry: Registry | None = None) -> None:
         self.folders = tuple(folders)

@@ -27,7 +27,7 @@ class Sources:
         self._places: dict[tuple[str, str], Node] = {}
 
     def find(self, node: Node, sections: tuple[str, ...] = tuple(_SECTIONS)) -> Piece | None:
-        """Return the stream or table that a place names; None: there is none of that name."""
+        """Return the stream or table that a place names; None if the name is unknown."""
         for section in sections:
             declaration = self._build.definition.section(section).get(node.text)
             if declaration is not None:

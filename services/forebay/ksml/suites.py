@@ -65,7 +65,7 @@ class _SuiteRegistry(NoRegistry):
 
 
 def run_suite(file: Path) -> Iterator[Result]:
-    """Run the tests of a file, each with stores of its own. Raises KsmlError where it is no suite."""
+    """Run the tests of a file, each with stores of its own. Raises KsmlError if it is not a suite."""
     try:
         root = parse(file.read_text(encoding="utf-8"), str(file))
     except OSError as error:

@@ -70,7 +70,7 @@ class Watch:
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Have a thread raise an error when it comes to it; None takes back what it did not come to."""
+    """Have a thread raise an error at its next bytecode; None withdraws an error that was not raised yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
     )

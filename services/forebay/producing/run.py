@@ -60,8 +60,8 @@ def produce(
         on_progress=on_progress,
         should_stop=should_stop,
     )
-    # Not before the registry has answered and a million users are made: an event that is sent later than it happened
-    # looks like a slow job.
+    # Take the start time after the registry has answered and the generator is ready. Events that are sent later than
+    # they happened would look like a slow job.
     generator = source.generator(options.started_at(_now_ms()))
     started = options.started_at(_now_ms())
     return sender.send(records(generator, started), started.rate, started.duration_s)

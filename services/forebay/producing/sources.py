@@ -19,7 +19,7 @@ _LINE = 'SOURCE = Source("topic", "service", "Record", Record, RecordGenerator, 
 
 
 def all_sources() -> Mapping[str, Source]:
-    """Return the sources there are, by topic: those of entry points, and those that services name.
+    """Return all sources by topic: those of entry points, and those that services name.
 
     Raises:
         PluginError: one of them can't be used.

@@ -1,4 +1,4 @@
-"""Who may query: clients that send the token, or a name and password, if the server requires one."""
+"""Check the token, or the name and password, that a query server requires."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.runtime.http import Answer, Request, json_answer
 _LEAST_BYTES = 16
 _SCHEME, _BASIC = "Bearer", "Basic"
 _LEAST_PASSWORD = 8
-_TOKEN = "a token is asked for: send it as `Authorization: Bearer TOKEN`"
+_TOKEN = "a token is required: send it as `Authorization: Bearer TOKEN`"
 
 
 class NoToken(ValueError):
@@ -23,7 +23,7 @@ class Gate:
     """Refuses requests without the token, or a login.
 
     Args:
-        token: what is asked for.
+        token: the token that requests must send.
         logins: `name:password`, each of which is accepted as well.
         tokens: each of which is accepted as well. Without any of these, all clients are accepted.
     """
@@ -37,16 +37,16 @@ class Gate:
         }
 
     def refusal(self, request: Request) -> Answer | None:
-        """Return the answer to who must stay out, None to who may come in."""
+        """Return the answer to a client without access; None if the client has access."""
         if not any(self._accepted.values()):
             return None
         scheme, _, sent = request.authorization.partition(" ")
-        # Compared in the same time wherever they differ, and with each.
+        # Compare with every accepted value in constant time, so that the time of the answer reveals nothing.
         given = sent.strip().encode()
         if sum(hmac.compare_digest(given, password_hash) for password_hash in self._accepted.get(scheme.lower(), ())):
             return None
         wants_token = bool(self._accepted[_SCHEME.lower()])
-        said = _TOKEN if wants_token else "a login is asked for: send name and password (HTTP Basic)"
+        said = _TOKEN if wants_token else "a login is required: send name and password (HTTP Basic)"
         return json_answer(401, {"error": said}, {"WWW-Authenticate": _SCHEME if wants_token else _BASIC})
 
 

@@ -9,7 +9,7 @@ from forebay.runtime.http import MAX_BODY, Answer, json_answer
 
 _ERRORS = {
     "400": "what is wrong, and what to write instead",
-    "401": "a token or login is asked for",
+    "401": "a token or login is required",
     "404": "there is no such store, or nothing under the key",
     "503": "not read yet, or not as far as was asked for, or too many at once: retry",
 }

@@ -26,7 +26,7 @@ Parameters = Mapping[str, list[str]]
 
 
 def check_names(parameters: Parameters, allowed: Iterable[str]) -> None:
-    """Refuse parameters that don't exist. Raises WrongQuery naming those that do."""
+    """Raise WrongQuery for unknown parameters; the message names the known ones."""
     unknown = sorted(set(parameters) - set(allowed))
     if unknown:
         raise WrongQuery(f"there is no parameter {', '.join(unknown)}: choose from {', '.join(allowed)}")

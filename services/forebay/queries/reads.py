@@ -1,4 +1,4 @@
-"""What can be asked of a store, by its kind: pure reads of one task's rows."""
+"""Reads of one task's rows, by kind of store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEGINNING = -(1 << 62)
 
 
 class WrongQuery(ValueError):
-    """The store can't be asked this; says what it can be asked."""
+    """The store does not support the query; the message says which queries it supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def reads_of(store: Store[Any]) -> Reads:
 
 
 def check_bounds(store: Store[Any], bounds: Bounds, allowed: frozenset[str], what: str) -> None:
-    """Refuse bounds that have no meaning. Raises WrongQuery naming those that have."""
+    """Raise WrongQuery for bounds that the store does not support; the message names the supported ones."""
     wrong = bounds.given - allowed
     if wrong:
         raise WrongQuery(

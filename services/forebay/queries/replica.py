@@ -94,7 +94,8 @@ class TaskReplica(FollowedTask):
     def _go_on(self, table: CopyTable, kept_s: float) -> None:
         """Resume at the table's position; empty a table that can't be resumed."""
         now = time.time()
-        # Half of it, as the age is the difference of two clocks, and a time to come proves nothing.
+        # Only half of the retention counts, because the age is the difference of two clocks. A mark from the future
+        # proves nothing.
         mark = mark_of(table, self._log, now - kept_s / 2)
         if mark is not None and mark.read_s > now + _CLOCKS_DIFFER_S:
             mark = None
@@ -137,7 +138,7 @@ class TaskReplica(FollowedTask):
         return self.batch
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
-        """Take a record; far behind, rows go into the table before their commit is complete: there is no reader yet."""
+        """Take a record. A replica that is far behind has no readers, so it may apply rows before their commit ends."""
         super().take(topic, offset, key, value, timestamp)
         if self.is_current:
             return

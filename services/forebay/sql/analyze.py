@@ -52,6 +52,7 @@ class Analysis:
         self.sources = Sources(query, sources, is_asked=is_transient)
         self.first = self.sources.by_alias[query.source.alias]
         self.key_format = key_format or self.first.encoding.key_kind
+        # A source without keys has no key format to take over, but the result of these clauses has a key.
         if not key_format and self.key_format == "NONE" and (query.group_by or query.partition_by or query.joins):
             self.key_format = default_key_format(self.settings)
         free = _IN_WINDOWS if query.window else frozenset[str]()
@@ -173,6 +174,8 @@ class Analysis:
             is_made = not name and (not isinstance(expression, Column) or expression.name in PSEUDO)
             plain = expression.name if isinstance(expression, Column | Field) else f"KSQL_COL_{at}"
             keys.append(KeyColumn(Named(name or plain, code.type), (expression,), is_made))
+        # The same key in the same format lies in the same partition. Windowed keys never stay, because the new key has
+        # no window.
         stays = (
             len(by) == len(relation.keys)
             and relation.windowing is None

@@ -145,6 +145,7 @@ class Compiler:
             make: readable.MakeRow = lambda _key, row, _time: row  # noqa: E731
         else:
             make = readable.row_maker(query.step, windowed, self._reader.columns)
+        # The store of a windowed aggregate holds plain keys. The window is a separate part of its row.
         inner = key_format(query.target.keys, key_kind(key)) if windowed and base is not None else key
         self.readable[query.target.name] = Readable(
             query.target, store, reader_of_rows(inner), writer_of_rows(inner), make, self._history(query.target, found)

@@ -70,5 +70,6 @@ def _tuple_of(parameters: str, parts: Sequence[str], functions: Sequence[Callabl
     """Return the function that gives a tuple of these parts, which call the functions f0, f1...: once per record."""
     names: dict[str, Any] = {f"f{number}": function for number, function in enumerate(functions)}
     names["__name__"] = GENERATED
+    # Generated code calls each aggregate directly. A loop over them would cost more than most aggregates.
     result: Callable[..., Row] = eval(f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})", names)
     return result

@@ -263,7 +263,9 @@ def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tup
         if column not in (one, other) or not isinstance(value, Literal) or not isinstance(value.value, int):
             continue
         if sign in ("=", ">=", ">"):
+            # Bounds are inclusive whole milliseconds, so > n is >= n + 1.
             low = max(low, value.value + (sign == ">"))
         if sign in ("=", "<=", "<"):
             high = min(high, value.value - (sign == "<"))
+    # A literal may be beyond the times that a store can compare.
     return min(max(low, LOWEST), HIGHEST), max(min(high, HIGHEST), LOWEST)

@@ -89,6 +89,7 @@ def service_of(path: Path, statements: list[Statement], made: Job, lookup: Looku
     wanted = {source.topic: source.wanted for source in program.catalog if source.wanted != Wanted()}
     compacted = {query.target.topic for query in program.queries if query.is_table}
     compacted |= {source.topic for source in program.catalog if source.is_table}
+    # Inputs are co-partitioned, so topics without PARTITIONS get the smallest number that a statement names.
     few = min((wanted.get(topic, Wanted()).partitions or PARTITIONS for topic in made.inputs), default=PARTITIONS)
 
     def topic_of(name: str) -> Topic:

@@ -112,6 +112,8 @@ class RowCodec:
             return self._decode(data)
         except (msgspec.DecodeError, ValueError) as error:
             try:
+                # Try the current format first, because it is by far the most common. Only a row that does not fit may
+                # be of release 0.2.
                 return decode_text_keys(data, self._hint)
             except (msgspec.DecodeError, ValueError):
                 raise DecodeError(f"{len(data)} bytes are no row: {error}") from error

@@ -1,4 +1,4 @@
-"""What a store of any kind holds, as a test reads it."""
+"""The contents of a store of any kind, for tests."""
 
 from __future__ import annotations
 

@@ -301,7 +301,7 @@ class TestDriver:
         except GoesRound:
             raise RuntimeError(
                 f"{self._name} sends records to {', '.join(sorted(self._job.inputs & self._job.outputs.keys()))} for "
-                "ever: it reads them itself, and makes others of them each time"
+                "ever: it reads what it writes there, and writes new records for each record that it reads"
             ) from None
         if self._raises and len(self.errors) > failed:
             first, others = self.errors[failed], len(self.errors) - failed - 1

@@ -26,7 +26,7 @@ Left = tuple[Iterable[Change], TaskPosition]
 _MOST_ROUNDS = 1_000
 _MOST_STEPS = 10_000
 _KEPT = 10_000
-"""Records in topics above which those that are used are forgotten."""
+"""Number of records in all topics above which processed records are deleted."""
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ def test_more_parts_than_tasks_are_refused() -> None:
 @pytest.mark.parametrize(
     ("share", "application", "order", "said"),
     [
-        (Share(0, PARTS), "app", (0, 2, 1), r"is part 2/3 of svc \(application app\): part 1/3 .* is looked for"),
+        (Share(0, PARTS), "app", (0, 2, 1), r"is part 2/3 of svc \(application app\): part 1/3 .* is expected"),
         (Share(0, 2), "app", (0, 1), r"is part 1/3 of svc \(application app\): part 1/2 "),
         (Share(0, PARTS), "other", (0, 1, 2), r"is part 1/3 of svc \(application app\): part 1/3 .*application other"),
     ],

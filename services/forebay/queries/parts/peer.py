@@ -38,7 +38,7 @@ class Stream:
     socket: socket
 
     def end(self) -> None:
-        """End it, also for who waits for the next piece."""
+        """Close the connection. A thread that waits for the next piece sees the end."""
         with suppress(OSError):
             self.socket.shutdown(SHUT_RDWR)
 
@@ -81,7 +81,7 @@ class Peer:
         return threads.submit(self._sent, path, body, authorization, self._seconds + longer)
 
     def answer(self, asked: Future[bytes], deadline: float) -> bytes:
-        """Return an answer. Raises PeerFailed: there is none, or none before a monotonic time in seconds."""
+        """Return an answer. Raise PeerFailed if it failed or did not arrive before `deadline` (monotonic seconds)."""
         try:
             return asked.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
@@ -90,7 +90,7 @@ class Peer:
             raise PeerFailed("no answer in time") from None
 
     def look(self) -> str:
-        """Return why the server that answers there is not the part; "": it is. Raises PeerFailed: no answer."""
+        """Return why the server at the URL is not this part; "" if it is. Raise PeerFailed if it does not answer."""
         connection = self._connection(self._seconds)
         try:
             connection.request("GET", "/part")
@@ -99,10 +99,10 @@ class Peer:
         except (OSError, HTTPException) as error:
             raise PeerFailed(str(error) or type(error).__name__) from error
         except (ValueError, KeyError, TypeError, PeerFailed) as error:
-            return f"{self.url} is no query server of parts ({error}): {self.identity} is looked for there"
+            return f"{self.url} is no query server of parts ({error}): {self.identity} is expected there"
         finally:
             connection.close()
-        return "" if identity == self.identity else f"{self.url} is {identity}: {self.identity} is looked for there"
+        return "" if identity == self.identity else f"{self.url} is {identity}: {self.identity} is expected there"
 
     def follow(self, target: str, authorization: str, silent_seconds: float) -> Future[Stream]:
         """Begin to follow; the future raises PeerFailed. `silent_seconds`: within which something comes."""

@@ -1,4 +1,4 @@
-"""All parts' query servers: who of them has a key, and asking several at once."""
+"""The query servers of all parts: find the owner of a key, and ask several servers at once."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class PartServers:
         self._failed.labels(self.identity.service, part).inc()
 
     def check(self) -> None:
-        """Raise WrongParts for who is not what it should be; who does not answer yet is looked at later."""
+        """Raise WrongParts if a server is not the expected part. Servers that do not answer yet are checked later."""
         for wrong in self._look().values():
             raise WrongParts(f"{wrong}; --peers names all parts in order, and each has its --part")
 
@@ -168,7 +168,7 @@ class Begun:
     deadline: float
 
     def answers(self, read: Callable[[bytes], T]) -> tuple[dict[int, T], dict[int, str]]:
-        """Return the answers by part; and why there is none, by part."""
+        """Return the answers by part, and the reasons of the parts that did not answer."""
         answers_by_part: dict[int, T] = {}
         missing: dict[int, str] = {}
         for part, future in self.asked.items():

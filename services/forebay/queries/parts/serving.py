@@ -51,7 +51,7 @@ class ServedPart:
         return self._share.tasks(of)
 
     def check(self) -> None:
-        """Raise WrongParts for another part that is not what it should be."""
+        """Raise WrongParts if another server is not the expected part."""
         self._servers.check()
 
     def begin(self, stop: threading.Event) -> None:

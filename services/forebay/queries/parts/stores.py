@@ -77,7 +77,7 @@ class PartedStores:
         ask, first = Ask(store, key, bounds, limit + 1), self._owner(store, key)
         rows_of_part = self._of_global(ask) if declared.is_global else {} if first is None else self._ask([first], ask)
         if not declared.is_global and not any(rows.rows for rows in rows_of_part.values()):
-            # Where the input was written with another partitioner than Kafka's, a key is not where it belongs.
+            # If the producer used another partitioner than Kafka's, any part may have the key.
             rows_of_part |= self._ask((part for part in range(self._parts) if part != first), ask)
         rows = heapq.merge(*(part_rows.rows for part_rows in rows_of_part.values()), key=lambda row: row.task)
         return self._found(store, rows_of_part, rows, limit)

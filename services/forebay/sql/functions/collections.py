@@ -52,6 +52,7 @@ def sort(values: Sequence[Any], direction: str = "ASC") -> tuple[Any, ...] | Non
 
 def largest(values: Iterable[Any]) -> Any:
     """Return the largest value that is not null; None: there is none."""
+    # `rank` orders NaN as Java does. Without it, the result depends on the position of NaN.
     return max((value for value in values if value is not None), key=rank, default=None)
 
 
@@ -103,6 +104,7 @@ def series(start: int, stop: int, step: int | None = None) -> tuple[int, ...]:
 
 def split_to_map(text: str, entries: str, pairs: str) -> dict[str, str] | None:
     """Return the map that a text of entries and pairs is; None without marks."""
+    # ksqlDB returns null for these, too.
     if not entries or not pairs or entries == pairs:
         return None
     parts = (entry.split(pairs, 2) for entry in text.split(entries) if pairs in entry)

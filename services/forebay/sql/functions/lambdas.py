@@ -34,6 +34,7 @@ def transform_map(values: dict[Any, Any], key: Callable[..., Any], value: Callab
         count_call()
         name, item = key(k, v), value(k, v)
         if item is None or name in results:
+            # `Collectors.toMap` refuses a null value and a key that occurs twice.
             raise ValueError(f"the entry {name!r} has no value, or is there twice")
         results[name] = item
     return results
@@ -52,6 +53,7 @@ def filter_entries(values: dict[Any, Any], keeps: Callable[[Any, Any], bool | No
 def _decide(answer: bool | None) -> bool:
     count_call()
     if answer is None:
+        # Java unboxes the result of the lambda, which fails for null. The whole call is then null, as in ksqlDB.
         raise TypeError("the condition of FILTER is null")
     return answer
 
@@ -121,6 +123,7 @@ def _reduce(make: Generator, call: Call) -> Typed:
                 call.place, f"the state is {state.type} and becomes {step.type}: CAST one to the other's type"
             )
         state = make.cast(state, kind, call)
+        # Generate the lambda again, because its types depend on the state's type.
         step = make.function([kind, *parts[1:]], _lambda(call.arguments[2]), kind)
     name = make.constant(reduce)
     return Typed(f"{name}({subject.source}, {state.source}, {step.source})", state.type)

@@ -38,12 +38,14 @@ def nearest(value: float) -> int:
     """Return the nearest whole number of 64 bits, half up; NaN is 0."""
     if not math.isfinite(value):
         return saturate(value, 64)
+    # `Math.round` rounds a half up, also for negative numbers. Python's `round` takes the nearest even number.
     low = math.floor(value)
     return saturate(float(low), 64) if abs(value) >= 1 << 53 else low + (value - low >= 0.5)
 
 
 def rounded_to(value: Decimal, places: int) -> Decimal:
     """Return a number with so many digits behind the point: the nearest one, a half in the direction of infinity."""
+    # ROUND_HALF_UP rounds away from zero. For a negative number, a half in the direction of infinity is towards zero.
     return _to_places(value, places, ROUND_HALF_UP if value > 0 else ROUND_HALF_DOWN)
 
 

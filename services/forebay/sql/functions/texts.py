@@ -75,6 +75,7 @@ def instr(text: str | None, sought: str | None, position: int = 1, occurrence: i
     if text is None or sought is None or not 0 < abs(position) <= len(text) or occurrence < 1:
         return 0
     if position < 0:
+        # Search the reversed text, so that occurrences are counted from the end.
         result = instr(text[::-1], sought[::-1], -position, occurrence)
         return result and len(text) - result - len(sought) + 2
     at = position - 2

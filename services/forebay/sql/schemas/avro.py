@@ -107,6 +107,7 @@ def type_of(text: str) -> SqlType | None:
 
 def _sql(schema: Any, names: dict[str, Any], space: str) -> SqlType | None:
     if isinstance(schema, list):
+        # A union of null and one type is a nullable column. ksqlDB has no type for other unions.
         branches = [item for item in schema if item != "null"]
         return _sql(branches[0], names, space) if len(branches) == 1 else None
     if isinstance(schema, str):

@@ -48,6 +48,7 @@ def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
             each = _value_reader(field, item)
             return lambda message: tuple(each(part) for part in getattr(message, name))
     read = _value_reader(field, kind)
+    # Without presence, a field that was not set can't be told apart from a default value, so it is never null.
     if field.has_presence:
         return lambda message: read(getattr(message, name)) if message.HasField(name) else None
     return lambda message: read(getattr(message, name))
@@ -127,6 +128,7 @@ def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[An
                     key = key_text(given) if is_text else given
                     if fill is None:
                         target[key] = inner.default_value if part is None else part
+                    # A map or list of messages can't hold null. An empty message replaces it.
                     elif part is None:
                         target[key].SetInParent()
                     else:
@@ -193,6 +195,7 @@ def _fill_decimal(made: Any, value: Decimal) -> None:
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     number = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
+    # The sign takes one bit in addition to those of the number.
     made.value = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
     made.precision, made.scale = max(len(digits), -exponent), -exponent
 

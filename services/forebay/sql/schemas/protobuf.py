@@ -80,6 +80,8 @@ class _Writing:
     def message(self, name: str, fields: list[tuple[str, SqlType]], indent: str) -> None:
         self.lines.append(f"{indent}message {name} {{")
         inside = indent + "  "
+        # Field numbers follow the order of the columns. A column added at the end therefore keeps the numbers of the
+        # others.
         for number, (field, kind) in enumerate(fields, 1):
             self.lines.append(f"{inside}{self._field(kind, inside)} {field} = {number};")
         self.lines.append(f"{indent}}}")
@@ -136,6 +138,7 @@ def type_of(message: Descriptor, within: tuple[str, ...] = ()) -> SqlType | None
     name = message.full_name
     if name in TIMES:
         return TIMES[name]
+    # A type that contains itself has no finite STRUCT. Without this check, reading the schema would not end.
     if name in within or name == DECIMAL:
         return None
     if is_wrapper(message):
