@@ -127,7 +127,7 @@ class GroupProducer:
                 queue.produce(mark.topic, None, MARK, mark.partition, timestamp=mark.timestamp, headers=mark.headers)
             if marked:
                 self._mark(producer, marked)
-            # Before `commit_transaction`, which would send the rest as well: its duration then tells whether EndTxn was
+            # Before `commit_transaction`, which would send the rest as well: its duration then shows whether EndTxn was
             # repeated, and a broker that takes nothing is noticed in time.
             queue.drain()
             if self._retries.has_repeated(producer, lambda: producer.commit_transaction(self._timeout)):
