@@ -278,7 +278,7 @@ class GroupRunner:
             call()
 
     def _take_back(self, error: Exception, failures: int) -> None:
-        """Forget what is not committed, and try again after a pause."""
+        """Forget what is not committed, and retry after a pause."""
         self.group.abandon()
         self.trouble = str(error) or type(error).__name__
         if isinstance(error, MemoryError | TransactionTooLong):
