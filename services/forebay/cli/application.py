@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from forebay.cli.names import application_names, rename_topics
 from forebay.cli.run_several import require_sharable, serve, shared_engine
 from forebay.cli.spark_options import spark_options
 from forebay.kafka.patience import keep_trying
+from forebay.live.names import check_name
 from forebay.native import missing
 from forebay.platform.java import find_java
 from forebay.renaming import actual_names
 from forebay.runtime.app import JobApplication, JobOptions
+from forebay.runtime.event_file import record_events
 from forebay.runtime.log_files import keep_log
 from forebay.runtime.logic_settings import WrongSettings
 from forebay.runtime.logs import configure_logging
@@ -90,7 +93,9 @@ def run_until_told(job: JobApplication | SeveralJobs) -> None:
     """Run a job until it ends by itself, or a signal ends it after the running commit."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: job.stop())
-    job.run()
+    jobs = job.jobs if isinstance(job, SeveralJobs) else [job]
+    with record_events([item for item in jobs if isinstance(item, JobApplication)]):
+        job.run()
 
 
 def checkpoint_of(service: Service, home: Path, options: dict[str, Any]) -> str:
@@ -116,10 +121,11 @@ def application_of(
     find_java()
     connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
     application = options["application"] or service.name
+    kafka = connect(home=home, **connection)
     chosen = JobOptions(
         service=service.name,
         topics=actual_names((*service.inputs, *service.outputs)),
-        kafka=connect(home=home, **connection),
+        kafka=kafka,
         plan=Plan(checkpoint_of(service, home, options), Trigger(options["trigger"])),
         application=application,
         tasks=options["tasks"],
@@ -131,6 +137,8 @@ def application_of(
         max_downtime_ms=options["max_downtime_ms"],
         http_host=options["http_host"],
         http_port=options["http_port"],
+        home=home,
+        admit=partial(check_name, kafka, service, application),
     )
     try:
         return JobApplication(chosen, sessions)

@@ -99,7 +99,7 @@ def console(
     chosen = jobs or tuple(WatchedJob(service, service.name) for service in all_services().values())
     watched = _with_addresses(_with_topics(chosen, topics), servers, applications)
     command = Command(kafka, home, token_file, connection["kafka_options"])
-    server = ConsoleServer(kafka, watched, LocalQueries(command), _token(token_file))
+    server = ConsoleServer(kafka, watched, LocalQueries(command), _token(token_file), home)
     with stop_requests() as stop:
         server.serve(http_host, http_port, stop)
 

@@ -1,38 +1,58 @@
-"""forebay status: what runs, and where."""
+"""forebay status: what runs, and where: the platform's processes, and the jobs on a broker."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from forebay.cli.options import home_option, json_option
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.job_status import JobStatus, job_table, read_jobs
+from forebay.cli.options import json_option
 from forebay.platform import ComponentStatus, Platform, PlatformStatus
 
 EXIT_DOWN = 3
 
 
-@click.command()
-@home_option
+@click.command(
+    epilog="""\b
+Examples:
+  forebay status                          the platform, and every job that ever ran on its broker
+  forebay status user-sessions            one job, with its starts, restarts and ends
+  forebay status --bootstrap-servers kafka:9092 --schema-registry-url http://registry:8081"""
+)
+@click.argument("applications", nargs=-1, metavar="[JOB]...")
+@connection_options
 @json_option
 @click.pass_context
-def status(ctx: click.Context, home: Path, as_json: bool) -> None:
-    """Show the platform's processes, ports, memory and endpoints.
+def status(ctx: click.Context, /, applications: tuple[str, ...], home: Path, as_json: bool, **connection: Any) -> None:
+    """Show the platform's processes, ports, memory and endpoints, and the jobs: state, lag, failed records.
 
-    Exit code 3 says that a part of it doesn't run.
+    JOB is an application id, which is a service's name by default. Exit code 3 says that a part of the platform
+    doesn't run.
     """
+    is_own = not connection["bootstrap_servers"]
     state = Platform(home).status()
+    jobs: list[JobStatus] = []
+    if state.running or not is_own:
+        jobs = read_jobs(connect(home=home, **connection), home, applications, int(time.time() * 1000))
     if as_json:
-        click.echo(json.dumps({"running": state.running, **dataclasses.asdict(state)}, indent=2))
-    elif not state.components:
-        click.echo(f"no platform in {state.home}: `forebay up` starts one")
+        content = {"running": state.running, **dataclasses.asdict(state), "jobs": [job.to_json() for job in jobs]}
+        click.echo(json.dumps(content, indent=2))
     else:
-        Console().print(_table(state))
-    if not state.running:
+        if state.components:
+            Console().print(_table(state))
+        elif is_own:
+            click.echo(f"no platform in {state.home}: `forebay up` starts one")
+        if jobs:
+            Console().print(job_table(jobs, with_events=bool(applications)))
+    if is_own and not state.running:
         ctx.exit(EXIT_DOWN)
 
 

@@ -95,7 +95,7 @@ class ReportedMetrics:
         if self._metrics is None or reports.opened_ms > self._opened:
             self._metrics, self._opened = JobMetrics(self._service), reports.opened_ms
         self._metrics.observe(reports.figures)
-        lag = _lag_by_topic(reports.figures)
+        lag = lag_by_topic(reports.figures)
         if lag is not None:
             # Reports leave out partitions without lag, so a topic is one series here.
             self._topics |= lag.keys()
@@ -103,7 +103,7 @@ class ReportedMetrics:
         return generate_latest(self._metrics.registry).decode()
 
 
-def _lag_by_topic(figures: Sequence[TaskFigures]) -> dict[str, int] | None:
+def lag_by_topic(figures: Sequence[TaskFigures]) -> dict[str, int] | None:
     """Return the lag of the inputs that tasks reported, also of those without lag; None if a task does not know it."""
     lag: dict[tuple[str, int], int] = {}
     for item in figures:

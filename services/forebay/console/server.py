@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
@@ -21,6 +22,7 @@ from forebay.console.watcher import JobWatcher
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
 from forebay.runtime.broker_lag import read_lag
+from forebay.runtime.event_file import EventFile
 from forebay.runtime.http import Answer, HttpServer, Request
 
 log = logging.getLogger(__name__)
@@ -31,14 +33,24 @@ class ConsoleServer:
 
     Args:
         token: what must be sent for everything but the pages themselves, which hold nothing; None: nothing.
+        home: directory of the platform, with the events of jobs that run on this machine.
     """
 
     def __init__(
-        self, kafka: KafkaSettings, jobs: Sequence[WatchedJob], queries: LocalQueries, token: bytes | None = None
+        self,
+        kafka: KafkaSettings,
+        jobs: Sequence[WatchedJob],
+        queries: LocalQueries,
+        token: bytes | None = None,
+        home: Path = Path(".forebay"),
     ) -> None:
         groups = GroupOffsets(kafka)
         reports, restores = ReportReader(groups), RestoreReader(groups, AdminClient(kafka.admin()))
-        self.watchers = [JobWatcher(job, reports, restores, partial(read_lag, kafka)) for job in jobs]
+        lag = partial(read_lag, kafka)
+        files = [EventFile(home, job.application, kafka.bootstrap_servers) for job in jobs]
+        self.watchers = [
+            JobWatcher(job, reports, restores, lag, file.read) for job, file in zip(jobs, files, strict=True)
+        ]
         self._api = Api(self.watchers, TopicPages(kafka), queries)
         self._queries = queries
         self._gate = Gate(token)

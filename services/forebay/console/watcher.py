@@ -6,9 +6,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Any
 
 from forebay.codec import Unavailable
@@ -18,25 +17,14 @@ from forebay.console.moments import Moment, Recent, moment_of
 from forebay.console.reports import ReportedMetrics, ReportReader, Reports
 from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.ring import Ring
+from forebay.console.verdicts import State, end_of, judge
 from forebay.console.watched import NoAnswer, WatchedJob, page
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
-_SILENT_MS = 15_000
 _POINTS = 60
 _RATES = ("in", "out", "errors", "errors_share", "late")
-
-
-class State(Enum):
-    """How a job is."""
-
-    RUNNING = "running"
-    STARTING = "starting"
-    TROUBLE = "trouble"
-    DOWN = "down"
-    ENDED = "ended"
-    NEVER = "never"
 
 
 _STOPPED = State.DOWN, State.ENDED
@@ -52,7 +40,7 @@ class Seen:
         backlog: records that wait for a job that does not run, by input topic; nothing if that is not known.
         since_ms: since when it is so, ms since the epoch, if the job reports it; 0 if not.
         exit_code: of a job that ended.
-        restarts: of its query and workers, oldest first, as the job lists them.
+        restarts: of its query and workers, as the job lists them, and the events of its processes on this machine.
     """
 
     state: State
@@ -76,14 +64,23 @@ class JobWatcher:
         reports: of its tasks; requested when a user opens the job's page, and for jobs without an HTTP page.
         restores: requested when a user opens the page of a job that does not run.
         lag: asks the broker for the lag of a job that does not run.
+        events: returns the events that the job's processes wrote on this machine.
     """
 
-    def __init__(self, job: WatchedJob, reports: ReportReader, restores: RestoreReader, lag: Lag) -> None:
+    def __init__(
+        self,
+        job: WatchedJob,
+        reports: ReportReader,
+        restores: RestoreReader,
+        lag: Lag,
+        events: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
+    ) -> None:
         self.job = job
         self.ring = Ring()
         self._reader = reports
         self._restores = restores
         self._backlog = BacklogReader(job, lag)
+        self._events_here = events
         self._reported = ReportedMetrics(job.name)
         self._recent = Recent()
         self._lock = threading.Lock()
@@ -139,7 +136,7 @@ class JobWatcher:
             moment = moment_of(text, self.job.name, at_s)
             _, body = page(f"{self.job.page}/readyz")
             verdict = json.loads(body)
-            restarts = tuple(verdict.get("restarts", ()))
+            restarts = (*verdict.get("restarts", ()), *self._events_here())
             if "ended" in verdict:
                 end = verdict["ended"]
                 exit_code = int(end["exit_code"])
@@ -147,6 +144,9 @@ class JobWatcher:
             state = State.RUNNING if verdict["ok"] else State.TROUBLE if moment.figures.commits else State.STARTING
             return Seen(state, str(verdict["reason"]), moment, restarts=restarts)
         except NoAnswer as error:
+            end = end_of(self._events_here())
+            if end is not None:
+                return Seen(end.state, end.reason, None, end.since_ms, end.exit_code)
             return Seen(State.DOWN, f"{self.job.page} does not answer ({error}): is `forebay run {self.job.name}` up?")
         except (ValueError, KeyError, TypeError):
             wrong = f"{self.job.page} answers, but not as a job of Forebay does: give the address of its /metrics"
@@ -155,17 +155,13 @@ class JobWatcher:
             return Seen(State.DOWN, f"{error}: does the broker run?")
 
     def _by_reports(self, now_s: float, at_s: float) -> Seen:
-        reports = self.reports()
-        if not reports.figures:
-            return Seen(State.NEVER, f"no task has reported yet: start it with `forebay run {self.job.name}`")
-        silent_ms = int(now_s * 1000) - reports.told_at_ms
-        if silent_ms > _SILENT_MS:
-            silent = f"its tasks have reported nothing for {silent_ms // 1000} s: start it again, or see its log"
-            return Seen(State.DOWN, silent, since_ms=reports.told_at_ms)
-        moment = moment_of(self._reported.page(reports), self.job.name, at_s)
-        if reports.trouble:
-            return Seen(State.TROUBLE, reports.trouble, moment)
-        return Seen(State.RUNNING, "the tasks read and commit", moment)
+        reports, events = self.reports(), self._events_here()
+        verdict = judge(reports, events, f"`forebay run {self.job.name}`", int(now_s * 1000))
+        moment = None
+        if verdict.state in (State.RUNNING, State.TROUBLE):
+            moment = moment_of(self._reported.page(reports), self.job.name, at_s)
+        since_ms = 0 if verdict.state is State.RUNNING else verdict.since_ms
+        return Seen(verdict.state, verdict.reason, moment, since_ms, verdict.exit_code, restarts=events)
 
     def reports(self) -> Reports:
         """Return the tasks' reports as they are now. Raises Unavailable."""

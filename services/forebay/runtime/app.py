@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -78,6 +79,8 @@ class JobOptions:
         restore: whether to take the state from the changelogs.
         max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
+        home: directory that gets the events of the job; None: they are not kept.
+        admit: called before the job starts; raises StopJob if it may not run, Unavailable if that can't be told yet.
     """
 
     service: str
@@ -94,6 +97,8 @@ class JobOptions:
     http_host: str = "127.0.0.1"
     http_port: int = -1
     topics: Mapping[str, str] = field(default_factory=dict)
+    home: Path | None = None
+    admit: Callable[[], None] = lambda: None
 
 
 class JobApplication:
@@ -132,6 +137,11 @@ class JobApplication:
     def application(self) -> str:
         """Return the application id."""
         return self._application
+
+    @property
+    def home(self) -> Path | None:
+        """The directory that gets the events of the job; None: they are not kept."""
+        return self._options.home
 
     @property
     def kafka(self) -> KafkaSettings:
@@ -194,6 +204,7 @@ class JobApplication:
         """
         options, service = self._options, self._service
         try:
+            options.admit()
             matched = find_matches(options.kafka, service, self._application)
             if matched:
                 service = self._service = self._own_service(find_service(options.service))

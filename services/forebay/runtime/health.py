@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,6 +63,8 @@ class Health:
         self._trouble = ""
         self._end: End | None = None
         self._restarts: deque[Restart] = deque(maxlen=_RESTARTS)
+        self.listener: Callable[[Restart], None] | None = None
+        """Called with each restart."""
 
     @property
     def end(self) -> End | None:
@@ -99,7 +102,10 @@ class Health:
 
     def note_restart(self, what: str, reason: str) -> None:
         """Keep a restart in the list that /readyz returns."""
-        self._restarts.append(Restart(time.time_ns() // 1_000_000, what, reason))
+        restart = Restart(time.time_ns() // 1_000_000, what, reason)
+        self._restarts.append(restart)
+        if self.listener is not None:
+            self.listener(restart)
 
     def set_end(self, reason: str, exit_code: int) -> None:
         """Note that the job ended, and does not come back in this process."""

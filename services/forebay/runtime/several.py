@@ -101,6 +101,11 @@ class SeveralJobs:
         self._at_once = at_once or starts_at_once()
         self._stopping = Flag()
 
+    @property
+    def jobs(self) -> list[OneJob]:
+        """The jobs."""
+        return [running.job for running in self._running]
+
     def stop(self) -> None:
         """Ask all jobs to end once their running leases have; safe in a signal handler."""
         self._stopping.set()

@@ -1,0 +1,81 @@
+"""What state a job is in, from what its tasks report and from the events that its process wrote on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from forebay.console.reports import Reports
+from forebay.runtime.event_file import ENDED, STARTED, is_process_alive
+
+_SILENT_MS = 15_000
+_CLOCKS_MS = 2_000
+"""How far a worker's clock may be ahead of that of the process which wrote the end."""
+
+
+class State(Enum):
+    """How a job is."""
+
+    RUNNING = "running"
+    STARTING = "starting"
+    TROUBLE = "trouble"
+    DOWN = "down"
+    ENDED = "ended"
+    NEVER = "never"
+
+
+WORDS = {State.TROUBLE: "waiting", State.NEVER: "never started"}
+"""What users read, if it is not the state's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobVerdict:
+    """A job's state.
+
+    Args:
+        since_ms: since when, ms since the epoch; 0 if that is not known.
+        exit_code: of a job that ended.
+    """
+
+    state: State
+    reason: str
+    since_ms: int = 0
+    exit_code: int | None = None
+
+
+def judge(reports: Reports, events: Sequence[Mapping[str, Any]], command: str, now_ms: int) -> JobVerdict:
+    """Return the state of a job.
+
+    Args:
+        events: of the job's processes on this machine, oldest first; none if it runs elsewhere.
+        command: starts it.
+    """
+    end = end_of(events)
+    if end is not None and end.since_ms >= reports.told_at_ms - _CLOCKS_MS:
+        return end
+    start = next((event for event in reversed(events) if event["what"] == STARTED), None)
+    if start is not None and end is None and int(start["at_ms"]) > reports.told_at_ms:
+        since_ms = int(start["at_ms"])
+        if is_process_alive(dict(start)):
+            return JobVerdict(State.STARTING, "starting: no task has begun yet", since_ms)
+        killed = f"its process ended before a task began, and wrote no reason: see its log, or start it with {command}"
+        return JobVerdict(State.DOWN, killed, since_ms)
+    if not reports.figures:
+        return JobVerdict(State.NEVER, f"no task has reported yet: start it with {command}")
+    silent_ms = now_ms - reports.told_at_ms
+    if silent_ms > _SILENT_MS:
+        silent = f"its tasks have reported nothing for {silent_ms // 1000} s: start it again, or see its log"
+        return JobVerdict(State.DOWN, silent, reports.told_at_ms)
+    if reports.trouble:
+        return JobVerdict(State.TROUBLE, reports.trouble)
+    return JobVerdict(State.RUNNING, "the tasks read and commit", reports.opened_ms)
+
+
+def end_of(events: Sequence[Mapping[str, Any]]) -> JobVerdict | None:
+    """Return how a job's last process on this machine ended; None: it wrote no end."""
+    if not events or events[-1]["what"] != ENDED:
+        return None
+    last = events[-1]
+    return JobVerdict(State.ENDED, str(last["reason"]), int(last["at_ms"]), int(last.get("exit_code", 1)))

@@ -1,0 +1,41 @@
+"""The name of an engine belongs to its job alone: no other command may run a job of this name."""
+
+from __future__ import annotations
+
+import os
+
+from forebay.catalog import Service
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.live.log import statements_topic
+from forebay.runtime.errors import StopJob
+
+_VARIABLE = "FOREBAY_ENGINE"
+"""The engine that started a job; the job's process inherits it."""
+
+
+class NameOfEngine(StopJob):
+    """A job has the name of an engine, which runs its own job."""
+
+
+def mark_engine(application: str) -> None:
+    """Let the jobs that this process starts have the engine's name."""
+    os.environ[_VARIABLE] = application
+
+
+def check_name(kafka: KafkaSettings, service: Service, application: str) -> None:
+    """Refuse to run a job under the name of an engine that did not start it.
+
+    Raises:
+        NameOfEngine: says what to do. Unavailable: the broker does not answer.
+    """
+    topic = statements_topic(application)
+    if os.environ.get(_VARIABLE) == application or topic in {own.name for own in service.topics(application)}:
+        return
+    # A list of all topics needs no right to this one.
+    if topic in TopicAdmin(kafka).names():
+        raise NameOfEngine(
+            f"{application} is the name of an engine, whose statements are in the topic {topic}: another job of this "
+            f"name would take its tasks and its state. Run the engine with `forebay sql --live {application}`, or give "
+            f"this job another name with --application. If the engine is not to run again, delete the topic {topic}"
+        )
