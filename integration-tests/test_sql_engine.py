@@ -12,10 +12,12 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from click.testing import CliRunner
 from confluent_kafka import Consumer, TopicPartition
 from job_process import JobProcess
 from own_topics import settings_of
 
+from forebay.cli.status import status
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import TopicSpec
 from forebay.platform import Platform
@@ -98,8 +100,8 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
     reads, changes = tokens
     with engine(platform, tmp_path, "live-shop", "first.log") as process:
         client = Client(process, changes)
-        status, reason = client.refusal(DECLARED, reads)
-        assert (status, "token" in reason) == (401, True)
+        code, reason = client.refusal(DECLARED, reads)
+        assert (code, "token" in reason) == (401, True)
         assert [row["result"] for row in client.rows(DECLARED + COMPUTED)] == ["created", "created"]
         assert client.refusal("INSERT INTO readings VALUES ('s-1', 45.0);", reads)[0] == 401
         client.rows("INSERT INTO readings VALUES ('s-1', 45.0); INSERT INTO readings VALUES ('s-1', 92.0);")
@@ -112,14 +114,14 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         assert [(row["key"], json.loads(row["value"])) for row in printed] == [("s-1", {"READING": 45.0})]
 
         # A change of which one statement is wrong changes nothing.
-        status, reason = client.refusal(COUNTED + "CREATE TABLE bad AS SELECT nothing FROM readings GROUP BY sensor;")
-        assert (status, "there is no column NOTHING" in reason) == (400, True)
+        code, reason = client.refusal(COUNTED + "CREATE TABLE bad AS SELECT nothing FROM readings GROUP BY sensor;")
+        assert (code, "there is no column NOTHING" in reason) == (400, True)
         other = COMPUTED.replace("CREATE", "CREATE OR REPLACE").replace("AS avg", "AS avg, COUNT(*) AS n")
-        status, reason = client.refusal(other)
-        assert (status, "Give the result another name" in reason) == (400, True)
+        code, reason = client.refusal(other)
+        assert (code, "Give the result another name" in reason) == (400, True)
         assert client.names() == ["LIVE_AVG"]
 
-        client.rows(COUNTED)
+        client.rows(COUNTED + "INSERT INTO readings VALUES ('s-2', 7.0);")
         process.kill()
 
     # The engine was killed while its job changed: the statement was accepted, so it is there.
@@ -129,16 +131,33 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         client.rows("INSERT INTO readings VALUES ('s-1', 1.0);")
         client.until("SELECT avg FROM live_avg WHERE sensor = 's-1';", [{"AVG": 46.0}])
         client.until("SELECT n FROM live_counts WHERE sensor = 's-1';", [{"N": 1}])
+        # The record of the request that the engine was killed after is there, for the query of this request.
+        client.until("SELECT n FROM live_counts WHERE sensor = 's-2';", [{"N": 1}])
         assert client.rows("PAUSE ALL;") == [{"statement": "PAUSE ALL", "result": "paused"}]
         assert {row["state"] for row in client.rows("SHOW QUERIES;")} == {"paused"}
         client.rows("INSERT INTO readings VALUES ('s-1', 2.0);")
         client.rows("RESUME ALL;")
         client.until("SELECT n FROM live_counts WHERE sensor = 's-1';", [{"N": 2}])
+        process.until(lambda: _status(platform, tmp_path, "live-shop")["state"] == "running", "the job resumed")
+        process.until(lambda: _status(platform, tmp_path, "live-shop")["lag"] == 0, "its tasks report their lag")
         client.rows("TERMINATE CTAS_LIVE_AVG_0; DROP TABLE live_counts;")
         assert client.names() == []
         assert client.refusal("SELECT * FROM live_counts;")[0] == 400
         assert process.terminate() == 0
+    job = _status(platform, tmp_path, "live-shop")
+    assert (job["state"], job["exit_code"], job["lag"]) == ("ended", 0, 0)
+    assert [event["what"] for event in job["events"][:2]] == ["ended", "started"]
+    assert _status(platform, tmp_path, "live-never")["state"] == "never"
     assert _records(platform, "live-shop-statements") > 0
+
+
+def _status(platform: Platform, folder: Path, name: str) -> dict[str, Any]:
+    endpoints = platform.endpoints
+    brokers = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
+    result = CliRunner().invoke(status, [name, "--json", "--home", str(folder / "home"), *brokers])
+    assert result.exit_code == 0, result.output
+    job: dict[str, Any] = json.loads(result.output)["jobs"][0]
+    return job
 
 
 def _records(platform: Platform, topic: str) -> int:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
+from forebay.codec import Unavailable
 from forebay.kafka.settings import KafkaSettings
 from forebay.live import log
 from forebay.live.history import Change
 from forebay.live.log import Replaced, StatementLog
+from forebay.sql.inserting import Inserted
 
 CHANGE = Change("")
+RECORDS = (Inserted("readings", b"k", b"v", None), Inserted("areas", None, b"w", 17))
 
 
 class Delivered:
@@ -29,18 +33,33 @@ class TransactionalProducer:
 
     def __init__(self) -> None:
         self.end = 0
+        self.transactions: list[list[tuple[str, int | None]]] = []
+        self.refused: KafkaException | None = None
         self._callback: Callable[[None, Delivered], None] | None = None
 
     def begin_transaction(self) -> None:
-        pass
+        self.transactions.append([])
 
-    def produce(self, topic: str, value: bytes, partition: int, on_delivery: Callable[[None, Delivered], None]) -> None:
-        self._callback = on_delivery
+    def produce(
+        self,
+        topic: str,
+        value: bytes,
+        key: bytes | None = None,
+        *,
+        partition: int = -1,
+        on_delivery: Callable[[None, Delivered], None] | None = None,
+        timestamp: int | None = None,
+    ) -> None:
+        self.transactions[-1].append((topic, timestamp))
+        self._callback = on_delivery or self._callback
 
     def commit_transaction(self, seconds: float) -> None:
-        assert self._callback is not None
-        self._callback(None, Delivered(self.end))
-        self.end += 2
+        if self.refused is not None:
+            raise self.refused
+        if self._callback is not None:
+            self._callback(None, Delivered(self.end))
+            self.end += 2
+        self._callback = None
 
 
 @pytest.fixture
@@ -75,3 +94,29 @@ def test_a_record_of_another_engine_ends_this_one(
     with pytest.raises(Replaced, match="another engine of shop was started later"):
         statements.check()
     assert log.statements_topic("shop") == "shop-statements"
+
+
+def test_a_change_and_the_records_of_its_inserts_are_one_transaction(
+    statements: StatementLog, producer: TransactionalProducer
+) -> None:
+    statements.append(CHANGE, RECORDS)
+    assert producer.transactions == [[("shop-statements", None), ("readings", None), ("areas", 17)]]
+
+
+def test_records_alone_are_one_transaction_and_no_change(
+    statements: StatementLog, producer: TransactionalProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "_read_end", lambda: producer.end)
+    statements.append(CHANGE)
+    statements.append(None, RECORDS)
+    assert producer.transactions[1:] == [[("readings", None), ("areas", 17)]]
+    statements.check()
+
+
+def test_a_transaction_without_an_answer_is_no_acceptance(
+    statements: StatementLog, producer: TransactionalProducer
+) -> None:
+    producer.refused = KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    with pytest.raises(Unavailable, match="all of them or none"):
+        statements.append(None, RECORDS)
+    assert not statements.is_open, "the next change reads first what the broker took"

@@ -20,6 +20,7 @@ from forebay.live.engine import Engine
 from forebay.live.history import UnreadableChange
 from forebay.live.keeper import JobKeeper
 from forebay.live.log import JobOfFiles, Replaced
+from forebay.live.names import mark_engine
 from forebay.live.pages import EnginePages
 from forebay.queries.gate import Gate
 from forebay.runtime.http import HttpServer, Limits, Tls
@@ -77,6 +78,7 @@ def live(
             f"--http-host {http_host} lets other machines change the job: give --change-token-file, too"
         )
     kafka = connect(**connection)
+    mark_engine(application)
     directory = (connection["home"] / "live" / application).resolve()
 
     def command(file: Path, port: int) -> list[str]:

@@ -13,6 +13,7 @@ from forebay.runtime.stage_log import stage_log
 from forebay.sql.administration import AssertSchema, AssertSource, AssertTopic, Define
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.evolution import reads
 from forebay.sql.extension.loading import load_functions
 from forebay.sql.program import SETTINGS, Program, program_of_statements
 from forebay.sql.schemas.lookup import Kept
@@ -44,6 +45,18 @@ class Draft:
     def empty(cls) -> Draft:
         """Return the program of no statements."""
         return cls(Program(), None, None, {})
+
+    def has_same_queries(self, other: Draft) -> bool:
+        """Return whether a job of the other program computes the same.
+
+        Plans hold functions, of which two are never equal, so that plans are compared as text.
+        """
+        return self.stores == other.stores and self._queries() == other._queries()
+
+    def _queries(self) -> list[tuple[object, ...]]:
+        return [
+            (query.name, query.text, query.target, reads(query), tuple(query.lines())) for query in self.program.queries
+        ]
 
 
 def parse_request(text: str, history: History, file: Path) -> tuple[list[Statement], list[Statement]]:

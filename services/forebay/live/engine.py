@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,13 @@ from forebay.live.draft import (
     parse_request,
     program_statements,
 )
-from forebay.live.history import History
+from forebay.live.history import Change, History
 from forebay.live.keeper import JobKeeper
 from forebay.live.log import StatementLog
 from forebay.live.serving import Serving
 from forebay.live.topics import create_declared
 from forebay.private import make_private_directory
-from forebay.queries.sending import send_records
+from forebay.queries.sending import Outgoing
 from forebay.queries.server import QueryServer
 from forebay.serde.subjects import connect
 from forebay.sql.inserting import record_of
@@ -167,19 +167,31 @@ class Engine:
             self._create_topics(draft, history)
             inserts = [statement for statement in added if isinstance(statement, InsertValues)]
             records = [record_of(statement, draft.program.catalog) for statement in inserts]
-            if change.sql or change.is_paused != self._history.is_paused:
-                self._log.append(change)
-                self._history, self._is_current = history, False
-                self._run()
+            self._accept(change, history, draft, records)
         finally:
             rmtree(file.parent, ignore_errors=True)
-        if records:
-            send_records(self._kafka, records)
         return [
             Accepted(statement.text, _result(statement))
             for statement in added
             if not isinstance(statement, SetProperty)
         ]
+
+    def _accept(self, change: Change, history: History, draft: Draft, records: Sequence[Outgoing]) -> None:
+        """Keep a change and send its records in one transaction, and run it."""
+        if not change.sql and change.is_paused == self._history.is_paused:
+            if records:
+                self._log.append(None, records)
+            return
+        if records and not draft.has_same_queries(self._draft):
+            # A new query begins where the job is: the records come after it, so the job must not read them before.
+            self._keeper.stop()
+        try:
+            self._log.append(change, records)
+        except Exception:
+            self._keep(self._draft, self._file, is_same=True)  # the job continues if it was stopped
+            raise
+        self._history, self._is_current = history, False
+        self._run()
 
     def _create_topics(self, draft: Draft, history: History) -> None:
         if draft.service is None:
@@ -204,7 +216,7 @@ class Engine:
         draft = draft_of(statements, file)
         self._file, self._draft = file, draft
         os.environ[VARIABLE] = str(file)
-        is_same = draft.program.queries == before.program.queries
+        is_same = draft.has_same_queries(before)
         self._keep(draft, file, is_same=is_same)
         if draft.service is None:
             self._serve(None)

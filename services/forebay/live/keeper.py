@@ -61,6 +61,9 @@ class JobKeeper:
         self._probe: JobProbe | None = None
         self.last_end: JobEnd | None = None
         """How the job ended by itself; None: it did not, since the statements last changed."""
+        self._idle = threading.Event()
+        """Set while no process of the job runs."""
+        self._idle.set()
         self._thread = threading.Thread(target=self._keep, name=f"{application}-job", daemon=True)
 
     def start(self) -> None:
@@ -73,6 +76,11 @@ class JobKeeper:
         with self._changed:
             self._wanted, self.last_end = file, None
             self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Stop the job after its commit, and return once its process has ended."""
+        self.want(None)
+        self._idle.wait()
 
     def close(self) -> None:
         """Stop the job after its commit, and run no other."""
@@ -112,7 +120,11 @@ class JobKeeper:
                     self._changed.wait_for(lambda: self._wanted is not None or self._is_over)
                 continue
             began = time.monotonic()
-            self._run(wanted)
+            self._idle.clear()
+            try:
+                self._run(wanted)
+            finally:
+                self._idle.set()
             if self._wanted is not wanted:
                 pause = _FIRST_PAUSE_S
                 continue

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -26,6 +28,7 @@ from forebay.kafka.identities import probe_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec
 from forebay.live.history import Change, History
+from forebay.queries.sending import Outgoing
 from forebay.runtime.changelog import internal_topic
 
 _SECONDS = 20.0
@@ -88,11 +91,14 @@ class StatementLog:
         """Whether changes can be appended; after a failure, `open` shows what was appended."""
         return self._producer is not None
 
-    def append(self, change: Change) -> None:
-        """Write a change.
+    def append(self, change: Change | None, records: Sequence[Outgoing] = ()) -> None:
+        """Write a change, and the records of its INSERT statements to their topics: all of it or nothing.
+
+        Args:
+            change: None: the statements only insert records.
 
         Raises:
-            Replaced: another engine has taken over. Unavailable: the change may or may not have been written.
+            Replaced: another engine has taken over. Unavailable: all of it has been written, or nothing.
         """
         producer, self._producer = self._producer, None
         assert producer is not None
@@ -104,16 +110,24 @@ class StatementLog:
 
         try:
             producer.begin_transaction()
-            producer.produce(self._topic, change.encode(), partition=0, on_delivery=on_delivery)
+            if change is not None:
+                producer.produce(self._topic, change.encode(), partition=0, on_delivery=on_delivery)
+            for record in records:
+                when: dict[str, Any] = {} if record.timestamp is None else {"timestamp": record.timestamp}
+                producer.produce(record.topic, record.value, record.key, **when)
             producer.commit_transaction(_SECONDS)
         except (KafkaException, BufferError) as error:
             reason = error.args[0]
             if isinstance(reason, KafkaError) and (reason.code() in _FENCED or reason.fatal()):
                 raise Replaced(self._replaced) from error
-            raise Unavailable(f"the topic {self._topic} took no statement: {error}: check with SHOW QUERIES") from error
+            raise Unavailable(
+                f"the broker did not answer that it took the statements: {error}. It took all of them or none: check "
+                "with SHOW QUERIES, and with PRINT for INSERT statements"
+            ) from error
         # The transaction's marker follows the record. The broker answers a commit before it has written the marker, so
         # a request for the partition's end could still return the record's own offset here.
-        self._end = offsets[-1] + 2
+        if offsets:
+            self._end = offsets[-1] + 2
         self._producer = producer
 
     @property
