@@ -1,0 +1,280 @@
+"""A DB-API 2.0 driver (PEP 249) of `POST /sql`: queries of a job's stores and topics, from Python and its tools.
+
+A server is `forebay queries`, `forebay sql --serve` or `forebay sql --live`. There are no transactions: each statement
+takes effect when it is answered.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import warnings
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from http.client import HTTPException
+from types import TracebackType
+from typing import Any, Self
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from forebay.sql_literals import WrongParameter, bind
+
+apilevel = "2.0"
+threadsafety = 1
+paramstyle = "qmark"
+
+Row = tuple[Any, ...]
+Description = tuple[tuple[str, str | None, None, None, None, None, None], ...]
+
+_REFUSALS = range(400, 500)
+_LOGIN = (401, 403)
+
+
+class Warning(UserWarning):
+    """An answer has other contents than its statement may lead to expect."""
+
+
+class Error(Exception):
+    """Any error of this module."""
+
+
+class InterfaceError(Error):
+    """The driver is used wrongly, such as a cursor that is closed."""
+
+
+class DatabaseError(Error):
+    """The server answered with an error."""
+
+
+class OperationalError(DatabaseError):
+    """The server can't be reached, can't answer now, or refuses the token."""
+
+
+class ProgrammingError(DatabaseError):
+    """The statement or its parameters are wrong."""
+
+
+class NotSupportedError(DatabaseError):
+    """There is no such thing, such as a rollback."""
+
+
+class DataError(DatabaseError):
+    """PEP 249 requires it; the server reports such errors in its answers."""
+
+
+class IntegrityError(DatabaseError):
+    """PEP 249 requires it; stores have no constraints."""
+
+
+class InternalError(DatabaseError):
+    """PEP 249 requires it; the server reports such errors in its answers."""
+
+
+def connect(
+    url: str = "http://127.0.0.1:7070", token: str = "", timeout: float = 120.0, context: ssl.SSLContext | None = None
+) -> Connection:
+    """Return a connection to a server. It sends nothing before the first statement.
+
+    Args:
+        token: what the server requires (--token-file); "" for none.
+        timeout: seconds without a byte of an answer.
+        context: certificates for https; None: those of the system.
+
+    Raises:
+        InterfaceError: the URL is none.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise InterfaceError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST:PORT")
+    return Connection(url, token, timeout, context)
+
+
+class Connection:
+    """A server's address, and what its requests need."""
+
+    def __init__(self, url: str, token: str, timeout: float, context: ssl.SSLContext | None) -> None:
+        self._url = f"{url.rstrip('/')}/sql"
+        self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._timeout = timeout
+        self._context = context
+        self._is_closed = False
+
+    def cursor(self) -> Cursor:
+        """Return a cursor. Raises InterfaceError if the connection is closed."""
+        self._require_open()
+        return Cursor(self)
+
+    def commit(self) -> None:
+        """Do nothing: each statement has taken effect."""
+        self._require_open()
+
+    def rollback(self) -> None:
+        """Raise NotSupportedError: there are no transactions."""
+        raise NotSupportedError("each statement takes effect when it is answered: there is nothing to roll back")
+
+    def close(self) -> None:
+        """Refuse further statements."""
+        self._is_closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(self, sql: str) -> Any:
+        """Send a statement and return the open answer. Raises InterfaceError, OperationalError, ProgrammingError."""
+        self._require_open()
+        request = Request(self._url, json.dumps({"sql": sql}).encode(), self._headers)
+        try:
+            return urlopen(request, timeout=self._timeout, context=self._context)
+        except HTTPError as error:
+            with error:
+                reason = _reason_of(error)
+            is_wrong = error.code in _REFUSALS and error.code not in _LOGIN
+            raise (ProgrammingError if is_wrong else OperationalError)(reason) from error
+        except (OSError, HTTPException, ValueError) as error:
+            refusal = error.reason if isinstance(error, URLError) else error
+            raise OperationalError(f"{self._url} can't be reached: {refusal}") from error
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise InterfaceError("the connection is closed: call connect again")
+
+
+class Cursor:
+    """Sends statements, and reads the rows of an answer as they come.
+
+    A push query (EMIT CHANGES) has no end without LIMIT: read it with `fetchone` or as an iterator. Rows of its answer
+    that say a key was deleted are left out.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.arraysize = 1
+        self.description: Description | None = None
+        self.rowcount = -1
+        self._answer: Any = None
+        self._lines: Iterator[dict[str, Any]] = iter(())
+        self._sql = ""
+        self._is_closed = False
+
+    def execute(self, operation: str, parameters: Sequence[Any] = ()) -> Cursor:
+        """Send a statement, with a value for each `?` in it, and return this cursor.
+
+        Raises:
+            ProgrammingError: the statement or its parameters are wrong. OperationalError, InterfaceError.
+        """
+        self._require_open()
+        self._end()
+        try:
+            self._sql = bind(operation, parameters)
+        except WrongParameter as error:
+            raise ProgrammingError(str(error)) from error
+        self._answer = self.connection.send(self._sql)
+        self._lines = self._read()
+        head = next(self._lines, {})
+        columns = head.get("columns", ())
+        self.description = tuple((item["name"], item.get("type"), None, None, None, None, None) for item in columns)
+        return self
+
+    def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Cursor:
+        """Send a statement once for each sequence of parameters. Errors as of `execute`; earlier statements stand."""
+        for parameters in seq_of_parameters:
+            self.execute(operation, parameters).fetchall()
+        return self
+
+    def fetchone(self) -> Row | None:
+        """Return the next row; None: there are no more. Raises DatabaseError if the server ended with an error."""
+        self._require_open()
+        if self.description is None:
+            raise InterfaceError("there is no answer to read: call execute first")
+        for line in self._lines:
+            if "row" in line:
+                row = line["row"]
+                return tuple(_value(row.get(name), kind or "") for name, kind, *_ in self.description)
+            if line.get("end", {}).get("more") and "LIMIT" not in self._sql.upper():
+                warnings.warn(
+                    "the server did not send all rows: name keys, or select fewer rows", Warning, stacklevel=2
+                )
+        self._end()
+        return None
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """Return the next rows, at most `size` (default: `arraysize`). Errors as of `fetchone`."""
+        rows: list[Row] = []
+        while len(rows) < (self.arraysize if size is None else size) and (row := self.fetchone()) is not None:
+            rows.append(row)
+        return rows
+
+    def fetchall(self) -> list[Row]:
+        """Return the rows that are left. Errors as of `fetchone`."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Row]:
+        while (row := self.fetchone()) is not None:
+            yield row
+
+    def close(self) -> None:
+        """End the answer; a push query stops."""
+        self._end()
+        self._is_closed = True
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Do nothing: parameters need no memory in advance."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Do nothing: columns have the size of their values."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        try:
+            for text in self._answer:
+                if text.strip():
+                    line: dict[str, Any] = json.loads(text, parse_float=Decimal)
+                    if "error" in line:
+                        raise DatabaseError(str(line["error"]))
+                    yield line
+        except (OSError, HTTPException) as error:
+            raise OperationalError(f"the answer was cut off: {error}") from error
+
+    def _end(self) -> None:
+        answer, self._answer, self._lines = self._answer, None, iter(())
+        if answer is not None:
+            answer.close()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise InterfaceError("the cursor is closed: take another one from the connection")
+
+
+def _value(value: Any, kind: str) -> Any:
+    """Return a value of a column: numbers with a fraction are Decimal in DECIMAL columns, otherwise float."""
+    if kind.startswith("DECIMAL"):
+        return Decimal(str(value)) if value is not None else None
+    return _without_decimals(value)
+
+
+def _without_decimals(value: Any) -> Any:
+    match value:
+        case Decimal():
+            return float(value)
+        case list():
+            return [_without_decimals(item) for item in value]
+        case dict():
+            return {name: _without_decimals(item) for name, item in value.items()}
+    return value
+
+
+def _reason_of(error: HTTPError) -> str:
+    text = error.read().decode(errors="replace")
+    try:
+        return str(json.loads(text)["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {error.code}: {text[:200]}"
