@@ -280,6 +280,26 @@ def test_restarts_and_what_waits_are_on_the_page_of_a_stopped_job(consoles: Exit
     assert not browser.complaints()
 
 
+def test_engines_have_their_queries_lag_and_ends(consoles: ExitStack, browser: Browser) -> None:
+    console = Console([])
+    consoles.callback(console.close)
+    browser.url = console.url
+    browser.open("#/engines")
+    browser.until_text(".note.empty", "forebay console --engine")
+    query = {"query": "CTAS_T_0", "writes": "T", "topic": "t", "statement": HOSTILE, "reads": ["s"], "lag": 1_234}
+    end = {"at": 1_700_000_000_000, "exit_code": 1, "reason": HOSTILE}
+    shop = {"url": "http://a", "application": "shop", "state": "running", "at_ms": 1_700_000_060_000}
+    console.engines = [{**shop, "queries": [query], "ends": [end]}, {"url": "http://b", "error": "Connection refused"}]
+    browser.until_text("td", "1,234 rec")
+    browser.until_text(".badge.running", "running")
+    browser.until_text(".note.broken", "Connection refused")
+    assert HOSTILE in browser.texts("td")
+    browser.size(*NARROW)
+    browser.until_text("td", "CTAS_T_0")
+    browser.size(*browsers.WIDE)
+    assert not browser.complaints()
+
+
 CROSSED = """
 const boxes = [...document.querySelectorAll(".topology .node")].map((node) => [node.dataset.node, node.getBBox()]);
 return [...document.querySelectorAll(".topology path.arrow:not(.stored)")].flatMap((path) => {

@@ -125,7 +125,8 @@ class Console:
         self.backlog: dict[str, int] = {}
         self.watchers = [self._watcher(job, number) for number, job in enumerate(jobs)]
         self.records = Records()
-        self.api = Api(self.watchers, self.records, LocalQueries(lambda *_: []))
+        self.engines: list[dict[str, Any]] = []
+        self.api = Api(self.watchers, self.records, LocalQueries(lambda *_: []), engines=self)  # type: ignore[arg-type]
         self._gate, self._pages = gate, assets()
         self.server = HttpServer(self._answer, HOST, 0)
         self.url = f"http://{HOST}:{self.server.port}"
@@ -137,6 +138,10 @@ class Console:
         page = job if isinstance(job, str) else job.url
         watched = WatchedJob(find_service(name), name, page, f"http://{HOST}:{self.queries.port}")
         return JobWatcher(watched, NoReports(), self.restores, self.lag)  # type: ignore[arg-type]
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return what the engines report (as `Engines` does)."""
+        return self.engines
 
     def lag(self, _application: str, _topics: Sequence[str]) -> dict[str, int]:
         """Return what the broker says of the jobs' lag."""

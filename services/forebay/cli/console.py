@@ -14,6 +14,7 @@ from forebay.catalog import UnknownService, all_services, find_service
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.names import pairs, rename_topics, topics_option
 from forebay.cli.signals import stop_requests
+from forebay.console.engines import Engines
 from forebay.console.local_queries import LocalQueries
 from forebay.console.server import ConsoleServer
 from forebay.console.watched import WatchedJob, WrongAddress, checked_url
@@ -40,11 +41,19 @@ class JobType(click.ParamType[WatchedJob]):
             self.fail(str(error), param, ctx)
 
 
+def _engine_urls(_context: click.Context, _parameter: click.Parameter, urls: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(checked_url(url) for url in urls)
+    except WrongAddress as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @click.command(
     epilog="""\b
 Examples:
   forebay console                                               every service, by what its tasks report
   forebay console user-sessions=http://127.0.0.1:8080           a job started with --http-port 8080
+  forebay console --engine http://127.0.0.1:7070                an engine of SQL as well
   forebay console user-sessions --queries user-sessions=http://127.0.0.1:7070 --token-file token"""
 )
 @click.argument("jobs", nargs=-1, type=JobType(), metavar="[SERVICE[=URL]]...")
@@ -65,6 +74,14 @@ Examples:
     callback=pairs,
     help="Application id of a job. Default: its service's name.",
 )
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="URL",
+    callback=_engine_urls,
+    help="An engine of SQL (`forebay sql --live`), http://HOST:PORT. It gets the token of --token-file.",
+)
 @topics_option
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all, :: with IPv6.")
 @click.option(
@@ -82,6 +99,7 @@ def console(
     *,
     servers: dict[str, str],
     applications: dict[str, str],
+    engines: tuple[str, ...],
     topics: dict[str, str],
     http_host: str,
     http_port: int,
@@ -99,7 +117,9 @@ def console(
     chosen = jobs or tuple(WatchedJob(service, service.name) for service in all_services().values())
     watched = _with_addresses(_with_topics(chosen, topics), servers, applications)
     command = Command(kafka, home, token_file, connection["kafka_options"])
-    server = ConsoleServer(kafka, watched, LocalQueries(command), _token(token_file), home)
+    token = _token(token_file)
+    seen = Engines(engines, (token or b"").decode())
+    server = ConsoleServer(kafka, watched, LocalQueries(command), token, home, seen)
     with stop_requests() as stop:
         server.serve(http_host, http_port, stop)
 

@@ -11,6 +11,7 @@ from typing import Any
 from forebay.builder.drawing import graph_of
 from forebay.builder.picture import picture_of
 from forebay.codec import DecodeError, Unavailable
+from forebay.console.engines import Engines
 from forebay.console.local_queries import LocalQueries
 from forebay.console.proxy import handed_on
 from forebay.console.reports import HeldLease
@@ -21,7 +22,7 @@ from forebay.queries import parameters
 from forebay.queries.reads import WrongQuery
 from forebay.runtime.http import Answer, Request
 
-_HELP = "try /api/jobs, /api/jobs/JOB, /api/jobs/JOB/history, /topics, /records, /tail, /q/stores, /q/sql"
+_HELP = "try /api/jobs, /api/jobs/JOB, /api/jobs/JOB/history, /topics, /records, /tail, /q/stores, /q/sql, /api/engines"
 _LAST = 50
 _PATIENCE_S = 15.0
 
@@ -36,6 +37,7 @@ class Api:
     Args:
         watchers: of the jobs, in the order they are shown.
         clock: seconds since the epoch.
+        engines: engines of SQL; None: none is watched.
     """
 
     def __init__(
@@ -44,7 +46,9 @@ class Api:
         topics: TopicPages,
         queries: LocalQueries,
         clock: Callable[[], float] = time.time,
+        engines: Engines | None = None,
     ) -> None:
+        self._engines = engines or Engines()
         self._watchers: Mapping[str, JobWatcher] = {watcher.job.name: watcher for watcher in watchers}
         self._topics = topics
         self._queries = queries
@@ -58,6 +62,9 @@ class Api:
             match request.path[1:]:
                 case ("jobs",):
                     return self._jobs(request)
+                case ("engines",):
+                    parameters.check_names(request.parameters, ())
+                    return _json({"engines": self._engines.read()})
                 case ("jobs", name):
                     return self._job(self._watcher(name), request)
                 case ("jobs", name, "history"):

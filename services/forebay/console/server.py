@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.console.api import Api
 from forebay.console.assets import assets
+from forebay.console.engines import Engines
 from forebay.console.groups import GroupOffsets
 from forebay.console.local_queries import LocalQueries
 from forebay.console.reports import ReportReader
@@ -34,6 +35,7 @@ class ConsoleServer:
     Args:
         token: what must be sent for everything but the pages themselves, which hold nothing; None: nothing.
         home: directory of the platform, with the events of jobs that run on this machine.
+        engines: engines of SQL that are watched, too.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class ConsoleServer:
         queries: LocalQueries,
         token: bytes | None = None,
         home: Path = Path(".forebay"),
+        engines: Engines | None = None,
     ) -> None:
         groups = GroupOffsets(kafka)
         reports, restores = ReportReader(groups), RestoreReader(groups, AdminClient(kafka.admin()))
@@ -51,7 +54,7 @@ class ConsoleServer:
         self.watchers = [
             JobWatcher(job, reports, restores, lag, file.read) for job, file in zip(jobs, files, strict=True)
         ]
-        self._api = Api(self.watchers, TopicPages(kafka), queries)
+        self._api = Api(self.watchers, TopicPages(kafka), queries, engines=engines)
         self._queries = queries
         self._gate = Gate(token)
         self._pages = assets()

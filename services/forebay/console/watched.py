@@ -55,10 +55,11 @@ class NoAnswer(Exception):
     """A page does not answer; the message says why."""
 
 
-def page(url: str) -> tuple[int, str]:
+def page(url: str, token: str = "") -> tuple[int, str]:
     """Return a page's status and text, waiting three seconds at most. Raises NoAnswer."""
     try:
-        with _DIRECT.open(url, timeout=_SECONDS) as answer:
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+        with _DIRECT.open(request, timeout=_SECONDS) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 from forebay.catalog import Service
 from forebay.codec import Unavailable
@@ -26,10 +28,12 @@ from forebay.live.history import Change, History
 from forebay.live.keeper import JobKeeper
 from forebay.live.log import StatementLog
 from forebay.live.serving import Serving
+from forebay.live.status import CachedLag, status_of
 from forebay.live.topics import create_declared
 from forebay.private import make_private_directory
 from forebay.queries.sending import Outgoing
 from forebay.queries.server import QueryServer
+from forebay.runtime.broker_lag import read_lag
 from forebay.serde.subjects import connect
 from forebay.sql.inserting import record_of
 from forebay.sql.program import Program
@@ -82,6 +86,7 @@ class Engine:
         self._create = create
         self._keeper = keeper
         self._log = StatementLog(kafka, application)
+        self._lag = CachedLag(partial(read_lag, kafka, application))
         self._lock = threading.Lock()
         self._history = History()
         self._number = 0
@@ -126,6 +131,10 @@ class Engine:
     def state(self) -> str:
         """What the job does now, in words."""
         return "paused" if self._history.is_paused else self._keeper.state
+
+    def status(self) -> dict[str, Any]:
+        """Return the queries, their lag, and how the job ended by itself, as JSON."""
+        return status_of(self._application, self.state, self._draft.program, self._lag, list(self._keeper.ends))
 
     def check(self) -> None:
         """Raise Replaced if another engine has taken over."""

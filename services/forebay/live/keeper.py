@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 _GRACE_S = 60.0
 _POLL_S = 0.2
+_ENDS = 20
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 60.0
 _REASONS = ("Error", "error", "refused", "store ")
@@ -61,6 +63,8 @@ class JobKeeper:
         self._probe: JobProbe | None = None
         self.last_end: JobEnd | None = None
         """How the job ended by itself; None: it did not, since the statements last changed."""
+        self.ends: deque[JobEnd] = deque(maxlen=_ENDS)
+        """How the job ended by itself, oldest first, also before the statements last changed."""
         self._idle = threading.Event()
         """Set while no process of the job runs."""
         self._idle.set()
@@ -140,7 +144,7 @@ class JobKeeper:
             child.start()
         except DemoError as error:
             log.error("%s: %s", self._application, error)
-            self.last_end = JobEnd(-1, time.time(), str(error))
+            self._note_end(JobEnd(-1, time.time(), str(error)))
             return
         self._note(child.pid)
         self._child, self._probe = child, JobProbe(self._application, port)
@@ -152,13 +156,19 @@ class JobKeeper:
                         break
             code = child.exit_code()
             if code is not None and self._wanted is file:
-                self.last_end = JobEnd(code, time.time(), _reason_of(child.log_tail()))
-                log.error("%s: the job ended with exit code %d: %s", self._application, code, self.last_end.reason)
+                self._note_end(JobEnd(code, time.time(), _reason_of(child.log_tail())))
+                log.error(
+                    "%s: the job ended with exit code %d: %s", self._application, code, _reason_of(child.log_tail())
+                )
         finally:
             self._child = self._probe = None
             with suppress(DemoError):
                 child.stop(lambda: False)
             self._process_file.unlink(missing_ok=True)
+
+    def _note_end(self, end: JobEnd) -> None:
+        self.last_end = end
+        self.ends.append(end)
 
     def _note(self, pid: int) -> None:
         with suppress(psutil.Error):

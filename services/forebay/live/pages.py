@@ -1,4 +1,4 @@
-"""The engine over HTTP: `POST /sql` takes any statement; everything else is answered by the job's query server."""
+"""The engine over HTTP: `POST /sql` takes any statement; the job's query server answers all but that and `/status`."""
 
 from __future__ import annotations
 
@@ -58,6 +58,8 @@ class EnginePages:
             return refused
         if request.path == ("sql",) and request.method == "POST":
             return self._sql(request)
+        if request.path == ("status",) and request.method == "GET":
+            return json_answer(200, self._engine.status())
         serving = self._engine.serving
         return json_answer(404, {"error": _HELP}) if serving is None else serving.server.answer(request)
 

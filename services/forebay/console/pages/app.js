@@ -11,6 +11,7 @@ const PAGES = {
   sql: ["SQL", "./sql.js"],
   errors: ["Errors", "./errors.js"],
   topics: ["Topics", "./topics.js"],
+  engines: ["Engines", "./engines.js"],
 };
 const OF_A_JOB = ["job", "stores", "sql", "errors", "topics"];
 const JOB = "forebay-job";
@@ -72,7 +73,7 @@ function links(page, job) {
   put(
     nav,
     Object.entries(PAGES).map(([name, [title]]) =>
-      h("a", { href: name ? `#/${name}${of && `/${encodeURIComponent(of)}`}` : "#/", "aria-current": name === page ? "page" : null }, title),
+      h("a", { href: name ? `#/${name}${OF_A_JOB.includes(name) && of ? `/${encodeURIComponent(of)}` : ""}` : "#/", "aria-current": name === page ? "page" : null }, title),
     ),
   );
 }

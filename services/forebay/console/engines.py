@@ -1,0 +1,47 @@
+"""Engines of SQL that a console watches: it asks each for its status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from forebay.console.watched import NoAnswer, page
+
+_OTHER = "it answers, but not as an engine does: give the address of `forebay sql --live`"
+
+
+class Engines:
+    """Asks engines, all at the same time.
+
+    Args:
+        urls: their addresses.
+        token: what they require; "" for none.
+    """
+
+    def __init__(self, urls: Sequence[str] = (), token: str = "") -> None:
+        self._urls = tuple(urls)
+        self._token = token
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return each engine's status with its address, or why it has none."""
+        if not self._urls:
+            return []
+        with ThreadPoolExecutor(len(self._urls)) as pool:
+            return list(pool.map(self._read, self._urls))
+
+    def _read(self, url: str) -> dict[str, Any]:
+        try:
+            status, text = page(f"{url}/status", self._token)
+            content = json.loads(text)
+            if status != 200:
+                return {"url": url, "error": str(content["error"])}
+            return {"url": url, **dict(content)}
+        except NoAnswer as error:
+            return {"url": url, "error": f"{error}: start it with `forebay sql --live NAME`"}
+        except (ValueError, KeyError, TypeError):
+            return {
+                "url": url,
+                "error": "it answers, but not as an engine does: give the address of `forebay sql --live`",
+            }

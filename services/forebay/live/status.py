@@ -1,0 +1,78 @@
+"""What an engine reports of itself: its queries, their lag, and how its job ended by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from forebay.codec import Unavailable
+from forebay.kafka.errors import KafkaRefused
+from forebay.live.keeper import JobEnd
+from forebay.sql.evolution import reads
+from forebay.sql.program import Program
+
+Lag = Callable[[Sequence[str]], Mapping[str, int]]
+"""Returns the records that wait by topic; topics that the job has not read yet are left out."""
+
+
+class CachedLag:
+    """The lag, read from the broker every two seconds at most, however many pages ask for it."""
+
+    _EVERY_S = 2.0
+
+    def __init__(self, lag: Lag, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._lag = lag
+        self._monotonic = monotonic
+        self._due_at = 0.0
+        self._topics: tuple[str, ...] = ()
+        self._latest: Mapping[str, int] = {}
+
+    def read(self, topics: Iterable[str]) -> Mapping[str, int]:
+        """Return the lag of topics; nothing if the broker does not answer."""
+        wanted = tuple(dict.fromkeys(topics))
+        if wanted != self._topics or self._monotonic() >= self._due_at:
+            try:
+                self._latest = self._lag(wanted)
+            except (Unavailable, KafkaRefused):
+                self._latest = {}
+            self._topics, self._due_at = wanted, self._monotonic() + self._EVERY_S
+        return self._latest
+
+
+def status_of(application: str, state: str, program: Program, lag: CachedLag, ends: Sequence[JobEnd]) -> dict[str, Any]:
+    """Return what an engine reports, as JSON.
+
+    Args:
+        state: what the job does now, in words.
+        ends: how the job ended by itself, oldest first.
+    """
+    inputs = {
+        query.name: [source.topic for source in reads(query) if not source.is_derived] for query in program.queries
+    }
+    waiting = lag.read(topic for topics in inputs.values() for topic in topics)
+    return {
+        "application": application,
+        "state": state,
+        "at_ms": int(time.time() * 1000),
+        "queries": [
+            {
+                "query": query.name,
+                "writes": query.target.name,
+                "topic": query.target.topic,
+                "statement": query.text,
+                "reads": inputs[query.name],
+                "lag": _sum_of(waiting, inputs[query.name]),
+            }
+            for query in program.queries
+        ],
+        "ends": [{**asdict(end), "at": int(end.at * 1000)} for end in reversed(ends)],
+    }
+
+
+def _sum_of(waiting: Mapping[str, int], topics: Sequence[str]) -> int | None:
+    """Return the records that wait for a query; None if a topic of it has not been read yet."""
+    if not topics or any(topic not in waiting for topic in topics):
+        return None
+    return sum(waiting[topic] for topic in topics)
