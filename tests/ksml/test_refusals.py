@@ -124,7 +124,7 @@ def test_yaml_that_is_no_definition_is_refused(text: str, message: str) -> None:
 @pytest.mark.long
 def test_aliases_of_aliases_have_an_end() -> None:
     layers = "".join(f"  l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    assert "stands for more than 200000 values: use fewer anchors" in refusal(f"streams:\n  l0: &l0 [1]\n{layers}")
+    assert "expands to more than 200000 values: use fewer anchors" in refusal(f"streams:\n  l0: &l0 [1]\n{layers}")
 
 
 def test_functions_that_call_each_other_in_a_circle_send_the_record_to_errors() -> None:

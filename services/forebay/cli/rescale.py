@@ -53,6 +53,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
         logic = parse_logic(service, options["logic"])
     except WrongSettings as error:
         raise click.UsageError(str(error)) from error
+    # The internal changelog has one partition per task, so its partitions are the former number of tasks.
     before = _partitions(kafka, [internal_topic(application, 0)]).get(internal_topic(application, 0), tasks)
     work = Rescale(kafka, service, application, logic, before, tasks)
     going_on = _partitions(kafka, [rescale_topic(application)]).get(rescale_topic(application), 0)
@@ -68,6 +69,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
                 click.echo(f"{work.stage()} records of {before} tasks staged for {tasks}")
             except NotSpreadable as error:
                 raise click.ClickException(f"{error}; nothing was changed") from error
+    # The staged rows are spread over the number of tasks of the first attempt.
     elif going_on != tasks:
         raise click.ClickException(
             f"a change to {going_on} tasks was begun and not finished: give `--tasks {going_on}` to finish it first"
@@ -101,6 +103,8 @@ def _check_inputs(kafka: KafkaSettings, service: Service, tasks: int) -> None:
 
 def _drain(service: Service, home: Path, options: dict[str, Any], before: int) -> None:
     engine = engine_fields(options)
+    # If the new number is a multiple, each old task is only split and keeps its stream time. Otherwise tasks are joined
+    # and need one common time.
     joined = options["tasks"] % before != 0
     engine["align"] = joined
     if joined:

@@ -94,6 +94,7 @@ def _reset(
         delete_groups(settings, (control_group(app), marker_group(app)))
     except KafkaRefused as error:
         raise click.ClickException(f"{error}: stop the job first") from error
+    # Groups go first. If a job still runs, the broker refuses to delete its group, and no topic has been touched.
     admin.delete([*topics, *former])
     recreated = [*(changelogs if tasks else _as_found(changelogs, topics)), *_as_found(others, topics)]
     admin.create(spec_of(topic) for topic in recreated if topic.name in topics)

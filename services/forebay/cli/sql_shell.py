@@ -144,4 +144,5 @@ def _keep(file: Path) -> None:
 
         readline.set_history_length(1000)
         readline.write_history_file(file)
+        # Statements may contain data of INSERT INTO.
         file.chmod(0o600)

@@ -97,6 +97,7 @@ def _operation(where: str, step: Json, store: StoreSteps) -> Callable[[], Json]:
     name = str(step["op"])
     if step.get("expect_error") not in _NULL_KEY:
         raise BadCase(f"{where}: unknown expect_error {step['expect_error']!r}")
+    # Only operations that a subclass adds may be called. Otherwise a case could name any method of the runner.
     method = None if name.startswith("_") or name in dir(StoreSteps) else getattr(store, name, None)
     if not inspect.ismethod(method):
         raise BadCase(f"{where}: unknown operation for this kind of store")

@@ -76,6 +76,7 @@ class WindowSteps(StoreSteps):
         return self._store.dropped_total
 
     def restore_batch(self, records: list[Json]) -> None:
+        # A restore drops expired records without counting them, as in Kafka Streams.
         dropped = self._store.dropped_total
         for record in records:
             fields("record", record, {"key", "value", "window_start"})

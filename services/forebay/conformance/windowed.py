@@ -22,6 +22,7 @@ from forebay.time.sessions import SessionWindows
 from forebay.time.windows import TimeWindows
 
 _EMITS = {"update": Emission.UPDATES, "final": Emission.FINAL, "suppress_until_window_closes": Emission.UPDATES}
+# Cases compare the live sessions at the end, so none may expire before.
 _KEPT_FOR_GOOD = 1 << 60
 
 
@@ -79,6 +80,7 @@ class WindowedTopology(Topology):
 
         Here they must come once, with the last value given there, as soon as time has passed that moment.
         """
+        # Only a suppress of sessions differs from upstream, which closes them one ms early.
         if self._suppress is None or not isinstance(self.windows, SessionWindows):
             return expected, got, []
         if len(expected) != len(got):

@@ -67,6 +67,7 @@ class _StructCodec:
 
     def decode(self, data: bytes) -> Any:
         fields = self._way.outward(self._records.decode(data))
+        # KSML gives functions the name and the schema of an Avro struct under these two names.
         fields.update(self._named)
         return fields
 
@@ -92,6 +93,7 @@ def avro_format(name: str, text: str, key_id: Callable[[], int] = lambda: 0) -> 
         return _StructCodec(way, AvroCodec(way.hint, registered, OneSchema(schema_id)), text)
 
     def row(key: Any) -> str:
+        # The row text leaves out the schema's id, so that rows sort by the key's own bytes.
         return of_keys().encode(key)[HEADER_BYTES:].decode("latin-1")
 
     def of_row(found: str) -> Any:
@@ -198,6 +200,8 @@ def _map(values: _Way) -> _Way:
 def _union(branches: list[_Way]) -> _Way:
     def inward(value: Any) -> Any:
         for branch in branches:
+            # An exact type wins over a conversion. Otherwise a union of string and int would turn every number into
+            # text.
             if branch.fits(value):
                 return branch.inward(value)
         # No branch has the value's type, so KSML converts it to the first that takes it.

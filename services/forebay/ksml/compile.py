@@ -58,6 +58,7 @@ def subjects_of(files: Sequence[Definition]) -> dict[Type, tuple[str, ...]]:
             topic = node.string("topic")
             for key, side in (("keyType", "key"), ("valueType", "value")) if topic else ():
                 kind = read_type(node, key, ANY)
+                # Avro values are registered by the contracts of the topics, like those of any service.
                 if kind.notation in REGISTERED and (side == "key" or kind.notation != "avro"):
                     results.setdefault(kind, {})[f"{topic}-{side}"] = None
     return {kind: tuple(subjects) for kind, subjects in results.items()}
@@ -96,5 +97,7 @@ def _job(made: Definitions) -> Job:
     except TopologyError:
         if not made.by_key:
             raise
+    # Repartitioning before each function with stores may put one store into two sub-topologies. Without it, the store
+    # stays with the former keys, as in KSML.
     alone = made._replace(by_key=False)
     return job(KsmlSettings, lambda settings: topology_of(alone, settings), may_end=True)

@@ -125,8 +125,9 @@ class _Reader:
         if any(node is other for other in self._within):
             raise refusal(self._file, line, "an anchor stands within itself: write the value out")
         self._read += 1
+        # A few lines of nested anchors can expand to billions of values ("billion laughs").
         if self._read > _MAX_NODES:
-            raise refusal(self._file, line, f"the file stands for more than {_MAX_NODES} values: use fewer anchors")
+            raise refusal(self._file, line, f"the file expands to more than {_MAX_NODES} values: use fewer anchors")
         self._within.append(node)
         try:
             if isinstance(node, yaml.MappingNode):
@@ -148,6 +149,7 @@ class _Reader:
             value = self._loader.construct_object(node)
         except (yaml.YAMLError, ValueError) as error:
             raise refusal(self._file, line, f"{node.value!r} can't be read: {error}: put it into quotes") from error
+        # The text of a block begins on the line after its mark. Errors in its code are counted from there.
         is_block = getattr(node, "style", None) in ("|", ">")
         return Node(self._file, value, node.value, line, line + is_block)
 
@@ -170,6 +172,7 @@ class _Reader:
             child = self.read(value)
             child.key_line = key.start_mark.line + 1
             children[key.value] = child
+        # By YAML's rule, a key of the object itself wins over a merged one.
         return {**merged, **children}
 
     def _merge(self, node: yaml.Node) -> list[dict[str, Node]]:

@@ -26,6 +26,7 @@ def whole_of(value: Any) -> Any:
 
 def float_of(value: Any) -> float:
     """Return a float: of a number, or of a text as Java parses it. Raises TypeError, ValueError: it is none."""
+    # Python's `float` accepts more texts than Java, such as 1_000 and inf.
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
         raise ValueError(f"{value!r} is no number")
     if isinstance(value, bool):

@@ -35,6 +35,7 @@ class Pipelines:
     def _pipeline(self, name: str, node: Node) -> None:
         if name in self._made:
             return
+        # Pipelines are made on demand in any order, so a circle would otherwise recurse without end.
         if name in self._making:
             circle = " -> ".join((*self._making[self._making.index(name) :], name))
             raise node.refuse(f"the pipelines {circle} wait for each other: have one of them read a stream")
@@ -74,6 +75,7 @@ class Pipelines:
                     | GroupedPiece(grouped=part)
                     | GroupedTablePiece(grouped=part)
                 ):
+                    # Each pipeline that reads the result must fail by itself, as if it read a topic.
                     isolate(part.node)
         endings = [key for key in ("to", "toTopicNameExtractor", "forEach", "print", "branch") if node.get(key)]
         if not endings:

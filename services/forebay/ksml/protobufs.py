@@ -33,6 +33,7 @@ class _ProtobufCodec:
             message = json_format.ParseDict(fields, self._message())
         except json_format.ParseError as error:
             raise EncodeError(f"{record!r} does not fit the schema {self._message.__name__}: {error}") from error
+        # Maps have no order in Protobuf. Without this, equal values could have different bytes.
         data: bytes = message.SerializeToString(deterministic=True)
         return self._header + data
 

@@ -31,6 +31,8 @@ class Registered:
 
     def id_of(self, subject: str, text: str, kind: str) -> int:
         try:
+            # Register instead of looking up, because a new definition's schema need not be in the registry yet.
+            # Registering a known schema returns its id.
             return _registry().register(subject, Schema(text), kind).schema_id
         except (RegistryRefused, RegistryUnavailable) as error:
             raise UnknownType(f"the schema of {subject} can't be registered: {error}") from error

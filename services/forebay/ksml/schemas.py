@@ -43,6 +43,7 @@ class NoRegistry:
         )
 
     def id_of(self, subject: str, text: str, kind: str) -> int:
+        # Any id will do if nothing is sent, but it must be the same in every process and a positive 32-bit number.
         return zlib.crc32(f"{kind} {text}".encode()) & _LARGEST_ID
 
 

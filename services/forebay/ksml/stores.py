@@ -86,6 +86,7 @@ def read_type(text: Text, key: str, default: Type) -> Type:
         kind = parse_type(child.text)
     except UnknownType as error:
         raise child.refuse(str(error)) from error
+    # A notation without a name means the latest schema of the topic's subject.
     if kind.notation in REGISTERED and kind == Type("struct", kind.notation) and text.get("topic") is not None:
         side = "key" if key == "keyType" else "value"
         return kind._replace(name=f"{OF_SUBJECT}{text.string('topic')}-{side}")
@@ -109,6 +110,7 @@ def _declare(spec: StoreSpec, value: Format[Any]) -> Store[Any]:
     if spec.kind == "window":
         size = duration(spec.text, "windowSize", 0) or 1
         duplicates = Duplicates.KEEP if spec.text.flag("retainDuplicates") else Duplicates.REPLACE
+        # A window store refuses a retention below its window size.
         retention = max(spec.retention_ms or _DAY_MS, size)
         return WindowStore(spec.name, value, size_ms=size, retention_ms=retention, duplicates=duplicates)
     if spec.history_ms is not None:

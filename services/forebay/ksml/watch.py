@@ -54,6 +54,8 @@ class Watch:
                     if self._fired:
                         _raise_in(self._thread, None)
                     return self._fired
+            # The watcher may fire between the end of the call and the lock. The error then arrives here and is
+            # swallowed.
             except TimeOver:
                 continue
 
@@ -63,8 +65,10 @@ class Watch:
         if not begun or now - begun < self.limit_ms / 1_000:
             return
         with self._lock:
+            # Look again under the lock. The call may have ended and the next one begun since the first look.
             if self._begun == begun:
                 self._fired = True
+                # Count from now, so that a function that catches the error is ended again after another limit.
                 self._begun = now
                 _raise_in(self._thread, TimeOver)
 
