@@ -2,8 +2,9 @@
 
     python -m forebay.runtime.class_archive
 
-writes it into the Python environment, about 150 MB. The JVM checks that it fits its own build and class path, and does
-without it where it doesn't.
+writes it into the Python environment, about 150 MB. The JVM checks that it fits its own build and class path. If it
+does not fit, the JVM starts without it. With `--check` the command only runs the query, which fails if a class is
+missing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from forebay.runtime.pandas_later import pandas_unasked
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.shared_classes import archive_file
 from forebay.runtime.spark.holder import OUTPUT_SCHEMA, declared_states
@@ -95,21 +97,17 @@ def _without_java(text: str) -> str:
 
 
 def _train(file: str) -> None:
-    """Run the query, and end the JVM in good order: it writes the archive then."""
+    """Run the query, and end the JVM in good order: it then writes the archive to `file`, if one is given."""
+    java_options = f'"-XX:ArchiveClassesAtExit={file}"' if file else ""
     with tempfile.TemporaryDirectory(prefix="forebay-class-archive-") as place:
         checkpoint = str(Path(place, "checkpoint"))
-        session = build_session("class-archive", 1, checkpoint, SparkOptions(), f'"-XX:ArchiveClassesAtExit={file}"')
+        session = build_session("class-archive", 1, checkpoint, SparkOptions(), java_options)
         session.sparkContext.parallelize([0], 1).map(str).collect()  # as a job's worker is warmed
         session.dataSource.register(_Source)
-        query = (
-            session.readStream.format(_Source.name())
-            .load()
-            .groupBy("bucket")
-            .transformWithState(_Holder(), OUTPUT_SCHEMA, "Append", "None")
-            .writeStream.foreachBatch(_collect)
-            .option("checkpointLocation", checkpoint)
-            .start()
-        )
+        buckets = session.readStream.format(_Source.name()).load().groupBy("bucket")
+        with pandas_unasked():
+            reports = buckets.transformWithState(_Holder(), OUTPUT_SCHEMA, "Append", "None")
+        query = reports.writeStream.foreachBatch(_collect).option("checkpointLocation", checkpoint).start()
         query.processAllAvailable()
         query.stop()
         gateway: Any = session.sparkContext._gateway
@@ -128,6 +126,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["--train", new]:
             _train(new)
+        case ["--check"]:
+            _train("")
         case []:
             file = archive_file()
             if file.exists():
@@ -138,7 +138,7 @@ def main() -> None:
             except (OSError, subprocess.SubprocessError) as error:
                 sys.exit(f"error: {error}")
         case _:
-            sys.exit("usage: python -m forebay.runtime.class_archive")
+            sys.exit("usage: python -m forebay.runtime.class_archive [--check]")
 
 
 if __name__ == "__main__":
