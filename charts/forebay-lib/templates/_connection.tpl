@@ -23,7 +23,77 @@ imagePullSecrets:
 {{- $root := index . 0 -}}
 {{- $name := index . 1 -}}
 {{- $global := (($root.Values.global).kafka) | default dict -}}
-{{- get $root.Values.kafka $name | default (get $global $name) -}}
+{{- $value := get $root.Values.kafka $name | default (get $global $name) -}}
+{{- if and (eq $name "bootstrapServers") (not $value) -}}
+{{- with include "forebay.strimzi" (list $root "cluster") -}}
+{{- $value = printf "%s-kafka-bootstrap:%s" . (include "forebay.strimzi" (list $root "port") | default "9093") -}}
+{{- end -}}
+{{- end -}}
+{{- $value -}}
+{{- end -}}
+
+{{/* A setting of Strimzi's cluster: own, global, or "". Each may come from the other place: a user per service on one cluster.
+     Arguments: list of context and name. */}}
+{{- define "forebay.strimzi" -}}
+{{- $root := index . 0 -}}
+{{- $own := $root.Values.kafka.strimzi | default dict -}}
+{{- $global := ((($root.Values.global).kafka).strimzi) | default dict -}}
+{{- get $own (index . 1) | default (get $global (index . 1)) | default "" | toString -}}
+{{- end -}}
+
+{{/* Whether a pod mounts certificates: those of tlsSecret, or those that Strimzi writes. */}}
+{{- define "forebay.hasCertificates" -}}
+{{- or (include "forebay.kafka.value" (list . "tlsSecret")) (include "forebay.strimzi" (list . "cluster")) -}}
+{{- end -}}
+
+{{/* Client options for the listener and the KafkaUser of Strimzi's cluster, in YAML. */}}
+{{- define "forebay.strimzi.options" -}}
+{{- $user := include "forebay.strimzi" (list . "user") -}}
+{{- if include "forebay.strimzi" (list . "cluster") -}}
+{{- if not $user }}
+security.protocol: SSL
+{{- else if eq (include "forebay.strimzi" (list . "authentication")) "scram-sha-512" }}
+security.protocol: SASL_SSL
+sasl.mechanism: SCRAM-SHA-512
+sasl.username: {{ $user }}
+{{- else }}
+security.protocol: SSL
+ssl.certificate.location: /etc/forebay/kafka-tls/tls.crt
+ssl.key.location: /etc/forebay/kafka-tls/tls.key
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/* The password that Strimzi writes for a KafkaUser with scram-sha-512, as an environment variable. */}}
+{{- define "forebay.strimzi.env" -}}
+{{- $user := include "forebay.strimzi" (list . "user") -}}
+{{- if and $user (include "forebay.strimzi" (list . "cluster")) (eq (include "forebay.strimzi" (list . "authentication")) "scram-sha-512") }}
+- name: FOREBAY_KAFKA_SASL_PASSWORD
+  valueFrom:
+    secretKeyRef: {name: {{ $user }}, key: password}
+{{- end }}
+{{- end -}}
+
+{{/* The volume of certificates. Strimzi has the cluster's authority in one Secret, and the user's certificate in another. */}}
+{{- define "forebay.certificates" -}}
+{{- $secret := include "forebay.kafka.value" (list . "tlsSecret") -}}
+{{- $user := include "forebay.strimzi" (list . "user") -}}
+- name: kafka-tls
+  {{- if $secret }}
+  secret:
+    secretName: {{ $secret }}
+  {{- else }}
+  projected:
+    sources:
+      - secret:
+          name: {{ include "forebay.strimzi" (list . "cluster") }}-cluster-ca-cert
+          items: [{key: ca.crt, path: ca.crt}]
+      {{- if and $user (ne (include "forebay.strimzi" (list . "authentication")) "scram-sha-512") }}
+      - secret:
+          name: {{ $user }}
+          items: [{key: user.crt, path: tls.crt}, {key: user.key, path: tls.key}]
+      {{- end }}
+  {{- end }}
 {{- end -}}
 
 {{- define "forebay.bootstrapServers" -}}
@@ -47,10 +117,11 @@ imagePullSecrets:
 
 {{/* Settings that are not secret, as environment variables in a ConfigMap. */}}
 {{- define "forebay.config.data" -}}
-{{- $options := merge (dict) .Values.kafka.options ((((.Values.global).kafka).options) | default dict) -}}
+{{- $strimzi := include "forebay.strimzi.options" . | fromYaml | default dict -}}
+{{- $options := merge (dict) .Values.kafka.options ((((.Values.global).kafka).options) | default dict) $strimzi -}}
 FOREBAY_BOOTSTRAP_SERVERS: {{ include "forebay.bootstrapServers" . | quote }}
 FOREBAY_SCHEMA_REGISTRY_URL: {{ include "forebay.schemaRegistryUrl" . | quote }}
-{{- if include "forebay.kafka.value" (list . "tlsSecret") }}
+{{- if include "forebay.hasCertificates" . }}
 FOREBAY_KAFKA_SSL_CA_LOCATION: /etc/forebay/kafka-tls/ca.crt
 {{- end }}
 {{- range $name, $value := $options }}

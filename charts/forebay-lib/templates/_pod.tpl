@@ -64,7 +64,7 @@ env:
     {{- end }}
   {{- end }}
   {{- end }}
-  {{- range compact (list $ksml $sql) }}
+  {{- range compact (list $ksml $sql (include "forebay.strimzi.env" . | trim)) }}
   {{- . | nindent 2 }}
   {{- end }}
 {{- end -}}
@@ -111,7 +111,7 @@ topologySpreadConstraints:
 volumeMounts:
   - name: tmp
     mountPath: /tmp
-  {{- if include "forebay.kafka.value" (list . "tlsSecret") }}
+  {{- if include "forebay.hasCertificates" . }}
   - name: kafka-tls
     mountPath: /etc/forebay/kafka-tls
     readOnly: true
@@ -136,10 +136,8 @@ volumes:
   - name: tmp
     emptyDir:
       sizeLimit: {{ .Values.scratch.sizeLimit }}
-  {{- with include "forebay.kafka.value" (list . "tlsSecret") }}
-  - name: kafka-tls
-    secret:
-      secretName: {{ . }}
+  {{- if include "forebay.hasCertificates" . }}
+  {{- include "forebay.certificates" . | nindent 2 }}
   {{- end }}
   {{- if include "forebay.ksml.given" . }}
   - name: ksml
