@@ -96,6 +96,15 @@ def test_scans_are_refused_if_a_setting_says_so(condition: str, source: str) -> 
         assert ask(SqlPages(queryable(lambda: program), list, Topic), ranged)[0] == 400  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("source", ["s", "t"])
+def test_limits_are_refused_if_a_setting_says_so(source: str) -> None:
+    program = program_of(f"{HEAD}SET 'ksql.query.pull.limit.clause.enabled'='false';")
+    pages = SqlPages(queryable(lambda: program), list, Topic)  # type: ignore[arg-type]
+    status, (answer,) = ask(pages, f"SELECT n FROM {source} LIMIT 1;")
+    assert (status, "ksql.query.pull.limit.clause.enabled is false" in answer["error"]) == (400, True)
+    assert rows(pages, f"SELECT n FROM {source} WHERE id = 'c';") == [{"N": 4}]
+
+
 def test_the_answer_says_whether_there_are_more(pages: SqlPages) -> None:
     assert ask(pages, "SELECT n FROM s LIMIT 5;")[1][-1] == {"end": {"rows": 5, "more": False}}
     assert ask(pages, "SELECT n FROM s LIMIT 4;")[1][-1] == {"end": {"rows": 4, "more": True}}

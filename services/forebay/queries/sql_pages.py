@@ -43,6 +43,8 @@ SCANS = "ksql.query.pull.table.scan.enabled"
 """Setting that refuses pull queries without a key."""
 RANGE_SCANS = "ksql.query.pull.range.scan.enabled"
 """Setting that refuses those by a range of keys as well."""
+LIMITS = "ksql.query.pull.limit.clause.enabled"
+"""Setting that refuses pull queries with LIMIT."""
 SCANNED = 10_000
 """Rows that a pull without a key reads at most, of any store."""
 
@@ -82,8 +84,8 @@ class SqlPages:
         self._tail = tail
         program = queryable.program()
         self._catalog = program.catalog
-        self._may_scan, self._may_range = (
-            program.settings.get(name, "true").lower() != "false" for name in (SCANS, RANGE_SCANS)
+        self._may_scan, self._may_range, self._may_limit = (
+            program.settings.get(name, "true").lower() != "false" for name in (SCANS, RANGE_SCANS, LIMITS)
         )
 
     def answer(self, request: Request) -> Answer:
@@ -133,6 +135,8 @@ class SqlPages:
         """
         if reading.keys is None and not self._may_scan and not (reading.is_range and self._may_range):
             raise SqlError(asked.statement.place, f"{SCANS} is false: name keys with = or IN, or set it to true")
+        if reading.limit is not None and not self._may_limit:
+            raise SqlError(asked.statement.place, f"{LIMITS} is false: leave LIMIT out, or set it to true")
         readable = self._queryable.tables.get(reading.source.name)
         if readable is None and self._queryable.lower:
             raise SqlError(

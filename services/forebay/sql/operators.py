@@ -121,7 +121,11 @@ def _between(make: Generator, call: Call) -> Typed:
         value, low, high = call.arguments
         sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
         return make.of(Call("AND", sides, place=call.place))
-    sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
+    values = [make.of(argument) for argument in call.arguments]
+    for bound in values[1:]:
+        if values[0].type == STRING and common(STRING, bound.type) is None:
+            raise SqlError(call.place, f"STRING and {bound.type} can't be compared: write the bound as a text")
+    sources, kind = make.alike(values, call)
     return make.apply("({1} <= {0} <= {2})", [_typed_source(source, kind) for source in sources], BOOLEAN, "False")
 
 

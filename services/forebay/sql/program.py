@@ -38,6 +38,7 @@ SETTINGS = {
     "ksql.functions.collect_set.limit": "how many values COLLECT_SET keeps of a group",
     "ksql.query.pull.table.scan.enabled": "whether pull queries without a key are answered; true if it is not set",
     "ksql.query.pull.range.scan.enabled": "whether those by a range of keys are answered where others are refused",
+    "ksql.query.pull.limit.clause.enabled": "whether pull queries with LIMIT are answered; true if it is not set",
     "auto.offset.reset": "where a job that never ran begins to read",
 }
 """Settings of SET that have an effect."""

@@ -28,6 +28,7 @@ from forebay.sql.walk import parts
 MOST_KEYS = 1_000
 """How many keys one query may name."""
 LOWEST, HIGHEST = -(1 << 62), (1 << 62) - 1
+_ARITHMETIC = frozenset(["+", "-", "*", "/", "%", "-x"])
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -247,7 +248,14 @@ def _equals(condition: Expression, column: Column) -> Sequence[Expression] | Non
     null = next((item for item in values if _is_null(item)), None)
     if null is not None:
         raise SqlError(null.place, f"the key {column.name} is never NULL, and nothing equals NULL: name a key")
-    return values if all(isinstance(item, Literal) for item in values) else None
+    return values if all(map(_is_constant, values)) else None
+
+
+def _is_constant(expression: Expression) -> bool:
+    """Return whether an expression is a literal, or arithmetic with literals."""
+    if isinstance(expression, Call) and expression.name in _ARITHMETIC:
+        return all(map(_is_constant, expression.arguments))
+    return isinstance(expression, Literal)
 
 
 def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[int, int] | None:
