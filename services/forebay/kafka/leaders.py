@@ -18,5 +18,6 @@ def learn_leaders(client: _Client, topics: Iterable[str], seconds: float) -> Non
     bootstrap.servers and ends that connection; the next one comes by a connection that stays.
     """
     asked = sorted(set(topics))
+    # The first answer ends the connection to the bootstrap address, so the first topic is asked for twice.
     for topic in asked[:1] + asked:
         client.list_topics(topic, timeout=seconds)

@@ -88,6 +88,7 @@ class SchemaRegistry:
         if known is not None:
             return known
         with self._lock:
+            # Under the lock: of several threads with the same unknown id, one asks, and the others get its answer.
             if schema_id in self._unknown:
                 raise self._no_schema(schema_id)
             path = f"/schemas/ids/{schema_id}"

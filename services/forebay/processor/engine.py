@@ -153,6 +153,7 @@ class TaskEngine:
         Raises:
             Unavailable: the batch can't be computed now. MemoryError: see `taken`.
         """
+        assert not self._journal.entries, "effects of an earlier record are neither kept nor undone"
         result = self._result = BatchResult(outputs=self._reset_context(clock))
         self._encoding, self._bounds = encoding, bounds
         self._rooms.begin(clock)
@@ -220,6 +221,7 @@ class TaskEngine:
         self.position = Position(stream_time, self.position.closing_time)
         given, counts, names = self._given, self._result.records_by_topic, self._codecs.names
         processed = given.processed_counts()
+        assert all(count >= 0 for count in processed), "records count as processed that were not given"
         for index, count in enumerate(processed):
             if count and index not in given.ended:
                 topic: str = streams[index][0].topic()  # type: ignore[index]
@@ -298,7 +300,8 @@ class TaskEngine:
 
     def finish(self, batch: int) -> BatchResult:
         """Return the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
-        result = self._result
+        result, pending = self._result, self._journal.entries or self._context.timer_ops
+        assert not pending, f"commit {batch}: effects of a record are neither kept nor undone"
         if self._repartitions:
             result.onward = [output for output in result.outputs if output.target in self._repartitions]
             result.outputs = [output for output in result.outputs if output.target not in self._repartitions]

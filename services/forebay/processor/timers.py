@@ -47,6 +47,7 @@ class Timers:
         for row_key, value in table.scan(PREFIX, prefix_end(PREFIX)):
             name, _, key = row_key[len(PREFIX) :].decode().partition("\0")
             self.schedule(name, key, _DUE.unpack(value)[0])
+        assert self._due.keys() == self._queued.keys(), "a timer of the table is not queued, and would never fire"
         self._dirty.clear()
 
     def schedule(self, name: str, key: str, due: int) -> None:
@@ -92,6 +93,7 @@ class Timers:
 
     def changes(self) -> Iterator[Change]:
         """Yield this batch's changes as table rows."""
+        assert not self._heap or self.first <= self._heap[0][0], "a timer is due before the time of the first one"
         for name, key in self._dirty:
             due = self._due.get((name, key))
             yield PREFIX + f"{name}\0{key}".encode(), None if due is None else _DUE.pack(due)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from forebay.stores.checksum import DamagedBlock, seal, unseal
-from forebay.stores.directory import NO_BLOCK, Chunk, Delta, Directory, folded_at, replace_range
+from forebay.stores.directory import NO_BLOCK, Chunk, Delta, Directory, are_whole, folded_at, replace_range
 from forebay.stores.table import Change, Table
 
 BLOCK_BYTES = 900_000
@@ -74,6 +74,9 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
     result = replace(folding, deltas=_live(folding, delta))
     earlier_blocks = blocks_of(result)
+    assert result.tag == tag, "the newest delta of the log was not appended just now"
+    assert max(put, default=-1) < result.next_block, "the next block would replace one that was just encoded"
+    assert all(delta.sequence > old.sequence for old in directory.deltas), "the new delta is not the last one"
     return Append(result, put, tuple(sorted(blocks_of(directory) - earlier_blocks)))
 
 
@@ -186,6 +189,8 @@ def catch_up(table: Table, directory: Directory, storage: BlockStorage, decode: 
     missing = directory.after(table.tag)
     if missing is None:
         return _rebuild(table, directory, storage, decode)
+    sequence = directory.sequence - len(missing)
+    assert all(delta.sequence == at for at, delta in enumerate(missing, sequence + 1)), "a delta of the log is missing"
     for delta in missing:
         table.apply(_delta_changes(delta, storage, decode), delta.tag)
     return sum(delta.count for delta in missing)
@@ -202,6 +207,7 @@ def _rebuild(table: Table, directory: Directory, storage: BlockStorage, decode: 
 def _all_rows(directory: Directory, storage: BlockStorage, decode: Decode) -> Iterator[Change]:
     chunks = directory.chunks
     starts = [chunk.start for chunk in chunks]
+    assert are_whole(chunks), "the chunks of a snapshot do not hold each key exactly once"
     for chunk, end in zip(chunks, [*starts[1:], None], strict=True):
         if chunk.block != NO_BLOCK:
             for key, value in _block(chunk.block, storage, decode):

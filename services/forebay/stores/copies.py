@@ -125,6 +125,7 @@ class CopyTable:
         self._tag, self._bytes, self._count = tag, size, count
 
     def _note(self, tag: bytes, size: int, count: int) -> None:
+        assert self._db.in_transaction, f"{self.file}: the tag would change apart from the rows"
         self._db.execute("DELETE FROM state")
         self._db.execute("INSERT INTO state VALUES (?, ?, ?)", (tag, size, count))
 
@@ -169,6 +170,7 @@ def load_copy(file: Path, table: Table) -> bool:
                 # No commit has this tag. The last call gives the real one, so that a part of a copy is never trusted.
                 table.apply(rows, b"copying")
             table.apply((), bytes(state[0]))
+            assert table.tag == bytes(state[0]), f"{file}: the table is not of the copy's commit"
     except sqlite3.Error:
         table.clear()
         return False

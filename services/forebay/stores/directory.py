@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from forebay.stores.table import NO_TAG
 
@@ -84,4 +85,11 @@ def replace_range(
         # count.
         covering = max((chunk for chunk in chunks if chunk.start < end), key=lambda chunk: chunk.start)
         after.insert(0, Chunk(end, covering.folded, covering.block))
-    return (*before, Chunk(start, folded, block), *after)
+    replaced = (*before, Chunk(start, folded, block), *after)
+    assert are_whole(replaced), "folding would lose the rows of a range of keys, or hold them twice"
+    return replaced
+
+
+def are_whole(chunks: Sequence[Chunk]) -> bool:
+    """Return whether chunks hold each key exactly once: they begin at the empty key, and each behind the one before."""
+    return chunks[0].start == b"" and all(one.start < other.start for one, other in pairwise(chunks))

@@ -261,6 +261,7 @@ class DiskTable:
         size = self._mapped_bytes + max(self._mapped_bytes // 4, _FIRST_BYTES)
         size -= size % _FIRST_BYTES
         try:
+            # Before the mapping grows: a write to mapped pages without disk space ends the process by a signal.
             allocate(self._file.fileno(), self._mapped_bytes, size)
         except OSError as error:
             raise self._unavailable(f"can't grow to {size >> 20} MB", error) from error

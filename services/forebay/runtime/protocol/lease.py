@@ -90,7 +90,9 @@ class Lease:
             )
         fields["start"] = _offsets(fields["start"])
         fields["until"] = None if fields["until"] is None else _offsets(fields["until"])
-        return cls(**fields)
+        lease = cls(**fields)
+        assert 0 <= lease.group < lease.groups, f"lease {lease.number} is of group {lease.group}, which does not exist"
+        return lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class LeaseOffset:
         Args:
             whole: global tables' topics, of which every group reads all partitions.
         """
-        return [
+        leases = [
             Lease(
                 self.checkpoint,
                 self.number,
@@ -158,6 +160,9 @@ class LeaseOffset:
             )
             for group in range(self.groups)
         ]
+        numbers = sorted(number for lease in leases for number in lease.numbers)
+        assert numbers == list(range(self.tasks)), f"lease {self.number} does not give each task to one group"
+        return leases
 
     def _of_group(self, offsets: Partitioned, group: int, whole: Collection[str]) -> dict[str, Offsets]:
         numbers = range(group, self.tasks, self.groups)

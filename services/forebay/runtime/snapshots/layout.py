@@ -47,11 +47,13 @@ def task_folder(checkpoint: str, place: Place) -> str:
 
 def block_name(number: int) -> str:
     """Return the file name of a block."""
+    assert 0 <= number < 1 << WRITER_BITS + _NUMBER_BITS, f"block number {number} does not fit into a manifest"
     return f"{number:016x}.block"
 
 
 def first_block(writer: int) -> int:
     """Return the number of a writer's first block."""
+    assert 0 <= writer < 1 << WRITER_BITS, f"writer {writer} would use the block numbers of another one"
     return writer << _NUMBER_BITS
 
 

@@ -35,4 +35,6 @@ def plan_cleanup(listing: Collection[str], needed: Collection[str], planned: Col
     # A file that an earlier round planned is deleted only if it is still unused: the snapshot of this round may need
     # it.
     unused = set(listing).difference(needed)
-    return Cleanup(tuple(sorted(unused.intersection(planned))), frozenset(unused.difference(planned)))
+    cleanup = Cleanup(tuple(sorted(unused.intersection(planned))), frozenset(unused.difference(planned)))
+    assert cleanup.plan.isdisjoint(needed), "a file that a snapshot needs would be deleted in the next round"
+    return cleanup

@@ -135,6 +135,10 @@ class _TaskFiles:
 
     def write(self, snapshot: TaskSnapshot) -> None:
         name = ManifestName(snapshot.position.n, snapshot.written_at, self._writer)
+        before = manifest_name(self._newest[0]) if self._newest else None
+        assert before is None or name.commits >= before.commits, (
+            f"{self.folder}: {name} has fewer commits than {before}"
+        )
         # Before the write: if it fails after the store took the file, the next `holds` must not take it for the
         # manifest of another writer.
         self._known.add(name)
@@ -151,6 +155,7 @@ class _TaskFiles:
 
     def _clean_up(self, needed: set[str]) -> None:
         cleanup = plan_cleanup(self._listing, needed, self._planned)
+        assert needed.isdisjoint(cleanup.delete), f"{self.folder}: a file that a snapshot needs would be deleted"
         for file in cleanup.delete:
             self._files.delete(f"{self.folder}/{file}")
         # Only now: if a delete failed, the old plan stays, and the next round deletes the same files.

@@ -110,6 +110,9 @@ class TaskInput:
     def give_back(self, taken: list[list[Message]], processed: list[int]) -> list[list[Message]]:
         """Queue again what `ready` returned, except the first `processed` records of each stream; return those."""
         for stream, messages, count in zip(self._streams, taken, processed, strict=True):
+            assert 0 <= count <= len(messages), (
+                f"{count} of {len(messages)} records of {stream.order} count as processed"
+            )
             stream.queue.extendleft(reversed(messages[count:]))
         return self._note_in_commit([messages[:count] for messages, count in zip(taken, processed, strict=True)])
 

@@ -97,6 +97,7 @@ class SnapshotKeeper:
         # Between two commits, so that rows, position and offsets of all tasks are of the same moment.
         snapshots = loop.between_commits(lambda: self._snapshots(group))
         self._send()
+        assert not any(self._unsent.values()), "a manifest would name blocks that were not sent"
         # The manifests come after all blocks: a start must never find a manifest whose blocks were not sent yet.
         for place, snapshot in snapshots.items():
             self._storage.write(place, snapshot)
@@ -164,7 +165,9 @@ class SnapshotKeeper:
 
     def _keep(self, place: Place, blocks: dict[int, bytes]) -> None:
         if blocks:
-            self._unsent.setdefault(place, {}).update(blocks)
+            unsent = self._unsent.setdefault(place, {})
+            assert not unsent.keys() & blocks.keys(), f"{place}: a block that was not sent yet would be replaced"
+            unsent.update(blocks)
 
     def _send(self) -> None:
         """Put the blocks that were encoded. Raises Unavailable: the rest is sent the next time."""

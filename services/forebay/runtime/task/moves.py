@@ -130,7 +130,10 @@ class _Plan:
         for place, rows_put in puts.items():
             # Behind the deletes: what goes and what comes may have the same key.
             moves[place].changes += rows_put
-        return {place: move for place, move in moves.items() if self._changes(place, move)}
+        changed = {place: move for place, move in moves.items() if self._changes(place, move)}
+        ends = [end[:2] for move in changed.values() for end in move.position.ends if end[0] not in self._global]
+        assert len(ends) == len(set(ends)), "an offset would be kept at two places of the topology"
+        return changed
 
     def _find_holders(self) -> dict[Partition, int]:
         """Return the place that holds the offset of each partition: the largest, should there be two."""

@@ -46,6 +46,7 @@ class PlannedMove:
         """Change the task's table as the commit changed its internal changelog."""
         if self.task is not None:
             self.task.table.apply(self.move.changes, self.move.position.tag)
+            assert self.task.table.tag == self.move.position.tag, f"{self.tail.name}: the table is not as it was moved"
             self.task.dirty.update(dict.fromkeys(key for key, _ in self.move.changes))
 
 

@@ -81,6 +81,8 @@ def task_input(
     item = TaskInput(inputs, repartitions)
     read = {(part.topic, part.partition) for part in item.parts}
     item.unread = tuple(end for end in position.ends if end[:2] not in read)
+    lost = set(position.ends).difference(item.ends)
+    assert not lost, f"{application}-{part}-{number}: the position's offsets {lost} are lost"
     return item
 
 

@@ -126,6 +126,7 @@ class RepartitionPartition:
         if not ready:
             return -1
         offset = min(stream.cut for stream in ready)
+        assert offset <= self.next, f"{self.topic}-{self.partition}: records before {offset} would be skipped"
         for stream in ready:
             stream.next, stream.cut = stream.cut, -1
         self.next, self.at_end = offset, False

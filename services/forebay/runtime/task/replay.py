@@ -58,4 +58,6 @@ def _tails(tasks: Sequence[StateTask], offsets: Mapping[Place, Mapping[str, int]
 
 def _tail(task: StateTask, begins: dict[str, int]) -> Tail:
     mark = begins.pop(NUMBER, -1)
+    foreign = begins.keys() - set(task.changelog_rows.topics)
+    assert not foreign, f"{task.settings.name}: {foreign} would be replayed, which are not the task's changelogs"
     return Tail(task.settings.name, task.rows_as_written(), task.settings.number, task.table, begins, mark=mark)

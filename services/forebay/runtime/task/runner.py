@@ -125,6 +125,7 @@ class GroupRunner:
 
     def start(self, lease: Lease) -> None:
         """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises."""
+        assert not self.is_alive, f"{self.group.settings.name}: a second loop would use the group's tables"
         self.group.open(lease)
         self.renew(lease)
         self._turned_at = self._monotonic()

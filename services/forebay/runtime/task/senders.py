@@ -86,6 +86,7 @@ class Senders:
     def look(self) -> None:
         """Ask now and then, as the reader does in each commit, where the partitions end. Raises Unavailable."""
         now = self._monotonic()
+        # Only senders of other groups have to show by their announcements that they run.
         if not self._apart or now - self._looked_at < _LOOK_SECONDS:
             return
         ends = self._ends(part for part, _ in self._apart)

@@ -96,6 +96,7 @@ class SnapshotWriter:
             return True
         try:
             catch_up(table, stored.directory, blocks, decode_block)
+            assert table.tag == stored.directory.tag, f"{self._task.settings.name}: the table is not as of its snapshot"
         except (DamagedBlock, KeyError) as error:
             reason = f"block {error.args[0]:016x} is missing" if isinstance(error, KeyError) else str(error)
             name = self._task.settings.name
@@ -164,7 +165,11 @@ class SnapshotWriter:
             offsets: by changelog topic, from which its replay completes the rows.
             known_at: when the offsets were read, wall clock in ms.
         """
-        task = self._task
+        task, name = self._task, self._task.settings.name
+        assert self._rewriting is None, f"{name}: the snapshot would lack rows that are still to be put"
+        assert not task.dirty, f"{name}: the snapshot would lack {len(task.dirty)} changed rows"
+        foreign = offsets.keys() - {NUMBER, *task.changelog_rows.topics}
+        assert not foreign, f"{name}: the snapshot has offsets of {foreign}, which are not the task's changelogs"
         return TaskSnapshot(
             position=task.position,
             offsets=offsets,

@@ -82,6 +82,8 @@ class StateTask:
         settings: TaskSettings,
         figures: TaskFigures | None = None,
     ) -> None:
+        partition, number = changelogs.partition, settings.number
+        assert partition == number, f"{settings.name}: task {number} would write to partition {partition}"
         self.engine = engine
         self.table = table
         self.changelogs = changelogs
@@ -129,11 +131,18 @@ class StateTask:
         if self._unlogged:
             # No changelog completes these rows, so what a snapshot has of them is older than the position.
             purge(self.table, self._unlogged)
+        name = self.settings.name
+        assert not position.n or self.table.tag == position.tag, f"{name}: the table is not of commit {position.n}"
+        assert set(position.ends) <= set(inputs.ends), f"{name}: an input is not read from where its position ends"
         self.position, self.input = position, inputs
         try:
             self.engine.load(Position(position.stream_time, position.closing_time))
         except DeclarationChanged as error:
-            raise StoreChanged(f"{self.settings.name}: {error}") from error
+            raise StoreChanged(f"{name}: {error}") from error
+        loaded = self.engine.position.stream_time, self.engine.position.closing_time
+        assert loaded == (position.stream_time, position.closing_time), (
+            f"{name}: the engine's time is not the position's"
+        )
         self._announcer.forget()
         # The commit that moved the closing time may have failed. The lease closes again then, else a rescale would join
         # tasks with different closing times.
@@ -193,13 +202,26 @@ class StateTask:
         )
         if result.is_empty and not times and not self._moves(position):
             return None
+        self._check_progress(position)
         check_error_rate(self.settings.name, position.n, recent, result, self.settings.max_error_rate)
         return TaskCommit(self.settings.name, self.sender, result, position, self.changelogs, times)
 
+    def _check_progress(self, position: TaskPosition) -> None:
+        """Assert that neither times nor offsets go back: records would be processed twice, and timers fire twice."""
+        name, before = self.settings.name, self.position
+        assert position.stream_time >= before.stream_time, f"{name}: stream time goes back in commit {position.n}"
+        assert position.closing_time >= before.closing_time, f"{name}: closing time goes back in commit {position.n}"
+        ends = {(topic, partition): end for topic, partition, end in before.ends}
+        back = [(topic, at) for topic, at, end in position.ends if end < ends.get((topic, at), 0)]
+        assert not back, f"{name}: offsets of {back} go back in commit {position.n}"
+
     def on_commit(self, commit: TaskCommit) -> None:
         """Take in that a commit is through. Raises TaskTooLarge."""
+        before, n = self.position.n, commit.position.n
+        assert n == before + 1, f"{self.settings.name}: commit {n} does not follow commit {before}"
         self.suspicion.on_commit(commit.result)
         self.table.apply(commit.result.changes, commit.position.tag)
+        assert self.table.tag == commit.position.tag, f"{self.settings.name}: the table is not of commit {n}"
         # After the table: deleted rows are forgotten here, and the next read of them goes to the table.
         self.engine.settle(commit.position.n)
         changed: Iterable[bytes] = map(_KEY, commit.result.changes)

@@ -70,6 +70,11 @@ class Tail:
             self.marked.add(topic)
 
     @property
+    def is_forward(self) -> bool:
+        """Whether no changelog ends before the offset at which reading it began."""
+        return all(self.offsets.get(topic, 0) >= begin for topic, begin in self.begins.items())
+
+    @property
     def may_lack_deletes(self) -> bool:
         """Whether deletes of rows that the table holds may be gone from the changelogs."""
         if self.mark < 0:
@@ -126,6 +131,7 @@ def complete_tail(
     Raises:
         StateConflict: the changelogs are of another checkpoint, or older than the snapshot.
     """
+    assert tail.is_forward, f"{name}: a changelog ends before the offset at which reading it began"
     found = tail.position or snapshot
     if found is None:
         if len(tail.table):

@@ -72,6 +72,7 @@ class Turns:
                 commits.append(commit)
                 was_cut = was_cut or task.was_cut
         self.goes_on = bool(commits) and (was_cut or sum(waiting) > most)
+        assert len({commit.name for commit in commits}) == len(commits), "a task is in a commit twice"
         return commits
 
     def progress(self) -> object:

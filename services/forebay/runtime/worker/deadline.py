@@ -30,6 +30,7 @@ def within(seconds: float, call: Callable[[], object]) -> None:
         except BaseException as error:
             failures.append(error)
 
+    # A daemon: a call that never returns must not keep the process from ending.
     thread = threading.Thread(target=run, name="deadline", daemon=True)
     thread.start()
     thread.join(seconds)

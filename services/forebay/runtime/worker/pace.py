@@ -52,6 +52,7 @@ class Pace:
         if self._consumer is not None and self._records and now - self._committed_at > _COMMIT_SECONDS:
             self._committed_at = now
             offsets = [TopicPartition(topic, number, offset, str(size)) for topic, number, offset, size in reached]
+            # Only for display: reading does not wait for it, and nothing depends on it.
             self._consumer.commit(offsets=offsets, asynchronous=True)
 
     def done(self, rows: int, reached: Reached) -> None:

@@ -203,6 +203,7 @@ class GroupReader:
             self._consumer.resume([TopicPartition(*place)])
 
     def _seek(self, part: RepartitionPartition, offset: int) -> None:
+        assert part.next == offset, f"{part.topic}-{part.partition}: the queue expects {part.next}, not {offset}"
         try:
             self._consumer.seek(TopicPartition(part.topic, part.partition, offset))
         except KafkaException as error:

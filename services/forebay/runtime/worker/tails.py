@@ -95,6 +95,7 @@ class _Reading:
                     tail.apply()
             self._pace.commit(self._progress())
         for tail in self._tails:
+            assert tail.is_forward, f"{tail.name}: a changelog ends before the offset at which reading it began"
             tail.finish()
         self._pace.done(sum(len(tail.table) for tail in self._tails), self._progress())
 

@@ -87,6 +87,7 @@ class GroupProducer:
         Raises:
             GroupFenced: another worker did the same at this moment. Unavailable.
         """
+        assert self._producer is None, "the group is open: its own producer would be fenced off"
         producer = self._new_producer()
         try:
             # Without a connection, init_transactions waits 500 ms before it looks for one again.
@@ -114,6 +115,10 @@ class GroupProducer:
         producer = self._producer
         if producer is None:
             raise Unavailable("nothing was committed: the group has to be opened first")
+        places = {(commit.changelogs.internal, commit.changelogs.partition) for commit in commits}
+        assert len(places) == len(commits), (
+            "two positions of a commit are of the same task: one would replace the other"
+        )
         try:
             producer.begin_transaction()
             queue = SendQueue(producer, self._timeout, self._transaction_seconds, self._consumer)
