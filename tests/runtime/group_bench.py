@@ -19,6 +19,7 @@ from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
+from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
@@ -114,11 +115,11 @@ class GroupBench:
             GroupProducer(consumer, producer, Destinations("errors", "late", {}, Partitioner(1))),
             MemorySurroundings(environment, self.at),
             Pacing(Limits(), self.monotonic),
-            GroupSettings("app-group-0", DAY),
+            GroupSettings("app-group-0", Retention(DAY)),
             self.wall_clock,
             self.monotonic,
         )
-        self.group.begin_with([stored])
+        self.group.coverage.begin_with([stored])
 
     def feed(self, *events: tuple[str, int, int]) -> None:
         """Append (key, timestamp, amount) to partition 0."""

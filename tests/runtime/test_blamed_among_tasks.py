@@ -14,6 +14,7 @@ from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
+from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import SnapshotWriter
@@ -99,11 +100,11 @@ class TasksBench(GroupBench):
             ),
             MemorySurroundings(environment, self.at),
             Pacing(Limits(), self.monotonic),
-            GroupSettings("app-group-0", DAY),
+            GroupSettings("app-group-0", Retention(DAY)),
             self.wall_clock,
             self.monotonic,
         )
-        self.group.begin_with([None] * TASKS)
+        self.group.coverage.begin_with([None] * TASKS)
 
     def _task(self, number: int) -> StateTask:
         processor, table = self.processor(), MemoryTable()

@@ -66,7 +66,7 @@ def test_rows_that_belong_to_another_place_are_moved(
     if has_snapshot:
         bench.end_lease()
     bench.worker()
-    monkeypatch.setattr("forebay.runtime.task.group.planned_moves", moves)
+    monkeypatch.setattr("forebay.runtime.task.takeover.planned_moves", moves)
     with pytest.raises(Unavailable):
         bench.fail(point)
     bench.feed(("a", 20, 2))

@@ -34,23 +34,23 @@ def test_the_changelogs_ends_are_read_only_while_the_group_is_owned(world: World
     former = open_group(world)
     work(world, former, 3)
     former.look_at_changelogs()
-    known = former.offsets()
+    known = former.coverage.offsets()
     latter = open_group(world)
     work(world, latter, 3)
     with pytest.raises(GroupFenced):
         former.look_at_changelogs()
-    assert former.offsets() == known
+    assert former.coverage.offsets() == known
     latter.look_at_changelogs()
-    assert latter.offsets() != known
+    assert latter.coverage.offsets() != known
 
 
 def test_nothing_is_learnt_before_the_first_commit(world: World) -> None:
     former = open_group(world)
-    known = former.offsets()
+    known = former.coverage.offsets()
     latter = open_group(world)
     work(world, latter, 3)
     former.look_at_changelogs()
-    assert former.offsets() == known
+    assert former.coverage.offsets() == known
 
 
 def test_records_that_the_other_used_and_had_deleted_are_not_lost() -> None:

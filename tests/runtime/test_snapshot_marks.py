@@ -76,7 +76,7 @@ def test_the_tail_is_read_where_it_proves_complete() -> None:
     bench.compact()
     bench.worker()
     bench.group.open(bench.lease)
-    assert not bench.group.incomplete
+    assert not bench.group.coverage.is_incomplete
     assert set(bench.task.dirty) >= {b"totals\0a", b"totals\0c"}
     assert b"totals\0b" not in bench.task.dirty, "the snapshot has it"
 
@@ -99,8 +99,8 @@ def test_a_shorter_retention_of_the_topic_counts(caplog: pytest.LogCaptureFixtur
     bench.broker.now += 2 * HOUR
     bench.compact(HOUR)
     bench.worker()
-    settings: Any = bench.group.settings
-    object.__setattr__(settings, "ask_tombstone_ms", lambda: HOUR * 1_000)
+    retention: Any = bench.group.settings.retention
+    object.__setattr__(retention, "ask", lambda: HOUR * 1_000)
     bench.group.open(bench.lease)
     assert "older than deletes are kept" in caplog.text
     assert b"totals\0a" not in dict(bench.table.scan(b""))
@@ -130,11 +130,11 @@ def test_a_snapshot_of_a_release_without_marks_is_judged_by_its_age(away: int, i
     group = bench.group
     group._stamp = lambda positions, number: group._tell_markers(positions)  # type: ignore[method-assign]
     bench.end_lease()
-    assert NUMBER not in group.offsets()[0, 0]
+    assert NUMBER not in group.coverage.offsets()[0, 0]
     bench.broker.now += away * HOUR
     bench.worker()
     bench.group.open(bench.lease)
-    assert bench.group.incomplete is not is_complete
+    assert bench.group.coverage.is_incomplete is not is_complete
 
 
 def test_a_mark_says_its_number() -> None:

@@ -94,7 +94,7 @@ def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> O
         Pacing(Limits()),
         settings,
     )
-    group.begin_with([stored])
+    group.coverage.begin_with([stored])
     group.open(lease)
     while not task.input.is_done(lease.token):
         group.cycle(lease, 0)

@@ -16,6 +16,7 @@ from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.stage_log import StageLog, stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
+from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
@@ -118,11 +119,11 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
         ),
         MemorySurroundings(environment, at),
         Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic, environment.read_ahead),
-        GroupSettings(name, int(TOMBSTONE_SECONDS * 1_000), idle=False),
+        GroupSettings(name, Retention(int(TOMBSTONE_SECONDS * 1_000)), idle=False),
         environment.wall_clock,
         environment.monotonic,
     )
-    group.begin_with(snapshots)
+    group.coverage.begin_with(snapshots)
     return group
 
 

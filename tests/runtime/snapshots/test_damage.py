@@ -42,7 +42,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Job:
     job = Job(World(Setup("sum", 1, 1, records=300), 0))
     loop = job.start()
     for _ in range(3):
-        loop.group.incomplete = True
+        loop.group.coverage.is_incomplete = True
         job.lease(loop)
     return job
 
@@ -65,7 +65,7 @@ def load(job: Job, caplog: pytest.LogCaptureFixture) -> tuple[int, list[str]]:
     with caplog.at_level(logging.WARNING):
         loop = job.load()
     task = loop.group.tasks[0]
-    assert loop.group.incomplete == (not task.position.n)
+    assert loop.group.coverage.is_incomplete == (not task.position.n)
     loaded, logged = task.position.n, [record.getMessage() for record in caplog.records]
     loop.start(job.world.lease(0))
     assert rows(loop) == rows(job.start())
@@ -159,7 +159,7 @@ def test_a_store_that_refuses_deletes_still_takes_snapshots(job: Job, caplog: py
     loop = job.start()
     job.fails = "state.delete"
     for _ in range(3):
-        loop.group.incomplete = True
+        loop.group.coverage.is_incomplete = True
         job.lease(loop)
         assert job.stored_rows() == rows(loop)
     assert "files that it replaces remain: state.delete" in caplog.text

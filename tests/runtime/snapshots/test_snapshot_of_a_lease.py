@@ -77,7 +77,7 @@ def test_a_group_that_never_committed_writes_no_snapshot(job: Job) -> None:
 def test_all_rows_in_place_of_those_before_are_read_back(job: Job) -> None:
     loop = job.start()
     for _ in range(3):
-        loop.group.incomplete = True
+        loop.group.coverage.is_incomplete = True
         job.lease(loop, 2)
         assert job.stored_rows() == rows(loop)
 
@@ -87,7 +87,7 @@ def test_rows_are_rewritten_a_few_at_a_time_while_commits_continue(job: Job, mon
     job.piece_blocks = 1
     loop = job.start()
     job.lease(loop, 3)
-    loop.group.incomplete = True
+    loop.group.coverage.is_incomplete = True
     keeper, writer = loop.keeper, loop.group.writers[PLACE]
     pieces = 0
     keeper.put_waiting(loop)
@@ -96,7 +96,7 @@ def test_rows_are_rewritten_a_few_at_a_time_while_commits_continue(job: Job, mon
         keeper.put_waiting(loop)
         pieces += 1
     assert pieces == 3, "there are more rows than that"
-    loop.group.incomplete = True  # Changelogs that were read again begin it again.
+    loop.group.coverage.is_incomplete = True  # Changelogs that were read again begin it again.
     keeper.put_waiting(loop)
     job.work(loop)
     keeper.write(loop)
@@ -111,7 +111,7 @@ def test_rows_that_are_gone_do_not_come_back_from_a_snapshot_older_than_deletes_
     table = loop.group.tasks[0].table
     stale = dict.fromkeys((key for key, _ in list(table.scan(b""))), None)
     table.clear()
-    loop.group.incomplete = True
+    loop.group.coverage.is_incomplete = True
     loop.keeper.write(loop)
     assert stale
     assert job.stored_rows() == {}
@@ -120,7 +120,7 @@ def test_rows_that_are_gone_do_not_come_back_from_a_snapshot_older_than_deletes_
 def test_a_snapshot_is_as_old_as_its_offsets(job: Job) -> None:
     loop = job.start()
     job.lease(loop)
-    learnt = loop.group.known_at
+    learnt = loop.group.coverage.known_at
     job.world.broker.now += 60
     assert next(job.storage.snapshots(PLACE)).written_at == learnt
 

@@ -155,7 +155,7 @@ def test_a_snapshot_that_is_deleted_while_it_is_loaded_is_replaced_by_a_newer_on
 
     job.pauses, job.meanwhile = "state.read", at_second_read
     fresh = job.start()
-    assert fresh.group.incomplete is False
+    assert fresh.group.coverage.is_incomplete is False
     assert len(reads) == 2
     assert dict(rows(fresh)) == dict(rows(job.start()))
 

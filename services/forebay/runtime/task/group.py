@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
-from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unavailable
-from forebay.runtime.protocol.lease import Lease, partitions
-from forebay.runtime.protocol.position import TaskPosition, owner
+from forebay.runtime.errors import GroupFenced, OffsetsLost, Unavailable
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.snapshot_mark import NUMBER, SnapshotMark
-from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.commit import TaskCommit
+from forebay.runtime.task.coverage import Coverage, Retention
 from forebay.runtime.task.gathering import Gathering
 from forebay.runtime.task.idleness import Idleness
-from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.lag import measure_lag
-from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves, without_lost_globals
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
-from forebay.runtime.task.reads import refuse_unknown
-from forebay.runtime.task.replay import replay_changelogs
 from forebay.runtime.task.senders import Senders
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
-from forebay.runtime.task.tail import Tail, complete_tail, foreign
+from forebay.runtime.task.takeover import Takeover
 from forebay.runtime.task.turns import Turns
 
 log = logging.getLogger(__name__)
 
 _MARK_SECONDS = 1.0
 _CHECK_SECONDS = 1.0
-_ASK_MS = 60_000
-"""How much older a snapshot is than those of a job that runs, and how far clocks may differ."""
 _STAMP_SECONDS = 3_600.0
 """How long the marks of a job at rest serve: less than deletes are kept, so that it writes one now and then."""
 
@@ -45,15 +39,12 @@ class GroupSettings:
 
     Args:
         name: `<application>-group-<number>`: its transactional id.
-        tombstone_ms: how long changelogs keep deletes: a snapshot that is older can't be completed by a tail.
         idle: whether idle time passes on idle topics.
-        ask_tombstone_ms: asks the broker for the same, which an operator may have lowered meanwhile.
     """
 
     name: str
-    tombstone_ms: int = 86_400_000
+    retention: Retention = field(default_factory=Retention)
     idle: bool = True
-    ask_tombstone_ms: Callable[[], int] | None = None
 
 
 class TaskGroup:
@@ -90,16 +81,13 @@ class TaskGroup:
         self.progress = self._turns.progress
         self._clock = clock
         self._monotonic = monotonic
-        self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
-        self.known_at, self._known_since = clock(), monotonic()
-        """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
+        self.coverage = Coverage(tasks, settings.retention, clock, monotonic)
+        self._takeover = Takeover(settings.name, tasks, self.coverage, surroundings, producer, monotonic)
         self._marked_at = self._committed_at = self._stamped_at = float("-inf")
         self._has_more = True
         """Whether the changelogs hold more than when their marks were written last."""
         self._is_marked = True
         self._checked_at = float("-inf")
-        self.incomplete = False
-        """Whether the snapshots lack so much that all rows have to be put."""
 
     @property
     def is_open(self) -> bool:
@@ -114,9 +102,10 @@ class TaskGroup:
         """
         beginning = TaskPosition(lease.checkpoint, 0)
         inputs = {task.place: self._surroundings.inputs(task.place, lease, beginning) for task in self.tasks}
-        marked = self._refuse_foreign(lease, inputs)
+        marked = self._takeover.refuse_foreign(lease, inputs)
         self._producer.fence()
-        positions = self._complete(lease, inputs, marked)
+        positions = self._takeover.complete(lease, inputs, marked)
+        self._has_more = True
         for task in self.tasks:
             found = positions[task.place] or TaskPosition(lease.checkpoint, 0)
             task.stand_at(found, self._surroundings.inputs(task.place, lease, found))
@@ -203,20 +192,6 @@ class TaskGroup:
         for task in self.tasks:
             task.table.close()
 
-    def offsets(self) -> dict[Place, dict[str, int]]:
-        """Return from where the changelogs' tails complete what the tables hold, at least."""
-        return {place: dict(offsets) for place, offsets in self._offsets.items()}
-
-    def begin_with(self, snapshots: Iterable[TaskSnapshot | None]) -> None:
-        """Take in from which snapshots the tables were filled, in the order of the tasks."""
-        for task, snapshot in zip(self.tasks, snapshots, strict=True):
-            if snapshot is None:
-                self._offsets[task.place], self.incomplete = {}, True
-            else:
-                task.position = snapshot.position
-                self._offsets[task.place] = dict(snapshot.offsets)
-                self.known_at = min(self.known_at, snapshot.written_at)
-
     def look_at_changelogs(self) -> None:
         """Learn where the changelogs end now, between two commits: what is before that the tables hold.
 
@@ -233,7 +208,7 @@ class TaskGroup:
         else:
             # Nothing was written since the last mark, so it still proves what it did.
             self._tell_markers(positions)
-        self._learnt(known_at)
+        self.coverage.learn(known_at)
 
     def _stamp(self, positions: list[TaskPosition], number: int) -> None:
         places = [(topic, task.settings.number) for task in self.tasks for topic in task.changelog_rows.topics]
@@ -247,100 +222,8 @@ class TaskGroup:
         self._tell_markers(positions, marks)
         for task in self.tasks:
             offsets = {topic: ends[topic, task.settings.number] for topic in task.changelog_rows.topics}
-            self._offsets[task.place] = {**offsets, NUMBER: number}
+            self.coverage.note(task, {**offsets, NUMBER: number})
             task.figures.tail_rows = 0
-
-    def _refuse_foreign(self, lease: Lease, inputs: Mapping[Place, TaskInput]) -> set[tuple[str, int]]:
-        """Return the partitions that the job has read. Raises StateConflict, Unavailable."""
-        first = self.tasks[0]
-        places = [(topic, part) for topic, offsets in lease.start.items() for part in partitions(offsets)]
-        mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
-        handed = [(part.topic, part.partition) for item in inputs.values() for part in item.repartitions]
-        marks = self._surroundings.markers([*mine, *handed])
-        for place in () if lease.restore else mine:
-            if place not in marks:
-                continue
-            found, _ = owner(marks[place])
-            if found != lease.checkpoint:
-                raise StateConflict(foreign(first.settings.name, found, lease.checkpoint))
-        return set(marks)
-
-    def _complete(
-        self, lease: Lease, inputs: Mapping[Place, TaskInput], marked: set[tuple[str, int]]
-    ) -> dict[Place, TaskPosition | None]:
-        """Bring the tables up to the last commit, from where they stand."""
-        begun = self._monotonic()
-        former = [tail for number in lease.numbers for tail in self._surroundings.former(number)]
-
-        def check(task: StateTask, tail: Tail) -> TaskPosition | None:
-            known = task.position if task.position.n else None
-            return complete_tail(task.settings.name, tail, known, lease.checkpoint, lease.restore)
-
-        unread = list(former)
-
-        def read(tails: list[Tail]) -> None:
-            self._surroundings.read_tails([*tails, *unread])
-            unread.clear()
-
-        name, old, offsets = self.settings.name, self._is_too_old(), self.offsets
-        tails = replay_changelogs(name, self.tasks, offsets, read, check, self._forget, is_too_old=old)
-        seconds = self._monotonic() - begun
-        known = [task.position for task in self.tasks] + [tail.position for tail in (*tails, *former) if tail.position]
-        refuse_unknown(self.settings.name, inputs.values(), known, marked)
-        moves = planned_moves(self.tasks, inputs, tails, former)
-        for move in moves:
-            move.tail.position = move.move.position
-        positions = {}
-        for task, tail in zip(self.tasks, tails, strict=True):
-            found = check(task, tail)
-            if found is not None:
-                found = without_lost_globals(task, inputs[task.place], found)
-            positions[task.place] = found
-        if moves:
-            self._move(moves)
-        for task, tail in zip(self.tasks, tails, strict=True):
-            found = positions[task.place]
-            task.dirty.update(tail.keys)
-            task.table.apply((), b"" if found is None else found.tag)
-            if tail.keys and not task.position.n:
-                task.figures.restored_rows = len(task.table)
-                task.figures.restore_seconds = seconds
-            # Together: the next attempt, if this one fails, reads the tail from these offsets, and finds no position.
-            self._offsets[task.place] = tail.offsets
-            task.position = found or task.position
-        self._has_more = True
-        self._learnt(self._clock())
-        return positions
-
-    def _move(self, moves: list[PlannedMove]) -> None:
-        """Commit at once what belongs to other places now: a kill leaves all of it here or there."""
-        log_moves(self.settings.name, moves)
-        self._producer.commit([move.commit for move in moves])
-        for move in moves:
-            move.apply()
-
-    def _forget(self) -> None:
-        """Empty the tables, so that the changelogs are read from the beginning; at the next attempt, too."""
-        self.incomplete = True
-        for task in self.tasks:
-            self._offsets[task.place] = {}
-            task.table.clear()
-
-    def _learnt(self, known_at: int) -> None:
-        self.known_at, self._known_since = known_at, self._monotonic()
-
-    def _is_too_old(self) -> bool:
-        """Return whether deletes may be gone from the changelogs that were written since their offsets were learnt.
-
-        Another worker's clock may be hours off. If it was ahead, only a snapshot with a mark can be trusted.
-        """
-        by_clock = self._clock() - self.known_at
-        age = max(by_clock, int((self._monotonic() - self._known_since) * 1_000))
-        kept = self.settings.tombstone_ms
-        if age > _ASK_MS and self.settings.ask_tombstone_ms is not None:
-            kept = min(kept, self.settings.ask_tombstone_ms())
-        has_no_mark = any(offsets and NUMBER not in offsets for offsets in self._offsets.values())
-        return age > kept // 2 or (by_clock < -_ASK_MS and has_no_mark)
 
     def _commit(self, commits: list[TaskCommit]) -> None:
         begun = time.perf_counter()

@@ -89,7 +89,7 @@ class SnapshotKeeper:
         # Another writer deletes the files that its own snapshots don't need, which may include blocks of this
         # loop. So no block of an earlier snapshot can be relied on.
         if not all(self._storage.holds(place, writer.directory) for place, writer in group.writers.items()):
-            group.incomplete = True
+            group.coverage.is_incomplete = True
         while self._lacks_all(group):
             self._rewrite(loop)
         for writers in self._together(group.writers.values()):
@@ -103,18 +103,18 @@ class SnapshotKeeper:
             self._storage.write(place, snapshot)
 
     def _lacks_all(self, group: TaskGroup) -> bool:
-        return group.incomplete or any(writer.is_rewriting for writer in group.writers.values())
+        return group.coverage.is_incomplete or any(writer.is_rewriting for writer in group.writers.values())
 
     def _rewrite(self, loop: Loop) -> None:
         group = loop.group
 
         def encode() -> None:
-            if group.incomplete:
+            if group.coverage.is_incomplete:
                 for writer in group.writers.values():
                     writer.begin_rewriting()
                 # On the loop's thread: the loop sets it when it reads the changelogs again. Reset elsewhere, that could
                 # be lost.
-                group.incomplete = False
+                group.coverage.is_incomplete = False
             left = self._piece_blocks
             for place, writer in group.writers.items():
                 if left > 0:
@@ -160,8 +160,10 @@ class SnapshotKeeper:
         group.mark()
         if not any(task.position.n for task in group.tasks):
             return {}
-        offsets = group.offsets()
-        return {place: writer.snapshot(offsets[place], group.known_at) for place, writer in group.writers.items()}
+        offsets = group.coverage.offsets()
+        return {
+            place: writer.snapshot(offsets[place], group.coverage.known_at) for place, writer in group.writers.items()
+        }
 
     def _keep(self, place: Place, blocks: dict[int, bytes]) -> None:
         if blocks:

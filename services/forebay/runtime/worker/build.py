@@ -31,6 +31,7 @@ from forebay.runtime.stage_log import stage_log
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.announce import Announcer, idle_interval
 from forebay.runtime.task.commit import Destinations
+from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Pacing
@@ -124,6 +125,7 @@ def _runner(
     )
     changelogs = {topic for task in tasks for topic in task.changelog_rows.topics}
     pacing = Pacing(spec.limits)
+    retention = Retention(spec.tombstone_ms, lambda: int(kept_seconds(spec.kafka, changelogs) * 1_000))
     group = TaskGroup(
         tasks,
         writers,
@@ -137,12 +139,10 @@ def _runner(
         producer,
         GroupSurroundings(spec, job, markers, admin, actual_names(service.inputs)),
         pacing,
-        GroupSettings(
-            name, spec.tombstone_ms, spec.limits.idle, lambda: int(kept_seconds(spec.kafka, changelogs) * 1_000)
-        ),
+        GroupSettings(name, retention, spec.limits.idle),
         broker_clock(spec).now_ms,
     )
-    group.begin_with(snapshots)
+    group.coverage.begin_with(snapshots)
     return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000, keeper, progress=group.progress)
 
 

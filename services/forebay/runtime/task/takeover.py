@@ -1,0 +1,123 @@
+"""How a group's tasks begin where the worker before left them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.protocol.lease import Lease, partitions
+from forebay.runtime.protocol.position import TaskPosition, owner
+from forebay.runtime.task.coverage import Coverage
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves, without_lost_globals
+from forebay.runtime.task.ports import Committer, Surroundings
+from forebay.runtime.task.reads import refuse_unknown
+from forebay.runtime.task.replay import replay_changelogs
+from forebay.runtime.task.snapshot import Place
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.tail import Tail, complete_tail, foreign
+
+
+class Takeover:
+    """Finds out whose a group's tasks are, and completes their tables by the changelogs.
+
+    Args:
+        name: of the group.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tasks: Sequence[StateTask],
+        coverage: Coverage,
+        surroundings: Surroundings,
+        producer: Committer,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name = name
+        self._tasks = tasks
+        self._coverage = coverage
+        self._surroundings = surroundings
+        self._producer = producer
+        self._monotonic = monotonic
+
+    def refuse_foreign(self, lease: Lease, inputs: Mapping[Place, TaskInput]) -> set[tuple[str, int]]:
+        """Return the partitions that the job has read.
+
+        Raises:
+            StateConflict: the tasks belong to another checkpoint. Unavailable.
+        """
+        first = self._tasks[0]
+        places = [(topic, part) for topic, offsets in lease.start.items() for part in partitions(offsets)]
+        mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
+        handed = [(part.topic, part.partition) for item in inputs.values() for part in item.repartitions]
+        marks = self._surroundings.markers([*mine, *handed])
+        for place in () if lease.restore else mine:
+            if place not in marks:
+                continue
+            found, _ = owner(marks[place])
+            if found != lease.checkpoint:
+                raise StateConflict(foreign(first.settings.name, found, lease.checkpoint))
+        return set(marks)
+
+    def complete(
+        self, lease: Lease, inputs: Mapping[Place, TaskInput], marked: set[tuple[str, int]]
+    ) -> dict[Place, TaskPosition | None]:
+        """Bring the tables up to the last commit, from where they stand; return the tasks' positions then.
+
+        Args:
+            marked: what `refuse_foreign` returned.
+
+        Raises:
+            StateConflict, Unavailable: the next attempt reads the changelogs from the same offsets.
+        """
+        begun = self._monotonic()
+        former = [tail for number in lease.numbers for tail in self._surroundings.former(number)]
+
+        def check(task: StateTask, tail: Tail) -> TaskPosition | None:
+            known = task.position if task.position.n else None
+            return complete_tail(task.settings.name, tail, known, lease.checkpoint, lease.restore)
+
+        unread = list(former)
+
+        def read(tails: list[Tail]) -> None:
+            self._surroundings.read_tails([*tails, *unread])
+            unread.clear()
+
+        name, coverage = self._name, self._coverage
+        old = coverage.is_too_old()
+        tails = replay_changelogs(name, self._tasks, coverage.offsets, read, check, coverage.clear, is_too_old=old)
+        seconds = self._monotonic() - begun
+        known = [task.position for task in self._tasks] + [tail.position for tail in (*tails, *former) if tail.position]
+        refuse_unknown(self._name, inputs.values(), known, marked)
+        moves = planned_moves(self._tasks, inputs, tails, former)
+        for move in moves:
+            move.tail.position = move.move.position
+        positions = {}
+        for task, tail in zip(self._tasks, tails, strict=True):
+            found = check(task, tail)
+            if found is not None:
+                found = without_lost_globals(task, inputs[task.place], found)
+            positions[task.place] = found
+        if moves:
+            self._move(moves)
+        for task, tail in zip(self._tasks, tails, strict=True):
+            found = positions[task.place]
+            task.dirty.update(tail.keys)
+            task.table.apply((), b"" if found is None else found.tag)
+            if tail.keys and not task.position.n:
+                task.figures.restored_rows = len(task.table)
+                task.figures.restore_seconds = seconds
+            # Together: the next attempt, if this one fails, reads the tail from these offsets, and finds no position.
+            coverage.note(task, tail.offsets)
+            task.position = found or task.position
+        coverage.learn()
+        return positions
+
+    def _move(self, moves: list[PlannedMove]) -> None:
+        """Commit at once what belongs to other places now: a kill leaves all of it here or there."""
+        log_moves(self._name, moves)
+        self._producer.commit([move.commit for move in moves])
+        for move in moves:
+            move.apply()
