@@ -13,7 +13,7 @@ from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
 from forebay.processor import Context, Processor
 from forebay.stores import TimestampedKeyValueStore
 from forebay.testing import TestDriver
-from forebay.time import SessionWindows, UnlimitedWindows, tumbling, within
+from forebay.time import SessionWindows, SlidingWindows, UnlimitedWindows, tumbling, within
 from tests.dsl.driving import Nothing
 
 NO_SUBTRACT: Fold[str, int] = Fold(lambda: 0, lambda _, __, a: a + 1)
@@ -112,6 +112,22 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "a grace without a store": (
         lambda t: words(t).join(table(t, 50), pair, str, grace_ms=6),
         "rows: records that wait for the grace need a store; name it: waiting=",
+    ),
+    "a retention shorter than the windows": (
+        lambda t: group_words(t).windowed_by(tumbling(1_000)).count(store="counts", retention_ms=10),
+        "counts: retention_ms 10 is shorter than its windows of 1000 ms",
+    ),
+    "a retention shorter than the windows and their grace": (
+        lambda t: group_words(t).windowed_by(tumbling(1_000, grace_ms=500)).count(store="counts", retention_ms=1_200),
+        "counts: retention_ms 1200 is shorter than its windows and their grace; give at least 1500 ms",
+    ),
+    "a retention shorter than the sessions": (
+        lambda t: group_words(t).windowed_by(SessionWindows(1_000)).count(store="counts", retention_ms=10),
+        "counts: retention_ms 10 is shorter",
+    ),
+    "a retention shorter than sliding windows": (
+        lambda t: group_words(t).windowed_by(SlidingWindows(1_000)).count(store="counts", retention_ms=1_000),
+        "counts: retention_ms 1000 is shorter",
     ),
     "a versioned table suppressed": (
         lambda t: table(t, 5).suppress(UntilTimeLimit(5), store="held"),

@@ -87,24 +87,21 @@ def windowed_aggregate(
         raise TopologyError(f"store {store}: an unlimited window never closes; give its updates: emit=Emission.UPDATES")
     if isinstance(windows, SessionWindows) and any(fold.merge is None for fold in folds):
         raise TopologyError(f"store {store}: sessions merge, but the fold has no merge: give it one")
-    retention = ms_of(retention_ms) or windows.retention_ms
     inner, is_final = parents[0].key, emission is Emission.FINAL
-    declared: WindowStore[Any] | SessionStore[Any]
+    try:
+        declared = _declare_store(windows, into, store, ms_of(retention_ms))
+        # Make the operators once here, so that a store too short for its windows fails at the line that declares it and
+        # not when a task starts.
+        for fold in folds:
+            _operator(declared, windows, fold, emission)
+    except ValueError as error:
+        raise TopologyError(str(error)) from error
     if isinstance(windows, SessionWindows):
-        declared, key = SessionStore(store, into, retention_ms=retention), session_windowed(inner)
         # A session is closed strictly after end + gap + grace, so the horizon is one ms past the retention.
-        horizon = windows.retention_ms + 1
+        key, horizon = session_windowed(inner), windows.retention_ms + 1
     else:
-        size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
-        declared = WindowStore(
-            store, into, size_ms=size, retention_ms=max(size, retention), window_from=windows.window_from
-        )
         key = windowed_by_start(inner, windows.window_from)
         horizon = 0 if isinstance(windows, UnlimitedWindows) else windows.retention_ms
-    # Make the operators once here, so that a store too short for its windows fails at the line that declares it and not
-    # when a task starts.
-    for fold in folds:
-        _operator(declared, windows, fold, emission)
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
@@ -183,6 +180,18 @@ def check_windows(windows: object) -> None:
         raise TopologyError(
             f"windowed_by({windows!r:.60}): size_ms is {size!r}: give the length of its longest window in ms"
         )
+
+
+def _declare_store(
+    windows: AnyWindows, into: Format[Any], store: str, retention_ms: int
+) -> WindowStore[Any] | SessionStore[Any]:
+    """Declare the store of an aggregate. A retention of 0 is as long as the windows may still change."""
+    if isinstance(windows, SessionWindows):
+        return SessionStore(store, into, retention_ms=retention_ms or windows.retention_ms)
+    size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
+    # A sliding window of a single moment needs a retention, too.
+    kept = retention_ms or max(size, windows.retention_ms)
+    return WindowStore(store, into, size_ms=size, retention_ms=kept, window_from=windows.window_from)
 
 
 def _operator(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -26,6 +25,7 @@ from forebay.producing.send import Sent
 from forebay.producing.sources import source_of
 from forebay.runtime.logs import configure_logging
 from forebay.serde import Schema
+from forebay.time.moments import parse_moment
 
 _ANSWER_S = 10.0
 _SHARE = click.FloatRange(0, 1)
@@ -51,11 +51,10 @@ class MomentType(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the moment in ms since the epoch."""
-        if isinstance(value, int) or value.isdecimal():
-            return int(value)
+        if isinstance(value, int):
+            return value
         try:
-            moment = datetime.fromisoformat(value)
-            return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+            return parse_moment(value)
         except ValueError:
             self.fail(
                 f"{value!r} is no time: give milliseconds since the epoch (1735689600000) or a date and time "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import click
@@ -12,12 +11,13 @@ from forebay.kafka.registry import shared_registry
 from forebay.kafka.render import Renderer
 from forebay.kafka.tail import Beginning, End, Since, Start, Tail
 from forebay.queries.contents import known_contents
+from forebay.time.moments import parse_moment
 
 _SIDE_TOPICS = (".errors", ".late")
 
 
 class StartType(click.ParamType[Start]):
-    """A place to start: `beginning`, `end`, ms since the epoch, or a date and time in ISO 8601."""
+    """A place to start: `beginning`, `end`, ms since the epoch, or a date and time in ISO 8601 (by default in UTC)."""
 
     name = "beginning|end|time"
 
@@ -28,7 +28,7 @@ class StartType(click.ParamType[Start]):
         if value in ("beginning", "end"):
             return Beginning() if value == "beginning" else End()
         try:
-            return Since(int(value) if value.isdigit() else int(datetime.fromisoformat(value).timestamp() * 1000))
+            return Since(parse_moment(value))
         except ValueError:
             self.fail(
                 f"{value!r} is no place to start: beginning, end, milliseconds since the epoch (1700000000000), "

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
 from forebay.spark.option_values import CLIENT, choice, connection, number
 from forebay.spelling import did_you_mean
+from forebay.time.moments import parse_moment
 
 _NAMES = (
     *("subscribe", "subscribePattern", "bootstrapServers", "schemaRegistryUrl"),
@@ -172,7 +172,7 @@ def _place(given: Mapping[str, str], end: str) -> Place | None:
 
 def _milliseconds(text: str, name: str) -> int:
     try:
-        return int(text) if text.isdigit() else int(datetime.fromisoformat(text).timestamp() * 1000)
+        return parse_moment(text)
     except ValueError:
         raise OptionError(
             f"{name} is {text}: write milliseconds since the epoch, or a time such as 2026-01-31T12:00:00Z"
