@@ -1,4 +1,4 @@
-"""A moment is read the same everywhere, whatever the zone of the machine."""
+"""A moment is read the same everywhere, regardless of the zone of the machine."""
 
 from __future__ import annotations
 

@@ -190,8 +190,8 @@ def _declare_store(
         return SessionStore(store, into, retention_ms=retention_ms or windows.retention_ms)
     size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
     # A sliding window of a single moment needs a retention, too.
-    kept = retention_ms or max(size, windows.retention_ms)
-    return WindowStore(store, into, size_ms=size, retention_ms=kept, window_from=windows.window_from)
+    retention = retention_ms or max(size, windows.retention_ms)
+    return WindowStore(store, into, size_ms=size, retention_ms=retention, window_from=windows.window_from)
 
 
 def _operator(

@@ -117,6 +117,24 @@ def test_rows_that_are_gone_do_not_come_back_from_a_snapshot_older_than_deletes_
     assert job.stored_rows() == {}
 
 
+def test_rows_that_could_not_be_encoded_for_lack_of_memory_are_in_the_next_snapshot(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = job.start()
+    job.lease(loop)
+    job.work(loop)
+
+    def fail(_: object) -> bytes:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("forebay.runtime.task.snapshot.encode_block", fail)
+        with pytest.raises(MemoryError):
+            loop.keeper.write(loop)
+    loop.keeper.write(loop)
+    assert job.stored_rows() == rows(loop)
+
+
 def test_a_snapshot_is_as_old_as_its_offsets(job: Job) -> None:
     loop = job.start()
     job.lease(loop)

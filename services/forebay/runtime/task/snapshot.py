@@ -127,12 +127,12 @@ class SnapshotWriter:
         task = self._task
         get = task.table.get
         changes: list[Change] = [(key, get(key)) for key in task.dirty]
-        task.dirty = {}
         blocks = [encode_block(part) for part in split_changes(changes)]
         if not blocks:
             return {}
         written = append(self._directory, blocks, task.position.tag, task.table, encode_block)
-        self._directory = written.directory
+        # Last: if memory is short before, the next cut must still have these rows.
+        self._directory, task.dirty = written.directory, {}
         return written.put
 
     def begin_rewriting(self) -> None:
