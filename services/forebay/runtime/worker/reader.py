@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -51,6 +52,9 @@ class GroupReader:
     ) -> None:
         self._monotonic = monotonic
         self._noted_at = float("-inf")
+        self._ends: dict[Place, int] = {}
+        """The ends that were noted last."""
+        self._polling = threading.Lock()
         self._note_seconds = _NOTE_SECONDS
         self._accepted = accepted
         self._consumer = consumer
@@ -65,7 +69,7 @@ class GroupReader:
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
         """Begin to read, from where each partition stands. Raises Unavailable."""
-        self._parts = {}
+        self._parts, self._ends = {}, {}
         for item in inputs:
             for part in item.parts:
                 self._parts.setdefault((part.topic, part.partition), []).append(part)
@@ -85,12 +89,13 @@ class GroupReader:
         Raises:
             OffsetsLost: records are gone that were not read. NotAuthorized.
         """
-        messages = self._consumer.consume(min(most, _FETCH), 0)
-        if not messages and seconds > 0:
-            # `consume` with a timeout waits for as many records as it may return, so `poll` waits for the first one.
-            first = self._consumer.poll(seconds)
-            self._note_wait()
-            messages = [] if first is None else [first, *self._consumer.consume(min(most, _FETCH), 0)]
+        with self._polling:
+            messages = self._consumer.consume(min(most, _FETCH), 0)
+            if not messages and seconds > 0:
+                # `consume` with a timeout waits for as many records as it may return: `poll` waits for the first one.
+                first = self._consumer.poll(seconds)
+                self._note_wait()
+                messages = [] if first is None else [first, *self._consumer.consume(min(most, _FETCH), 0)]
         parts, count, size = self._parts, 0, 0
         for message in messages:
             error = message.error()
@@ -123,7 +128,8 @@ class GroupReader:
         if now - self._noted_at < self._note_seconds:
             return
         self._noted_at = now
-        for place, end in self.seen_ends().items():
+        self._ends = self._cached_ends()
+        for place, end in self._ends.items():
             for part in self._parts[place]:
                 part.end_log.observe(end, now, is_read=part.at_end or part.next >= end)
 
@@ -163,10 +169,20 @@ class GroupReader:
                 part.end = end
 
     def seen_ends(self) -> dict[Place, int]:
-        """Return the ends of partitions as the latest fetches reported them, without a request.
+        """Return the ends of partitions as the latest fetches reported them, without a request, on any thread.
 
         They include records of open transactions. A partition of which nothing was fetched is left out.
         """
+        # The client serves one thread at a time. While the loop polls an idle topic again and again, another thread
+        # that calls it may wait for minutes. The ends that the loop noted are as old as its poll.
+        if not self._polling.acquire(blocking=False):
+            return self._ends
+        try:
+            return self._cached_ends()
+        finally:
+            self._polling.release()
+
+    def _cached_ends(self) -> dict[Place, int]:
         ends = {}
         for place in list(self._parts):
             # Another thread may have closed the consumer, or assigned other partitions.
