@@ -70,7 +70,7 @@ COPY --from=dependencies /opt/forebay /opt/forebay
 COPY --from=jars /extra /opt/forebay/lib/python3.11/site-packages
 COPY services/forebay /site/forebay
 COPY avro/forebay /site/forebay/contracts/forebay
-RUN --mount=type=tmpfs,target=/tmp mkdir -p /opt/forebay/share/forebay && PYTHONPATH=/site python -m forebay.runtime.class_archive \
+RUN --mount=type=tmpfs,target=/tmp mkdir -p /opt/forebay/share/forebay && PYTHONPATH=/site python -m forebay.runtime.driver.class_archive \
       $([ "${CLASSES}" = yes ] || echo --check)
 
 FROM tools AS wheel

@@ -163,7 +163,7 @@ $(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serd
 
 # Optional: an archive of the classes Spark loads, with which its JVM starts with half the work.
 $(CLASSES): $(STAMP)
-	@$(BIN)/python -m forebay.runtime.class_archive || echo "== Spark starts without it"
+	@$(BIN)/python -m forebay.runtime.driver.class_archive || echo "== Spark starts without it"
 	@touch $@
 
 classes: $(CLASSES) ## Make Spark start faster (half a minute once, 180 MB)

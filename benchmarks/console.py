@@ -15,9 +15,9 @@ from pathlib import Path
 
 import psutil
 
+from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST, free_port
 from forebay.queries.pages import QueryPages
-from forebay.runtime.http import HttpServer
 
 sys.path.append(str(Path(__file__).parents[1] / "integration-tests"))
 

@@ -31,10 +31,10 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
-from forebay.runtime.memory import collect_seldom
+from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.process.memory import collect_seldom
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import Tables
-from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup

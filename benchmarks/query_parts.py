@@ -10,11 +10,11 @@ import time
 from collections.abc import Sequence
 from http.client import HTTPConnection
 
+from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST, free_port
 from forebay.queries.pages import QueryPages
 from forebay.queries.parts.share import Share
 from forebay.queries.stores import JobStores
-from forebay.runtime.http import HttpServer
 from forebay.testing.cell import Cell
 from tests.queries.parts.parted import PARTS, TASKS, PartServer, owner, publish, written_tasks
 from tests.queries.written import CODECS, LOG

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from service_bench import PARTITIONS, ServiceBench
 
-from forebay.runtime.prepare import register_contracts
+from forebay.runtime.driver.prepare import register_contracts
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.group import TaskGroup

@@ -16,7 +16,7 @@ from forebay.kafka.topics import spec_of
 from forebay.platform.broker import Broker
 from forebay.platform.home import STATE_FILE
 from forebay.producing.base import FIXED_START_MS, Options
-from forebay.runtime.checkpoint import LOCK
+from forebay.runtime.driver.checkpoint import LOCK
 
 DATA = Path(__file__).parent / "data"
 HOME = "home"

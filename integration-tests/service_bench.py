@@ -25,7 +25,7 @@ from forebay.producing.base import Options
 from forebay.producing.run import produce
 from forebay.producing.send import Sent
 from forebay.producing.sources import source_of
-from forebay.runtime.changelog import internal_topic
+from forebay.runtime.changelog.topics import internal_topic
 from forebay.serde import Schema, load_contract
 
 Value = dict[str, Any]

@@ -17,7 +17,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_config import set_topic_config
 from forebay.kafka.topics import spec_of
 from forebay.platform import Endpoints
-from forebay.runtime.broker_check import BrokerUnfit, check_broker
+from forebay.runtime.driver.broker_check import BrokerUnfit, check_broker
 from forebay.runtime.spec import needs_of
 
 SERVICES = all_services()

@@ -23,15 +23,15 @@ from forebay.console.local_queries import LocalQueries
 from forebay.console.restores import Restoring
 from forebay.console.server import ConsoleServer
 from forebay.console.watched import WatchedJob
+from forebay.http.health import Health, health_server
+from forebay.http.server import HttpServer
 from forebay.platform import Platform
 from forebay.platform.ports import HOST, free_port
 from forebay.producing.base import FIXED_START_MS, Options
 from forebay.queries.server import QueryServer
 from forebay.queries.sql_pages import SqlPages
-from forebay.runtime.health import Health, health_server
-from forebay.runtime.http import HttpServer
-from forebay.runtime.logic_settings import parse_logic
-from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.driver.logic_settings import parse_logic
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 from forebay.sql import service as sql_service
 from forebay.sql.queryable import queryable

@@ -9,8 +9,8 @@ from topic_reading import read_topic
 
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
-from forebay.runtime import error_replay
-from forebay.runtime.error_replay import ErrorReplay, Replayed
+from forebay.runtime.maintenance import error_replay
+from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
 
 
 def test_each_record_is_sent_again_once_however_many_transactions_it_takes(

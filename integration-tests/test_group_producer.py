@@ -17,7 +17,7 @@ from forebay.platform import Endpoints
 from forebay.processor.batch import BatchResult, Position
 from forebay.processor.forwarded import SENDER
 from forebay.processor.messages import Output, SideRecord
-from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong
 from forebay.runtime.protocol.position import POSITION, TaskPosition, owner
 from forebay.runtime.protocol.times import TIME, TaskTime

@@ -16,8 +16,8 @@ from service_bench import PARTITIONS
 
 from forebay.platform import Platform
 from forebay.producing.base import Options
-from forebay.runtime.app import JobApplication, JobOptions
-from forebay.runtime.plan import Plan
+from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.plan import Plan
 from forebay.runtime.task.pacing import Limits
 
 LEASE_MS = 2_000

@@ -14,7 +14,7 @@ from service_bench import PARTITIONS
 
 from forebay.kafka.ends import partition_ends
 from forebay.platform import Platform
-from forebay.runtime.broker_lag import BrokerLag
+from forebay.runtime.driver.broker_lag import BrokerLag
 
 TRANSACTIONS = 30
 PLACES = [(INPUT, partition) for partition in range(PARTITIONS)]

@@ -18,7 +18,7 @@ from service_bench import PARTITIONS
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import spec_of
 from forebay.platform import Endpoints, Platform
-from forebay.runtime.broker import BrokerView
+from forebay.runtime.broker.requests import BrokerView
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import SENTINEL, Lease, LeaseOffset
 from forebay.runtime.spark.planner import LeasePlanner

@@ -14,7 +14,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.partitioner import partition_of
 from forebay.platform import Platform
 from forebay.producing.base import Options
-from forebay.runtime.rescale import Rescale
+from forebay.runtime.maintenance.rescale import Rescale
 from tests.ticket_sales import replay
 
 pytestmark = pytest.mark.timeout(1200)

@@ -21,7 +21,7 @@ from forebay.cli.status import status
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import TopicSpec
 from forebay.platform import Platform
-from forebay.runtime.changelog import internal_topic
+from forebay.runtime.changelog.topics import internal_topic
 
 DECLARED = (
     "CREATE STREAM readings (sensor VARCHAR KEY, reading DOUBLE) "

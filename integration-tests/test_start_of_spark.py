@@ -12,20 +12,20 @@ import pytest
 from job_process import PYTHON_PATH
 
 from forebay.cli.executor import java_command
-from forebay.runtime.class_archive import build
-from forebay.runtime.shared_classes import archive_options
+from forebay.runtime.driver.class_archive import build
+from forebay.runtime.launch.shared_classes import archive_options
 
 FEWEST = 8_000
 SESSION = """
 import sys
-from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.driver.session import SparkOptions, build_session
 session = build_session("archived", 1, sys.argv[1], SparkOptions(), sys.argv[2])
 print(session.range(5).count())
 session.stop()
 """
 LAUNCHED = """
 import sys
-from forebay.runtime.session import SparkOptions, build_session, launch
+from forebay.runtime.driver.session import SparkOptions, build_session, launch
 launch(SparkOptions())
 session = build_session("launched", 1, sys.argv[1], SparkOptions(), sys.argv[2])
 print(session.range(5).count(), "pandas" in sys.modules)
@@ -34,7 +34,7 @@ session.stop()
 WORKER = """
 import sys
 from pyspark.sql.functions import udf
-from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.driver.session import SparkOptions, build_session
 session = build_session("worker", 1, sys.argv[1], SparkOptions(), sys.argv[2])
 place = udf(lambda _: __import__("pyspark").__file__)
 print(session.range(1).select(place("id")).first()[0])

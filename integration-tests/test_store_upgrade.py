@@ -25,7 +25,7 @@ from topic_reading import Decoder, fold, parse, read_topic
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.platform import Endpoints
-from forebay.runtime.checkpoint import held_checkpoint
+from forebay.runtime.driver.checkpoint import held_checkpoint
 
 HOUR = 3_600_000
 CHANGELOG = "dish-prices-prices-changelog"

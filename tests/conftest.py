@@ -27,7 +27,7 @@ def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(_settings: Mapping[str, str]) -> None:
         raise RuntimeError("these tests have no Spark")
 
-    monkeypatch.setattr("forebay.runtime.session.start_jvm", start)
+    monkeypatch.setattr("forebay.runtime.driver.session.start_jvm", start)
 
 
 @pytest.fixture

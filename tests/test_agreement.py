@@ -14,8 +14,8 @@ from forebay.catalog import Service, Topic, all_services
 from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
 from forebay.mistakes import Mistake
-from forebay.runtime.app import JobApplication, JobOptions
-from forebay.runtime.plan import Plan
+from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.plan import Plan
 from forebay.testing import TestDriver
 
 SERVICES = all_services()

@@ -111,7 +111,7 @@ WRONG = [
     ("forebay.runtime.task.group", "from forebay.runtime.spark.control import WorkerControl"),
     ("forebay.runtime.task.group", "import confluent_kafka"),
     ("forebay.runtime.task.group", "from forebay.runtime.worker.reader import GroupReader"),
-    ("forebay.runtime.spark.source", "def late():\n    from forebay.runtime import query"),
+    ("forebay.runtime.spark.source", "def late():\n    from forebay.runtime.driver import query"),
     ("forebay.newcomer", "import os"),
 ]
 

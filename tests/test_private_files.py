@@ -20,8 +20,8 @@ from forebay.cli.lazy import LazyCommand
 from forebay.platform import process
 from forebay.platform.home import make_home
 from forebay.private import make_private_directory, make_private_file, make_socket_directory
-from forebay.runtime.checkpoint import held_checkpoint
-from forebay.runtime.session import checkpoint_settings
+from forebay.runtime.driver.checkpoint import held_checkpoint
+from forebay.runtime.driver.session import checkpoint_settings
 from forebay.stores.copies import CopyTable
 from forebay.stores.disk import DiskTable
 

@@ -18,7 +18,7 @@ from faults.feeder import GRACE_MS, Feeder
 from faults.plan import CHECKPOINT_INTERVAL_MS, ON_A_DISK, TRANSACTION_TIMEOUT_MS, Kind, Plan
 from faults.points import VARIABLE, Armory
 from faults.watch import OutputWatch, PositionSampler
-from forebay.runtime.outliving import allow_outliving
+from forebay.runtime.process.outliving import allow_outliving
 
 HERE = Path(__file__).resolve().parent
 COMMIT = 100

@@ -12,7 +12,7 @@ from loop_worker import LoopWorker
 
 from faults.life import Life
 from forebay.codec import Unavailable
-from forebay.runtime.logic_settings import parse_logic
+from forebay.runtime.driver.logic_settings import parse_logic
 
 _WAITS = "the JVM of an earlier driver still holds the checkpoint"
 END_SECONDS = 300.0

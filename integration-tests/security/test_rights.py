@@ -34,12 +34,12 @@ from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.queries.replica import TaskReplica
-from forebay.runtime.broker import BrokerView
-from forebay.runtime.changelog import ChangelogRouter, changelog_topics, internal_topic
-from forebay.runtime.follower import follower_of
+from forebay.runtime.broker.requests import BrokerView
+from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.topics import ChangelogRouter, changelog_topics, internal_topic
+from forebay.runtime.driver.rights import JobRights
+from forebay.runtime.maintenance.follower import follower_of
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.runtime.rights import JobRights
-from forebay.runtime.stage_log import stage_logs
 from forebay.runtime.task.commit import Destinations, TaskCommit
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition

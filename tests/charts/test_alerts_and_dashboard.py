@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from charts.reference import CHARTS
 from forebay.queries.server import QueryMetrics
-from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.observability.metrics import JobMetrics
 
 METRIC = re.compile(r"\bforebay_[a-z_]+")
 DASHBOARD = CHARTS / "forebay" / "dashboards" / "forebay.json"

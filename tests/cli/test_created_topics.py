@@ -15,7 +15,7 @@ from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec
-from forebay.runtime import prepare
+from forebay.runtime.driver import prepare
 
 SERVICES = all_services()
 

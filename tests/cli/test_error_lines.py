@@ -12,7 +12,7 @@ from forebay.catalog import all_services
 from forebay.cli import main
 from forebay.cli.errors import in_a_line, lines_of, show
 from forebay.kafka.errors import TopicsDiffer
-from forebay.runtime.broker_check import BrokerUnfit
+from forebay.runtime.driver.broker_check import BrokerUnfit
 from forebay.runtime.errors import StopJob
 
 SERVICES = all_services()

@@ -17,8 +17,9 @@ import pytest
 from forebay.cli import executor
 from forebay.cli.executor import OPENED, PROPERTIES, Supervisor, java_command
 from forebay.cli.main import run
-from forebay.runtime import kubernetes
-from forebay.runtime.rpc_secret import ENCRYPTED, driver_settings, executor_environment
+from forebay.runtime.kubernetes import executors as kubernetes
+from forebay.runtime.launch.jvmlog import LOGGING
+from forebay.runtime.launch.rpc_secret import ENCRYPTED, driver_settings, executor_environment
 
 
 def test_it_opens_the_packages_that_spark_opens_itself() -> None:
@@ -40,6 +41,12 @@ def test_it_connects_to_the_configured_driver() -> None:
     assert options["--podName"] == "demo-executor-0"
     assert options["--hostname"] == options["--bind-address"] == "10.0.0.7"
     assert int(options["--cores"]) >= 64, "all task groups of a job may run in one executor if the others are gone"
+
+
+def test_the_jvm_logs_as_that_of_a_local_job_does() -> None:
+    command = java_command("demo-driver.here.svc", "demo-executor", "10.0.0.7", "demo-executor-0", "640m", {})
+    assert LOGGING.is_file()
+    assert f"-Dlog4j2.configurationFile={LOGGING.as_uri()}" in command
 
 
 def test_an_ipv6_address_is_in_brackets_and_the_jvm_opens_such_sockets() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from forebay.cli.logs import read_lines
 from forebay.cli.main import run
-from forebay.runtime.log_files import keep_log, log_file_handler, log_path
+from forebay.runtime.process.log_files import keep_log, log_file_handler, log_path
 
 VARIABLE = "FOREBAY_LOG_FILE"
 

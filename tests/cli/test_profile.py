@@ -13,7 +13,7 @@ import pytest
 
 from forebay.cli.main import run
 from forebay.cli.profile import busiest, processes_of
-from forebay.runtime.log_files import log_path
+from forebay.runtime.process.log_files import log_path
 
 WAITS = "import sys; print(flush=True); sys.stdin.read()"
 WORKS = """

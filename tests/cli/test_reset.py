@@ -8,8 +8,8 @@ import pytest
 
 from forebay.cli import reset as command
 from forebay.cli.main import run
-from forebay.runtime.checkpoint import held_checkpoint
-from forebay.runtime.running import JobRuns
+from forebay.runtime.driver.checkpoint import held_checkpoint
+from forebay.runtime.driver.running import JobRuns
 
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
 

@@ -9,8 +9,8 @@ import pytest
 from forebay.cli import application
 from forebay.cli.main import run
 from forebay.cli.run_several import serve, shared_engine
-from forebay.runtime.session import SparkOptions
-from forebay.runtime.several import SeveralJobs
+from forebay.runtime.driver.session import SparkOptions
+from forebay.runtime.driver.several import SeveralJobs
 from forebay.runtime.spec import Tables
 
 BOTH = ("user-sessions", "device-alerts")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from forebay.console.engines import Engines
+from forebay.http.server import Answer, HttpServer, Request, json_answer
 from forebay.platform.ports import HOST, free_port
 from forebay.queries.gate import Gate
-from forebay.runtime.http import Answer, HttpServer, Request, json_answer
 
 TOKEN = "0123456789abcdef"
 

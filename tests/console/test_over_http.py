@@ -10,8 +10,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from forebay.http.server import Request
 from forebay.queries.stores import JobStores
-from forebay.runtime.http import Request
 from forebay.stores.keys import join_key
 from forebay.testing.cell import Cell
 from tests.console.watching import Console

@@ -21,13 +21,13 @@ from forebay.console.restores import Restoring
 from forebay.console.topics import TopicPages
 from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
+from forebay.http.health import Health, health_server
+from forebay.http.server import Answer, HttpServer, Request
 from forebay.platform.ports import HOST
 from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
 from forebay.queries.stores import JobStores
-from forebay.runtime.health import Health, health_server
-from forebay.runtime.http import Answer, HttpServer, Request
-from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 
 SERVICE = "user-sessions"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from forebay import dbapi
+from forebay.http.server import Answer, HttpServer, Request
 from forebay.platform.ports import HOST
-from forebay.runtime.http import Answer, HttpServer, Request
 
 HEAD = {"columns": [{"name": "ID", "type": "STRING"}, {"name": "PRICE", "type": "DECIMAL(4, 2)"}]}
 

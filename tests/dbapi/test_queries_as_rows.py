@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 
 from forebay import dbapi
+from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST
 from forebay.queries.gate import Gate
 from forebay.queries.sql_pages import SqlPages
-from forebay.runtime.http import HttpServer
 from forebay.sql.queryable import queryable
 from tests.sql.driven import Driven, stream
 from tests.sql.test_queries import DrivenStores

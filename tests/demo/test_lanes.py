@@ -12,7 +12,7 @@ from forebay.demo.errors import DemoError
 from forebay.demo.figures import Figures
 from forebay.demo.lanes import PATIENCE_SECONDS, READY_SECONDS, Lane, Lanes
 from forebay.demo.view import ServiceView
-from forebay.runtime.health import Verdict
+from forebay.http.health import Verdict
 from tests.demo.views import READY
 
 

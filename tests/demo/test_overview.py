@@ -8,7 +8,7 @@ from rich.console import Console
 
 from forebay.demo.screen import TURN_S, screen
 from forebay.demo.view import ServiceView, View
-from forebay.runtime.health import Verdict
+from forebay.http.health import Verdict
 from tests.demo.views import FIGURES, HINTS, results, running, view
 
 NAMES = ("user-sessions", "windowed-metrics", "session-analytics", "device-alerts", "order-stores")

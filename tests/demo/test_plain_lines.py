@@ -4,7 +4,7 @@ import dataclasses
 
 from forebay.demo.plain import plain_lines, totals
 from forebay.demo.view import Results
-from forebay.runtime.health import Verdict
+from forebay.http.health import Verdict
 from tests.demo.views import STARTING, running, view
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from forebay.demo.probe import JobProbe
+from forebay.http.health import Health, Verdict, health_server
 from forebay.platform.ports import HOST, free_port
-from forebay.runtime.health import Health, Verdict, health_server
-from forebay.runtime.metrics import JobMetrics
-from forebay.runtime.several_health import several_server
+from forebay.runtime.driver.several_health import several_server
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from forebay.demo.screen import screen
 from forebay.demo.view import View
-from forebay.runtime.health import Verdict
+from forebay.http.health import Verdict
 from tests.demo.views import FIGURES, HINTS, STARTING, running, view
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from forebay.demo.show import PlainShow, ScreenShow, show_for
-from forebay.runtime.health import Verdict
+from forebay.http.health import Verdict
 from tests.demo.views import HINTS, STARTING, running, view
 
 ENTERS, LEAVES = "\x1b[?1049h", "\x1b[?1049l"

@@ -6,7 +6,7 @@ from forebay.demo.columns import columns_of
 from forebay.demo.figures import Figures
 from forebay.demo.history import Trend
 from forebay.demo.view import Reason, Results, ServiceView, View
-from forebay.runtime.health import Verdict
+from forebay.http.health import Verdict
 
 NOW_S = 1_735_689_600.0
 RESULT: dict[str, Any] = {

@@ -15,7 +15,7 @@ from forebay.catalog import Service, Topic
 from forebay.operators import UntilTimeLimit
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine_settings import Emit
-from forebay.runtime.stage_log import stage_log
+from forebay.runtime.changelog.stage_log import stage_log
 from forebay.stores.disk import DiskTable
 from forebay.stores.materialized import store_of
 from forebay.stores.memory import MemoryTable

@@ -15,8 +15,8 @@ from forebay.builder import Topology, TopologyError
 from forebay.catalog import Service, Topic, find_service
 from forebay.job import load_job, match_topics
 from forebay.kafka.acls import Role, rights
+from forebay.runtime.driver.matched import MatchWatch, matches
 from forebay.runtime.errors import StopJob
-from forebay.runtime.matched import MatchWatch, matches
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.testing import TestDriver
 from tests.dsl.driving import Driven

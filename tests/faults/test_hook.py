@@ -31,7 +31,7 @@ WRAPPED = {
     "forebay.runtime.snapshots.storage": "SnapshotFiles.write",
     "forebay.runtime.task.keeping": "SnapshotKeeper.write",
     "forebay.runtime.task.runner": "GroupRunner.renew",
-    "forebay.runtime.query": "JobRunner._on_batch",
+    "forebay.runtime.driver.query": "JobRunner._on_batch",
 }
 """Where the product has a named point; the producer's are a class of the hook's own."""
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from forebay.http.server import Answer, HttpServer, Request
 from forebay.interactive.stores import CannotQuery, StoreView
-from forebay.runtime.http import Answer, HttpServer, Request
 
 ROWS = {"a": 1, "b": 2, "c": 3}
 

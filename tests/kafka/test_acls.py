@@ -12,7 +12,7 @@ from forebay.kafka.acls import Operation, Resource, Right, Role, as_commands, mi
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.rights import JobRights
+from forebay.runtime.driver.rights import JobRights
 from forebay.runtime.spec import JobSpec
 from forebay.sql.service import job_of, service_of
 from forebay.sql.statements import parse

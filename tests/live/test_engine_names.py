@@ -13,7 +13,7 @@ from forebay.cli.main import run
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.live.names import NameOfEngine, check_name, mark_engine
-from forebay.runtime.app import JobApplication
+from forebay.runtime.driver.app import JobApplication
 
 KAFKA = KafkaSettings(bootstrap_servers="broker:9092", schema_registry_url="http://registry:8081")
 SERVICE = find_service("user-sessions")

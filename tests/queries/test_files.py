@@ -11,7 +11,7 @@ from forebay.queries import replica as replicas
 from forebay.queries.kept import Files, FilesInUse, mark_of
 from forebay.queries.reads import Bounds
 from forebay.queries.replica import TaskReplica
-from forebay.runtime.stage_log import StageLog
+from forebay.runtime.changelog.stage_log import StageLog
 from forebay.stores.copies import CopyTable
 from forebay.testing.cell import Cell
 from tests.queries.written import CODECS, LOG, WrittenTask

@@ -11,9 +11,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from forebay.http.server import Answer, HttpServer, Request
 from forebay.queries.pages import QueryPages
 from forebay.queries.stores import JobStores
-from forebay.runtime.http import Answer, HttpServer, Request
 from forebay.stores.keys import join_key
 from forebay.testing.cell import Cell
 from tests.queries.events import events

@@ -12,7 +12,7 @@ from forebay.queries.entries import Entry
 from forebay.queries.reads import Bounds
 from forebay.queries.stores import JobStores
 from forebay.queries.subscription import Change, End, Subscription
-from forebay.runtime.follower import ChangelogsAnew
+from forebay.runtime.maintenance.follower import ChangelogsAnew
 from forebay.testing.cell import Cell
 from tests.queries.written import WrittenTask
 

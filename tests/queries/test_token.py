@@ -13,11 +13,11 @@ from urllib.request import urlopen
 import pytest
 
 from forebay.catalog import find_service
+from forebay.http.server import HttpServer, Request
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate, NoToken, read_logins, read_token
 from forebay.queries.openapi import openapi
 from forebay.queries.server import QueryServer
-from forebay.runtime.http import HttpServer, Request
 
 TOKEN = "a-token-of-enough-bytes"
 

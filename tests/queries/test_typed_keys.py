@@ -11,10 +11,10 @@ from urllib.request import urlopen
 
 import pytest
 
+from forebay.http.server import HttpServer
 from forebay.processor.api import Context, Processor
 from forebay.queries.pages import QueryPages
 from forebay.records import Record
-from forebay.runtime.http import HttpServer
 from forebay.serde.key_formats import composite
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.session import SessionStore

@@ -8,8 +8,8 @@ from forebay.processor.api import Context, Processor
 from forebay.processor.declared import declared_stores
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
+from forebay.runtime.changelog.stage_log import stage_log
 from forebay.runtime.protocol.position import POSITION, TaskPosition
-from forebay.runtime.stage_log import stage_log
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.listvalue import ListValueStore

@@ -14,9 +14,9 @@ from forebay.processor import AnyProcessor
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
+from forebay.runtime.changelog.stage_log import stage_log
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import POSITION, TaskPosition
-from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from forebay.catalog import find_service
+from forebay.runtime.driver.prepare import TopicsUnfit, check_gaps
 from forebay.runtime.errors import OffsetsLost, Unavailable
-from forebay.runtime.metrics import JobMetrics
-from forebay.runtime.prepare import TopicsUnfit, check_gaps
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.protocol.gaps import NO_GAPS, AcceptedGaps, WrongGap
 from forebay.runtime.worker.reader import GroupReader
 from tests.runtime.group_bench import GroupBench

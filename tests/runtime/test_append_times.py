@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry
 
-from forebay.runtime.latencies import DELAY_LAST_MINUTE, LAST_MINUTE, EventTimeDelays, Latencies
+from forebay.runtime.observability.latencies import DELAY_LAST_MINUTE, LAST_MINUTE, EventTimeDelays, Latencies
 from forebay.runtime.task.end_log import EndLog
 from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 from forebay.runtime.task.inputs import TaskInput

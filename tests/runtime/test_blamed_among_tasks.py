@@ -10,8 +10,8 @@ import pytest
 from forebay.partitioner import Partitioner
 from forebay.processor import Context
 from forebay.processor.engine import TaskEngine
+from forebay.runtime.changelog.stage_log import stage_log
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention

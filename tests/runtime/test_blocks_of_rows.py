@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from forebay.runtime import stateformat
-from forebay.runtime.stateformat import decode_block, encode_block
+from forebay.runtime.changelog import stateformat
+from forebay.runtime.changelog.stateformat import decode_block, encode_block
 from forebay.serde.extension import native_codec
 from forebay.stores.table import Change
 

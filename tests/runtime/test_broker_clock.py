@@ -8,7 +8,7 @@ import pytest
 
 from forebay.processor import Context
 from forebay.processor.codecs import Codecs
-from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.worker.broker_clock import BrokerClock
 from forebay.testing import TestDriver

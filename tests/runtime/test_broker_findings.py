@@ -14,11 +14,11 @@ from forebay.kafka.brokers import Cluster
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription
-from forebay.runtime import broker_check
-from forebay.runtime.broker_check import BrokerUnfit, check_broker, judge
-from forebay.runtime.broker_findings import Finding, Needs, broker_findings
+from forebay.runtime.broker.findings import Finding, Needs, broker_findings
+from forebay.runtime.driver import broker_check
+from forebay.runtime.driver.broker_check import BrokerUnfit, check_broker, judge
+from forebay.runtime.driver.topic_findings import topic_findings
 from forebay.runtime.spec import needs_of
-from forebay.runtime.topic_findings import topic_findings
 
 SERVICES = all_services()
 

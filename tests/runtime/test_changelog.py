@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.changelog import STAMPED, ChangelogRouter, ChangelogRows, changelog_topic, internal_topic
+from forebay.runtime.changelog.topics import STAMPED, ChangelogRouter, ChangelogRows, changelog_topic, internal_topic
 from forebay.stores.binding import RowValue
 from forebay.stores.keys import pack_time
 from forebay.stores.table import Change

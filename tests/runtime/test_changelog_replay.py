@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forebay.runtime.changelog import ChangelogRows
+from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task import tail as reading

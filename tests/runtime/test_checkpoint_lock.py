@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay.runtime.checkpoint import held_checkpoint
+from forebay.runtime.driver.checkpoint import held_checkpoint
+from forebay.runtime.driver.session import checkpoint_settings
 from forebay.runtime.errors import StopJob
-from forebay.runtime.session import checkpoint_settings
 
 
 def test_a_second_driver_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:

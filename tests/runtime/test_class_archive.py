@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forebay.runtime import class_archive
+from forebay.runtime.driver import class_archive
 
 NOISE = "[1.0s][warning][cds] Skipping some/Class: Not linked\n"
 

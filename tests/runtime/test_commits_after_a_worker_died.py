@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from forebay.runtime import query
-from forebay.runtime.query import JobRunner
+from forebay.runtime.driver import query
+from forebay.runtime.driver.query import JobRunner
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.pacing import Limits
 

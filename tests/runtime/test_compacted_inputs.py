@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.kafka.topics import TopicDescription
-from forebay.runtime.compacted_inputs import compacted_too_soon
+from forebay.runtime.driver.compacted_inputs import compacted_too_soon
 
 DAY_MS = 86_400_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.changelog import ChangelogRows
+from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.tail import Tail, complete_tail

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from forebay.runtime import driver_lease
-from forebay.runtime.driver_lease import LEASE_SECONDS, DriverLease
-from forebay.runtime.health import Health
-from forebay.runtime.kubernetes import ExecutorPods
-from forebay.runtime.kubernetes_api import ApiConflict, ApiRefused, ApiUnavailable
+from forebay.http.health import Health
+from forebay.runtime.kubernetes import driver_lease
+from forebay.runtime.kubernetes.api import ApiConflict, ApiRefused, ApiUnavailable
+from forebay.runtime.kubernetes.driver_lease import LEASE_SECONDS, DriverLease
+from forebay.runtime.kubernetes.executors import ExecutorPods
 
 
 @dataclass

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from forebay.builder import Topology
-from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
 from tests.dsl.driving import Driven
 

@@ -10,7 +10,7 @@ import pytest
 from forebay.processor.messages import Headers
 from forebay.processor.side_topics import error_record
 from forebay.room import Room
-from forebay.runtime.error_replay import Again, Unfit, again, reason_of
+from forebay.runtime.maintenance.error_replay import Again, Unfit, again, reason_of
 
 INPUTS = {"events": 4}
 

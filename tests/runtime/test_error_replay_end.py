@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime import error_replay
-from forebay.runtime.error_replay import ErrorReplay, Replayed
+from forebay.runtime.maintenance import error_replay
+from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
 
 ERRORS, SOURCE = "job.errors", "events"
 MOST_TRANSACTIONS = 20

@@ -9,9 +9,9 @@ import pytest
 
 from forebay.console.reports import Reports
 from forebay.console.verdicts import State, judge
+from forebay.http.health import Health
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.event_file import EventFile, is_process_alive, record_events
-from forebay.runtime.health import Health
+from forebay.runtime.observability.event_file import EventFile, is_process_alive, record_events
 from forebay.runtime.task.figures import TaskFigures
 
 KAFKA = KafkaSettings(bootstrap_servers="broker:9092", schema_registry_url="http://registry:8081")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.runtime.kubernetes_members import Membership
+from forebay.runtime.kubernetes.members import Membership
 
 
 def among(*names: str) -> frozenset[str]:

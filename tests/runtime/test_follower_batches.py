@@ -8,9 +8,9 @@ from typing import Any
 
 from confluent_kafka import IsolationLevel
 
-from forebay.runtime.changelog import ChangelogRows
-from forebay.runtime.follower import FollowedTask, Follower, Offsets
-from forebay.runtime.tombstones import TombstoneWatch
+from forebay.runtime.broker.tombstones import TombstoneWatch
+from forebay.runtime.changelog.topics import ChangelogRows
+from forebay.runtime.maintenance.follower import FollowedTask, Follower, Offsets
 
 ROWS, POSITIONS = ("app-rows-changelog", 0), ("app-0-task", 0)
 

@@ -15,10 +15,10 @@ from forebay.codec import Unavailable
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription
-from forebay.runtime import tombstones
-from forebay.runtime.changelog import ChangelogRows
-from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Follower, Offsets
-from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
+from forebay.runtime.broker import tombstones
+from forebay.runtime.broker.tombstones import TombstoneWatch, kept_seconds
+from forebay.runtime.changelog.topics import ChangelogRows
+from forebay.runtime.maintenance.follower import ChangelogsAnew, FollowedTask, Follower, Offsets
 from forebay.testing.shown import PipedRecord
 
 DAY = 86_400.0

@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forebay.runtime import forking
-from forebay.runtime.fork_client import VARIABLE
-from forebay.runtime.worker_python import choose_python
+from forebay.runtime.launch import forking
+from forebay.runtime.launch.fork_client import VARIABLE
+from forebay.runtime.launch.worker_python import choose_python
 
 pytestmark = pytest.mark.long
 
@@ -189,7 +189,7 @@ def test_it_ends_with_its_driver_and_not_by_a_signal_that_is_the_driver_s() -> N
     environment = dict(os.environ)
     server = Started(environment)
     process = psutil.Process(server.server.pid)
-    until(lambda: "forebay.runtime.fork_server" in " ".join(process.cmdline()))
+    until(lambda: "forebay.runtime.launch.fork_server" in " ".join(process.cmdline()))
     probe = spawn({**environment, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}, "-m", "platform")
     assert probe.wait(60) == 0, "it serves"
     process.send_signal(signal.SIGTERM)

@@ -8,8 +8,8 @@ import pytest
 
 from forebay.catalog import find_service
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime import prepare
-from forebay.runtime.prepare import find_former
+from forebay.runtime.driver import prepare
+from forebay.runtime.driver.prepare import find_former
 
 SETTINGS = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere:1")
 TOPICS = {"app-0-task": 8, "app-1-task": 8, "app-2-task": 4, "app-3-task": 16, "other-1-task": 8}

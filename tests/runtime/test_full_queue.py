@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
 from forebay.processor.messages import Output
-from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.commit import Destinations, TaskCommit

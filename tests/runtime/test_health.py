@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.runtime.health import Health
+from forebay.http.health import Health
 
 
 def test_a_job_without_progress_is_not_alive() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.runtime.histogram import Histogram
+from forebay.runtime.observability.histogram import Histogram
 
 BOUNDS = (0.1, 0.5, 1.0, math.inf)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.runtime.http import Answer, HttpServer, Limits, Request, Tls
-from forebay.runtime.http_connections import affordable
+from forebay.http.connections import affordable
+from forebay.http.server import Answer, HttpServer, Limits, Request, Tls
 
 pytestmark = pytest.mark.long
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.runtime.http import Answer, HttpServer, Limits, PortInUse, Request, Tls
+from forebay.http.server import Answer, HttpServer, Limits, PortInUse, Request, Tls
 
 pytestmark = pytest.mark.long
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from forebay.runtime.interrupt import kept_interrupt
+from forebay.runtime.driver.interrupt import kept_interrupt
 
 
 def test_a_handler_set_inside_is_taken_back() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.runtime.session import java_settings
-from forebay.runtime.shared_classes import archive_file, archive_options, class_path
+from forebay.runtime.driver.session import java_settings
+from forebay.runtime.launch.shared_classes import archive_file, archive_options, class_path
 
 
 def test_the_archive_belongs_to_the_python_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

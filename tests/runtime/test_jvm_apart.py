@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from forebay.runtime.jvm import _Apart
+from forebay.runtime.launch.jvm import _Apart
 
 _TELLS = """
 import os, signal

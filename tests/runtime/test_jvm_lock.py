@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from forebay.runtime.driver.jvmlock import LOCK, held_by_jvm
 from forebay.runtime.errors import StopJob
-from forebay.runtime.jvmlock import LOCK, held_by_jvm
 
 
 class Jvm:

@@ -10,8 +10,8 @@ import pytest
 
 from forebay.processor import AnyProcessor, Context, Processor
 from forebay.runtime.errors import StateConflict
-from forebay.runtime.rescale import refuse_other_kinds
-from forebay.runtime.standby import TaskCopy
+from forebay.runtime.maintenance.rescale import refuse_other_kinds
+from forebay.runtime.maintenance.standby import TaskCopy
 from forebay.stores import KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore
 from forebay.stores.copies import CopyTable
 from forebay.stores.kinds import OnChange

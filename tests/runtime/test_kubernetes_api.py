@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 from kubernetes import client
 
-from forebay.runtime import kubernetes_api
-from forebay.runtime.kubernetes import ExecutorPods
-from forebay.runtime.kubernetes_api import (
+from forebay.runtime.kubernetes import api as kubernetes_api
+from forebay.runtime.kubernetes.api import (
     ApiConflict,
     ApiRefused,
     LeaseObject,
@@ -18,6 +17,7 @@ from forebay.runtime.kubernetes_api import (
     is_followed,
     write_event,
 )
+from forebay.runtime.kubernetes.executors import ExecutorPods
 from tests.runtime.kubernetes_server import FakeApi, fake_api
 
 PODS = ExecutorPods("demo-executor", "demo.here.svc", "here")

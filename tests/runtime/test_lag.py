@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from forebay.runtime.reported_lag import FRESH_SECONDS, ReportedLag
+from forebay.runtime.observability.reported_lag import FRESH_SECONDS, ReportedLag
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.lag import measure_lag

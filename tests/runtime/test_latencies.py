@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry
 
-from forebay.runtime.latencies import LAST_MINUTE, NAME, Latencies
+from forebay.runtime.observability.latencies import LAST_MINUTE, NAME, Latencies
 from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 
 

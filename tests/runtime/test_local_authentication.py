@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.rpc_secret import ENCRYPTED
-from forebay.runtime.session import SparkOptions, _common_settings
+from forebay.runtime.driver.session import SparkOptions, _common_settings
+from forebay.runtime.launch.rpc_secret import ENCRYPTED
 
 
 @pytest.mark.parametrize("slots", [1, 2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.catalog import find_service
-from forebay.runtime.logic_settings import WrongSettings, parse_logic
+from forebay.runtime.driver.logic_settings import WrongSettings, parse_logic
 from windowed_metrics.settings import EmitResults
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forebay.runtime.memory import MOST_BATCH_BYTES, batch_bytes, collect_seldom, memory_bytes, state_bytes
+from forebay.runtime.process.memory import MOST_BATCH_BYTES, batch_bytes, collect_seldom, memory_bytes, state_bytes
 
 GIGABYTE = 1 << 30
 

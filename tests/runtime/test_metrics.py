@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from forebay.runtime.metrics import JobMetrics, since
+from forebay.runtime.observability.metrics import JobMetrics, since
 from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 
 COUNTED = [

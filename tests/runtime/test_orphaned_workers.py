@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forebay.runtime import outliving
-from forebay.runtime.outliving import left_behind
+from forebay.runtime.process import outliving
+from forebay.runtime.process.outliving import left_behind
 
 _KEEPER = """
 import os, sys
-from forebay.runtime.outliving import allow_outliving
+from forebay.runtime.process.outliving import allow_outliving
 
 environment = {}
 allow_outliving(environment)
@@ -29,8 +29,8 @@ sys.stdin.read()
 _DAEMON = """
 import logging, os, signal, sys, time
 from pathlib import Path
-from forebay.runtime import outliving
-from forebay.runtime.outliving import is_outliving, outlive
+from forebay.runtime.process import outliving
+from forebay.runtime.process.outliving import is_outliving, outlive
 
 logging.basicConfig(level=logging.INFO)
 os.setpgid(0, 0)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from forebay.runtime.own_workers import JOBS, VARIABLE, own_workers
+from forebay.runtime.launch.own_workers import JOBS, VARIABLE, own_workers
 
 
 def environment_within(conf: Mapping[str, str]) -> dict[str, str]:

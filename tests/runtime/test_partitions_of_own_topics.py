@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.prepare import TopicsUnfit, refuse_partitions
+from forebay.runtime.driver.prepare import TopicsUnfit, refuse_partitions
 
 CREATE = "forebay topics create counts --tasks 4"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.health import Verdict
-from forebay.runtime.kubernetes_api import ApiRefused, ApiUnavailable
-from forebay.runtime.readiness_events import ReadinessEvents
+from forebay.http.health import Verdict
+from forebay.runtime.kubernetes.api import ApiRefused, ApiUnavailable
+from forebay.runtime.kubernetes.readiness_events import ReadinessEvents
 
 
 def looks(*reasons: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.session import REQUIRED, RefusedSetting, SparkOptions, build_session
+from forebay.runtime.driver.session import REQUIRED, RefusedSetting, SparkOptions, build_session
 
 
 @pytest.mark.parametrize("key", REQUIRED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.runtime.remedies import PASSING, explain
+from forebay.runtime.driver.remedies import PASSING, explain
 
 FULL = "java.io.IOException: No space left on device"
 

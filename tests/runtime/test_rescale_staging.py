@@ -11,11 +11,11 @@ import pytest
 from forebay.catalog import all_services
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, TopicSpec
-from forebay.runtime import rescale, staging
 from forebay.runtime.errors import StateConflict
+from forebay.runtime.maintenance import rescale, staging
+from forebay.runtime.maintenance.rescale import Rescale
+from forebay.runtime.maintenance.staging import Record
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.runtime.rescale import Rescale
-from forebay.runtime.staging import Record
 
 SERVICES = all_services()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from forebay.runtime.errors import StateConflict
+from forebay.runtime.maintenance.rescale import merge_positions, refuse_other_topology
 from forebay.runtime.protocol.position import SenderTime, TaskPosition
-from forebay.runtime.rescale import merge_positions, refuse_other_topology
 
 REPARTITION = "app-grouped-repartition"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from confluent_kafka import IsolationLevel
 
 from forebay.kafka.ends import Place
-from forebay.runtime.running import WATCH_SECONDS, sign_of_life
+from forebay.runtime.driver.running import WATCH_SECONDS, sign_of_life
 
 TASK = ("app-0-task", 0)
 OTHER = ("app-0-task", 1)

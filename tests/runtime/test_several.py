@@ -9,11 +9,11 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from forebay.runtime.health import Health
-from forebay.runtime.http import Request
-from forebay.runtime.metrics import JobMetrics
-from forebay.runtime.several import JobsFailed, SeveralJobs
-from forebay.runtime.several_health import several_page, several_server
+from forebay.http.health import Health
+from forebay.http.server import Request
+from forebay.runtime.driver.several import JobsFailed, SeveralJobs
+from forebay.runtime.driver.several_health import several_page, several_server
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 
 

@@ -8,7 +8,7 @@ import sys
 from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import StructType
 from pyspark.util import PythonEvalType
-from forebay.runtime.pandas_later import pandas_unasked
+from forebay.runtime.launch.pandas_later import pandas_unasked
 
 def make():
     pandas_udf(lambda *_: [], StructType(), PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)

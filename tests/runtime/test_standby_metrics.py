@@ -8,10 +8,10 @@ from typing import Any
 from confluent_kafka import IsolationLevel
 
 from forebay.kafka.ends import Place
-from forebay.runtime.changelog import ChangelogRows
-from forebay.runtime.follower import FollowedTask, Follower, Offsets
-from forebay.runtime.standby_metrics import StandbyMetrics
-from forebay.runtime.tombstones import TombstoneWatch
+from forebay.runtime.broker.tombstones import TombstoneWatch
+from forebay.runtime.changelog.topics import ChangelogRows
+from forebay.runtime.maintenance.follower import FollowedTask, Follower, Offsets
+from forebay.runtime.maintenance.standby_metrics import StandbyMetrics
 
 
 class Task(FollowedTask):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay.runtime.changelog import ChangelogRows
+from forebay.runtime.changelog.topics import ChangelogRows
+from forebay.runtime.maintenance.standby import TaskCopy
 from forebay.runtime.protocol.position import POSITION, TaskPosition, commits_in
-from forebay.runtime.standby import TaskCopy
 from forebay.stores.copies import CopyTable
 
 ROWS = ChangelogRows({"s": "store"}, "internal")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from forebay.runtime.changelog import ChangelogRouter
-from forebay.runtime.upgrades import Forecast, forecast_task
+from forebay.runtime.changelog.topics import ChangelogRouter
+from forebay.runtime.maintenance.upgrades import Forecast, forecast_task
 from forebay.stores import KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
 from forebay.stores.binding import Store
 from forebay.testing.cell import Cell

@@ -14,7 +14,7 @@ import sys
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.warming import _import
+from forebay.runtime.driver.warming import _import
 kafka = KafkaSettings(bootstrap_servers="127.0.0.1:1", schema_registry_url="http://127.0.0.1:1")
 sealed = SealedSpec(JobSpec("user-sessions", "app", 2, 1, kafka, {}, {}, "1"))
 before = set(sys.modules)

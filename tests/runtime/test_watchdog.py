@@ -9,7 +9,7 @@ import sys
 import pytest
 
 SECONDS = 1.0
-BEGIN = f"from forebay.runtime.watchdog import die_when_silent\ndie_when_silent({SECONDS})\n"
+BEGIN = f"from forebay.runtime.process.watchdog import die_when_silent\ndie_when_silent({SECONDS})\n"
 
 FROZEN = {
     "stopped": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyspark
 
-from forebay.runtime.worker_python import choose_python
+from forebay.runtime.launch.worker_python import choose_python
 
 INSTALLED = str(Path(pyspark.__file__).parent)
 SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], sys.path, os.environ.get('PYTHONPATH'), sys.executable]))"

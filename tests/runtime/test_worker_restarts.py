@@ -10,10 +10,10 @@ from prometheus_client import generate_latest
 
 from forebay.demo.figures import read_figures
 from forebay.demo.samples import Samples
-from forebay.runtime.health import Health
-from forebay.runtime.metrics import JobMetrics
+from forebay.http.health import Health
+from forebay.runtime.observability.metrics import JobMetrics
+from forebay.runtime.observability.worker_restarts import WorkerRestarts
 from forebay.runtime.task.figures import TaskFigures
-from forebay.runtime.worker_restarts import WorkerRestarts
 
 
 class Job:

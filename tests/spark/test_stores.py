@@ -16,8 +16,8 @@ from forebay.codec import DecodeError
 from forebay.formats import LONG, no_contracts
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor import Context, Processor
+from forebay.runtime.changelog.stage_log import stage_log, stage_logs
 from forebay.runtime.protocol.snapshot_mark import MARK
-from forebay.runtime.stage_log import stage_log, stage_logs
 from forebay.serde import load_contract
 from forebay.spark.avro_columns import avro_column
 from forebay.spark.errors import OptionError

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from forebay.builder.keys import Windowed
+from forebay.http.server import MAX_BODY, Answer, HttpServer, Request
 from forebay.processor.declared import declared_stores
 from forebay.processor.messages import Origin
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
-from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
 from forebay.sql.queryable import queryable
 from forebay.stores.values import Stamped
 from forebay.testing.contents import contents

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from forebay.cli.sql_session import Session
+from forebay.http.server import Request
 from forebay.queries.sql_requests import read
-from forebay.runtime.http import Request
 from forebay.sql.errors import SqlError
 from forebay.sql.syntax import Select
 

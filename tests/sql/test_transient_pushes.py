@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from forebay.http.server import Request
 from forebay.queries import sql_pushes, transient_run
 from forebay.queries.sql_pages import SqlPages
-from forebay.runtime.http import Request
 from forebay.sql.program import program_of
 from forebay.sql.queryable import queryable
 from forebay.testing.shown import PipedRecord

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from forebay.http.server import Answer, HttpServer, Request
 from forebay.queries.pages import QueryPages
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import JobStores
-from forebay.runtime.http import Answer, HttpServer, Request
 from forebay.sql.program import program_of
 from forebay.sql.queryable import queryable
 from tests.queries.written import WrittenTask, job_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from forebay.runtime.stateformat import decode_block, encode_block
+from forebay.runtime.changelog.stateformat import decode_block, encode_block
 from forebay.stores.blocklog import Rewriting, append, catch_up
 from forebay.stores.checksum import DamagedBlock
 from forebay.stores.directory import Directory

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.runtime.stateformat import decode_block, encode_block
+from forebay.runtime.changelog.stateformat import decode_block, encode_block
 from forebay.stores import blocklog
 from forebay.stores.blocklog import Rewriting, append, catch_up, split_changes
 from forebay.stores.directory import Directory

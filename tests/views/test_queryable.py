@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from forebay.http.server import Request
 from forebay.job import plans_of
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
-from forebay.runtime.http import Request
 from forebay.stores.keys import join_key
 from forebay.testing import TestDriver
 from forebay.views import load_views, views_job

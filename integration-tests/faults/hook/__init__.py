@@ -119,7 +119,7 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.task.runner": _runner,
     "forebay.runtime.snapshots.storage": _storage,
     "forebay.runtime.spark.planner": _planner,
-    "forebay.runtime.query": _query,
+    "forebay.runtime.driver.query": _query,
 }
 
 

@@ -13,7 +13,7 @@ from forebay.codec import Unavailable
 from forebay.job import Job, load_job
 from forebay.mistakes import Mistake, mistake
 from forebay.plugins import PluginError
-from forebay.runtime.logic_settings import WrongSettings, parse_logic
+from forebay.runtime.driver.logic_settings import WrongSettings, parse_logic
 
 _CLEAR = (Mistake, Disagreement, PluginError, WrongSettings, Unavailable, MemoryError)
 

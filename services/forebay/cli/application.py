@@ -26,15 +26,15 @@ from forebay.live.names import check_name
 from forebay.native import missing
 from forebay.platform.java import find_java
 from forebay.renaming import actual_names
-from forebay.runtime.app import JobApplication, JobOptions
-from forebay.runtime.event_file import record_events
-from forebay.runtime.log_files import keep_log
-from forebay.runtime.logic_settings import WrongSettings
-from forebay.runtime.logs import configure_logging
-from forebay.runtime.plan import Plan, Trigger
-from forebay.runtime.restore import Restore
-from forebay.runtime.sessions import Sessions, SharedSpark
-from forebay.runtime.several import SeveralJobs
+from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.logic_settings import WrongSettings
+from forebay.runtime.driver.plan import Plan, Trigger
+from forebay.runtime.driver.restore import Restore
+from forebay.runtime.driver.sessions import Sessions, SharedSpark
+from forebay.runtime.driver.several import SeveralJobs
+from forebay.runtime.observability.event_file import record_events
+from forebay.runtime.process.log_files import keep_log
+from forebay.runtime.process.logs import configure_logging
 
 ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
 """The option of a job that ends by itself, for commands that don't offer it."""

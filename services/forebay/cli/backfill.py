@@ -56,7 +56,7 @@ def backfill(service: Service, sources: tuple[str, ...], home: Path, **options: 
     """
     (service,) = rename_topics((service,), options["topics"])
     chosen = histories(service, sources)
-    from forebay.runtime.session import build_session  # noqa: PLC0415 (Spark's imports take half a second)
+    from forebay.runtime.driver.session import build_session  # noqa: PLC0415 (Spark's imports take half a second)
     from forebay.spark import register  # noqa: PLC0415
     from forebay.spark.backfill_run import history_limits, run_backfill  # noqa: PLC0415
 

@@ -9,7 +9,7 @@ from forebay.check.service import check_service
 from forebay.check.trial import Trial
 from forebay.cli.job_options import logic_option
 from forebay.cli.names import rename_topics, services_argument, topics_option
-from forebay.runtime.logic_settings import WrongSettings
+from forebay.runtime.driver.logic_settings import WrongSettings
 
 
 @click.command(

@@ -22,7 +22,7 @@ from forebay.demo.plan import CONSOLE_PORT
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform.ports import HOST
 from forebay.queries.gate import NoToken, read_token
-from forebay.runtime.logs import FORMATS, configure_logging
+from forebay.runtime.process.logs import FORMATS, configure_logging
 
 
 class JobType(click.ParamType[WatchedJob]):

@@ -11,7 +11,7 @@ from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
-from forebay.runtime.prepare import count_tasks
+from forebay.runtime.driver.prepare import count_tasks
 
 
 def create_missing(

@@ -12,7 +12,7 @@ from forebay.cli.lazy import CommandGroup
 from forebay.cli.names import rename_topics, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing
-from forebay.runtime.error_replay import ErrorReplay, Replayed
+from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
 
 
 @click.group(cls=CommandGroup)

@@ -19,11 +19,12 @@ import click
 
 from forebay.cli.options import spark_secret_option
 from forebay.flags import Flag
-from forebay.runtime.addresses import host_of, stack_option
-from forebay.runtime.kubernetes import EXECUTOR_SLOTS
-from forebay.runtime.outliving import LEAVE, allow_outliving, left_behind
-from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
-from forebay.runtime.shared_classes import archive_options, class_path
+from forebay.runtime.kubernetes.executors import EXECUTOR_SLOTS
+from forebay.runtime.launch.addresses import host_of, stack_option
+from forebay.runtime.launch.jvmlog import LOGGING
+from forebay.runtime.launch.rpc_secret import ENCRYPTED, executor_environment
+from forebay.runtime.launch.shared_classes import archive_options, class_path
+from forebay.runtime.process.outliving import LEAVE, allow_outliving, left_behind
 from forebay.runtime.spark.siblings import make_folder
 
 DRIVER_PORT = 7078
@@ -79,7 +80,6 @@ def java_command(
         settings: Spark's, that it needs before it has the driver's.
     """
     spark = Path(str(find_spec("pyspark").origin)).parent  # type: ignore[union-attr]
-    log4j2 = Path(__file__).parents[1] / "runtime" / "log4j2.properties"
     return [
         "java",
         f"-Xmx{memory}",
@@ -89,7 +89,7 @@ def java_command(
         *_LEAN,
         stack_option(address),
         *archive_options(),
-        f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
+        f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         *(f"-D{name}={value}" for name, value in {"spark.driver.port": DRIVER_PORT, **settings}.items()),
         *("-cp", class_path(spark), _BACKEND),
         *("--driver-url", f"spark://CoarseGrainedScheduler@{host_of(driver)}:{DRIVER_PORT}"),

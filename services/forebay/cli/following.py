@@ -9,8 +9,8 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.names import pairs
-from forebay.runtime.logic_settings import WrongSettings, parse_logic
-from forebay.runtime.logs import FORMATS
+from forebay.runtime.driver.logic_settings import WrongSettings, parse_logic
+from forebay.runtime.process.logs import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -11,9 +11,9 @@ from forebay.catalog import MAX_DOWNTIME_MS
 from forebay.cli.names import pairs, topics_option
 from forebay.cli.options import spark_secret_option
 from forebay.processor.engine_settings import Emit
-from forebay.runtime.logs import FORMATS
-from forebay.runtime.memory import batch_bytes, memory_bytes
-from forebay.runtime.plan import Trigger
+from forebay.runtime.driver.plan import Trigger
+from forebay.runtime.process.logs import FORMATS
+from forebay.runtime.process.memory import batch_bytes, memory_bytes
 from forebay.runtime.protocol.gaps import AcceptedGaps, WrongGap
 from forebay.runtime.spec import StartFrom, Tables
 from forebay.runtime.task.pacing import Limits

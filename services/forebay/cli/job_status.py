@@ -18,8 +18,8 @@ from forebay.console.reports import ReportReader, Reports, lag_by_topic
 from forebay.console.verdicts import WORDS, State, judge
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.broker_lag import read_lag
-from forebay.runtime.event_file import EventFile
+from forebay.runtime.driver.broker_lag import read_lag
+from forebay.runtime.observability.event_file import EventFile
 
 _INTERNAL = re.compile(r"(.+)-(\d+)-task")
 _EVENTS = 10

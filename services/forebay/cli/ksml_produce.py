@@ -23,7 +23,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.ksml.mounting import files_of, read_all
 from forebay.ksml.producers import Producer, producers_of
 from forebay.ksml.registered import NEEDED, URL
-from forebay.runtime.logs import configure_logging
+from forebay.runtime.process.logs import configure_logging
 from forebay.serde import AvroCodec, Schema
 
 _FLUSH_S = 30.0

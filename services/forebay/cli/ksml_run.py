@@ -12,7 +12,7 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
 from forebay.cli.ksml_files import create_option, create_topics, files_options, mount_files
 from forebay.cli.names import rename_topics
-from forebay.runtime.restore import Restore
+from forebay.runtime.driver.restore import Restore
 
 _CONNECTION = ("bootstrap_servers", "schema_registry_url", "kafka_options")
 

@@ -13,7 +13,7 @@ import click
 from forebay.catalog import Service
 from forebay.cli.names import service_argument
 from forebay.cli.options import home_option
-from forebay.runtime.log_files import in_kubernetes, log_path
+from forebay.runtime.process.log_files import in_kubernetes, log_path
 
 _LINES = 50
 _POLL_SECONDS = 0.2

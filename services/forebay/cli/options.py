@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from forebay.runtime.rpc_secret import NoSecret, read_secret
+from forebay.runtime.launch.rpc_secret import NoSecret, read_secret
 
 home_option = click.option(
     "--home",

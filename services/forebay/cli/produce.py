@@ -23,7 +23,7 @@ from forebay.producing.base import Options, Source
 from forebay.producing.run import produce as send
 from forebay.producing.send import Sent
 from forebay.producing.sources import source_of
-from forebay.runtime.logs import configure_logging
+from forebay.runtime.process.logs import configure_logging
 from forebay.serde import Schema
 from forebay.time.moments import parse_moment
 

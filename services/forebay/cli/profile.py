@@ -16,7 +16,7 @@ import psutil
 from forebay.catalog import Service
 from forebay.cli.names import service_argument
 from forebay.cli.options import home_option
-from forebay.runtime.log_files import log_of_process, log_path
+from forebay.runtime.process.log_files import log_of_process, log_path
 
 _FORMATS = {"flamegraph": "svg", "speedscope": "speedscope.json"}
 _COMPARED_SECONDS = 1.0

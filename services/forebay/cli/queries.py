@@ -14,13 +14,13 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
+from forebay.http.server import Limits, Tls
 from forebay.queries.gate import NoToken, read_logins, read_token
 from forebay.queries.kept import FilesInUse
 from forebay.queries.parts.servers import Settings
 from forebay.queries.parts.share import Share, WrongParts, check_peers, share_of
 from forebay.queries.server import QueryServer
-from forebay.runtime.http import Limits, Tls
-from forebay.runtime.logs import configure_logging
+from forebay.runtime.process.logs import configure_logging
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -18,12 +18,12 @@ from forebay.cli.names import rename_topics, service_argument
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.changelog import internal_topic
-from forebay.runtime.checkpoint import held_checkpoint, is_begun, set_aside
-from forebay.runtime.logic_settings import WrongSettings, parse_logic
-from forebay.runtime.rescale import Rescale
-from forebay.runtime.restore import Restore
-from forebay.runtime.staging import is_staged
+from forebay.runtime.changelog.topics import internal_topic
+from forebay.runtime.driver.checkpoint import held_checkpoint, is_begun, set_aside
+from forebay.runtime.driver.logic_settings import WrongSettings, parse_logic
+from forebay.runtime.driver.restore import Restore
+from forebay.runtime.maintenance.rescale import Rescale
+from forebay.runtime.maintenance.staging import is_staged
 from forebay.stores.spread import NotSpreadable
 
 

@@ -19,9 +19,9 @@ from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import control_group, marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, spec_of
-from forebay.runtime.changelog import former_topics
-from forebay.runtime.checkpoint import held_checkpoint
-from forebay.runtime.running import refuse_running
+from forebay.runtime.changelog.topics import former_topics
+from forebay.runtime.driver.checkpoint import held_checkpoint
+from forebay.runtime.driver.running import refuse_running
 
 
 @click.command(

@@ -13,7 +13,7 @@ from forebay.cli.connection import connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.names import rename_topics, service_argument
 from forebay.cli.restoring import restore_bar
-from forebay.runtime.restore import Restore
+from forebay.runtime.driver.restore import Restore
 
 
 @click.command(

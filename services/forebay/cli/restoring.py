@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.restore_progress import RestoreWatch
+from forebay.runtime.observability.restore_progress import RestoreWatch
 
 _LOOK_SECONDS = 0.5
 

@@ -13,8 +13,8 @@ from forebay.cli.job_options import job_options
 from forebay.cli.names import ServiceType, application_names
 from forebay.cli.spark_options import spark_options
 from forebay.platform.java import find_java
-from forebay.runtime.log_files import name_log
-from forebay.runtime.session import launch
+from forebay.runtime.driver.session import launch
+from forebay.runtime.process.log_files import name_log
 
 
 @click.command(

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from forebay.runtime.app import JobApplication
-from forebay.runtime.memory import memory_bytes, state_bytes
-from forebay.runtime.several_health import several_server
+from forebay.runtime.driver.app import JobApplication
+from forebay.runtime.driver.several_health import several_server
+from forebay.runtime.process.memory import memory_bytes, state_bytes
 from forebay.runtime.spec import Tables
 
 _ALONE = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from forebay.runtime.kubernetes import ExecutorPods
-from forebay.runtime.session import SparkOptions
+from forebay.runtime.driver.session import SparkOptions
+from forebay.runtime.kubernetes.executors import ExecutorPods
 
 
 def spark_options(options: dict[str, Any], jobs: int = 1) -> SparkOptions:

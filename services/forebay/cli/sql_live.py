@@ -14,6 +14,7 @@ from forebay.cli.created import create_missing
 from forebay.cli.queries import token_option
 from forebay.cli.signals import stop_requests
 from forebay.cli.sql import given_connection
+from forebay.http.server import HttpServer, Limits, Tls
 from forebay.kafka.patience import keep_trying
 from forebay.live.directory import EngineRuns, hold_directory
 from forebay.live.engine import Engine
@@ -23,8 +24,7 @@ from forebay.live.log import JobOfFiles, Replaced
 from forebay.live.names import mark_engine
 from forebay.live.pages import EnginePages
 from forebay.queries.gate import Gate
-from forebay.runtime.http import HttpServer, Limits, Tls
-from forebay.runtime.logs import configure_logging
+from forebay.runtime.process.logs import configure_logging
 from forebay.sql.errors import SqlError
 from forebay.sql.service import name_of
 

@@ -14,11 +14,11 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
+from forebay.http.health import health_server
 from forebay.kafka.patience import keep_trying
-from forebay.runtime.health import health_server
-from forebay.runtime.logs import configure_logging
-from forebay.runtime.standby import standby_of
-from forebay.runtime.standby_metrics import StandbyMetrics
+from forebay.runtime.maintenance.standby import standby_of
+from forebay.runtime.maintenance.standby_metrics import StandbyMetrics
+from forebay.runtime.process.logs import configure_logging
 
 log = logging.getLogger(__name__)
 

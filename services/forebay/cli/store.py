@@ -15,8 +15,8 @@ from forebay.cli.lazy import CommandGroup
 from forebay.cli.names import rename_topics, service_argument
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_config import set_topic_config
-from forebay.runtime.logic_settings import WrongSettings, parse_logic
-from forebay.runtime.upgrades import TopicChange, forecast, needed_settings
+from forebay.runtime.driver.logic_settings import WrongSettings, parse_logic
+from forebay.runtime.maintenance.upgrades import TopicChange, forecast, needed_settings
 from forebay.stores.kinds import OnChange
 
 

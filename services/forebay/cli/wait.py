@@ -15,7 +15,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.patience import REFUSED_S, keep_trying
 from forebay.kafka.registry import SchemaRegistry
-from forebay.runtime.logs import configure_logging
+from forebay.runtime.process.logs import configure_logging
 
 _ANSWER_SECONDS = 5.0
 _NO_SUCH = "forebay-wait"

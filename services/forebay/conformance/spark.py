@@ -17,8 +17,8 @@ from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResul
 from forebay.conformance.runner import case_name, judge, make_script
 from forebay.conformance.script import Declarations, Outcome, Script
 from forebay.conformance.task import CHECKPOINT, decode_outcomes, encode_outcomes, run_steps
-from forebay.runtime.interrupt import kept_interrupt
-from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.driver.interrupt import kept_interrupt
+from forebay.runtime.driver.session import SparkOptions, build_session
 from forebay.runtime.snapshots.files import open_files
 from forebay.runtime.snapshots.storage import SnapshotFiles
 from forebay.testing.cell import Json

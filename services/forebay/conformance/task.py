@@ -15,7 +15,7 @@ from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.runtime.changelog import ChangelogRouter, ChangelogRows, internal_topic
+from forebay.runtime.changelog.topics import ChangelogRouter, ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.group import GroupSettings, TaskGroup

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from forebay.demo.figures import Figures, read_figures
 from forebay.demo.samples import Samples
-from forebay.runtime.latencies import LAST_MINUTE
+from forebay.runtime.observability.latencies import LAST_MINUTE
 
 RATE_SECONDS = 10.0
 

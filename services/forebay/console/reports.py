@@ -11,8 +11,8 @@ from prometheus_client import generate_latest
 
 from forebay.console.groups import GroupOffsets
 from forebay.kafka.identities import control_group
-from forebay.runtime.changelog import internal_topic
-from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.changelog.topics import internal_topic
+from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 
 

@@ -20,11 +20,11 @@ from forebay.console.restores import RestoreReader
 from forebay.console.topics import TopicPages
 from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
+from forebay.http.server import Answer, HttpServer, Request
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
-from forebay.runtime.broker_lag import read_lag
-from forebay.runtime.event_file import EventFile
-from forebay.runtime.http import Answer, HttpServer, Request
+from forebay.runtime.driver.broker_lag import read_lag
+from forebay.runtime.observability.event_file import EventFile
 
 log = logging.getLogger(__name__)
 

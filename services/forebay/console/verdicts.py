@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from forebay.console.reports import Reports
-from forebay.runtime.event_file import ENDED, STARTED, is_process_alive
+from forebay.runtime.observability.event_file import ENDED, STARTED, is_process_alive
 
 _SILENT_MS = 15_000
 _CLOCKS_MS = 2_000

@@ -1,11 +1,11 @@
-"""A job's key figures at one moment, read from its metrics (names: forebay.runtime.metrics)."""
+"""A job's key figures at one moment, read from its metrics (names: forebay.runtime.observability.metrics)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from forebay.demo.samples import Samples
-from forebay.runtime.latencies import LAST_MINUTE
+from forebay.runtime.observability.latencies import LAST_MINUTE
 
 
 @dataclass(frozen=True, slots=True)

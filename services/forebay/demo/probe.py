@@ -7,8 +7,8 @@ import json
 
 from forebay.demo.figures import Figures, read_figures
 from forebay.demo.samples import Samples
+from forebay.http.health import Verdict
 from forebay.platform.ports import HOST
-from forebay.runtime.health import Verdict
 
 _TIMEOUT_S = 2.0
 _STARTING = Verdict(False, "starting")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from forebay.demo.columns import Column, Record
 from forebay.demo.figures import Figures
 from forebay.demo.history import UNKNOWN, Trend
-from forebay.runtime.health import Verdict
+from forebay.http.health import Verdict
 
 
 @dataclass(frozen=True, slots=True)

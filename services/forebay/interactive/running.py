@@ -13,11 +13,11 @@ from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.demo.figures import Figures
 from forebay.demo.probe import JobProbe
+from forebay.http.health import Verdict
 from forebay.interactive.commands import command_line, of_queries
 from forebay.interactive.stores import CannotQuery, StoreView
 from forebay.platform.ports import HOST, free_port
 from forebay.private import make_private_directory
-from forebay.runtime.health import Verdict
 
 READY_SECONDS = 180.0
 _JOB_GRACE_S = 60.0

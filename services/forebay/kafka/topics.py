@@ -11,8 +11,8 @@ from forebay.limits import DELETE_RETENTION
 
 BROKER_DEFAULT = -1
 AT_CREATION = frozenset({"message.timestamp.after.max.ms", COMPACTION_LAG, DELETE_RETENTION})
-"""What earlier releases did not set. A start checks it (runtime/broker_findings.py, runtime/compacted_inputs.py); a
-comparison does not."""
+"""What earlier releases did not set. A start checks it (runtime/broker/findings.py,
+runtime/driver/compacted_inputs.py); a comparison does not."""
 
 _NO_CONFIG: Mapping[str, str] = MappingProxyType({})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from forebay.catalog import Service
 from forebay.job import Job
 from forebay.live.history import Change, History
-from forebay.runtime.stage_log import stage_log
+from forebay.runtime.changelog.stage_log import stage_log
 from forebay.sql.administration import AssertSchema, AssertSource, AssertTopic, Define
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import Place, SqlError

@@ -33,7 +33,7 @@ from forebay.live.topics import create_declared
 from forebay.private import make_private_directory
 from forebay.queries.sending import Outgoing
 from forebay.queries.server import QueryServer
-from forebay.runtime.broker_lag import read_lag
+from forebay.runtime.driver.broker_lag import read_lag
 from forebay.serde.subjects import connect
 from forebay.sql.inserting import record_of
 from forebay.sql.program import Program

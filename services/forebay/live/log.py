@@ -29,7 +29,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec
 from forebay.live.history import Change, History
 from forebay.queries.sending import Outgoing
-from forebay.runtime.changelog import internal_topic
+from forebay.runtime.changelog.topics import internal_topic
 
 _SECONDS = 20.0
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from forebay.codec import EncodeError, Unavailable
+from forebay.http.server import Answer, Request, json_answer
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.live.engine import Engine
@@ -18,8 +19,7 @@ from forebay.queries.push import Tail
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.sql_requests import body_of
 from forebay.queries.stores import JobStores
-from forebay.runtime.http import Answer, Request, json_answer
-from forebay.runtime.prepare import TopicsUnfit
+from forebay.runtime.driver.prepare import TopicsUnfit
 from forebay.sql.administration import Define
 from forebay.sql.changes import is_change
 from forebay.sql.encodings.rows import encode_json

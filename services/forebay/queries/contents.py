@@ -16,9 +16,9 @@ from forebay.kafka.codecs import reading_codec
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.entries import changed_entry, shown_value
 from forebay.queries.key_texts import shown_entry
-from forebay.runtime.changelog import changelog_topic, repartition_topic
+from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.topics import changelog_topic, repartition_topic
 from forebay.runtime.protocol.snapshot_mark import MARK
-from forebay.runtime.stage_log import stage_logs
 
 log = logging.getLogger(__name__)
 

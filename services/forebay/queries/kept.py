@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from forebay.private import make_private_directory
+from forebay.runtime.changelog.stage_log import StageLog
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.runtime.stage_log import StageLog
 from forebay.stores.copies import CopyTable, copy_file
 
 _FORMAT = 1

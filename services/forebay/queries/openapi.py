@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import forebay
-from forebay.runtime.http import MAX_BODY, Answer, json_answer
+from forebay.http.server import MAX_BODY, Answer, json_answer
 
 _ERRORS = {
     "400": "what is wrong, and what to write instead",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.codec import DecodeError, Unavailable
+from forebay.http.server import Answer, Request, json_answer
 from forebay.queries import parameters
 from forebay.queries.events import pushed
 from forebay.queries.key_texts import row_text_of, shown_entry, typed_bounds, url_text
@@ -14,7 +15,6 @@ from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
 from forebay.queries.reads import WrongQuery
 from forebay.queries.stores import Found, JobStores, UnknownStore
 from forebay.queries.subscription import Subscription
-from forebay.runtime.http import Answer, Request, json_answer
 from forebay.stores.binding import Store
 from forebay.stores.keys import join_key
 from forebay.stores.scans import KeyOrderReads

@@ -14,9 +14,9 @@ from forebay.queries.entries import Entry, changed_entry
 from forebay.queries.kept import Mark, mark_of, stores_of
 from forebay.queries.reads import Bounds, reads_of
 from forebay.queries.subscription import Change, Subscription
-from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Offsets
+from forebay.runtime.changelog.stage_log import StageLog
+from forebay.runtime.maintenance.follower import ChangelogsAnew, FollowedTask, Offsets
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.runtime.stage_log import StageLog
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.copies import CopyTable
 from forebay.stores.kinds import recorded_kind

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from forebay.catalog import Service
+from forebay.http.health import Health, health_page
+from forebay.http.server import Answer, HttpServer, Limits, Request, Tls
 from forebay.job import load_job, plans_of
 from forebay.kafka.codecs import reading_codec
 from forebay.kafka.identities import queries_group
@@ -32,13 +34,11 @@ from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
 from forebay.queries.sending import send_records
 from forebay.queries.stores import JobStores
-from forebay.runtime.broker_lag import read_lag
+from forebay.runtime.broker.tombstones import kept_seconds
+from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.driver.broker_lag import read_lag
 from forebay.runtime.errors import Unavailable
-from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
-from forebay.runtime.health import Health, health_page
-from forebay.runtime.http import Answer, HttpServer, Limits, Request, Tls
-from forebay.runtime.stage_log import stage_logs
-from forebay.runtime.tombstones import kept_seconds
+from forebay.runtime.maintenance.follower import ChangelogsAnew, Follower, count_followed, follower_of
 from forebay.serde.subjects import connect
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.builder.keys import Windowed
 from forebay.codec import DecodeError, EncodeError, Unavailable
+from forebay.http.server import Answer, Request, json_answer
 from forebay.queries import parameters
 from forebay.queries.entries import Entry
 from forebay.queries.events import SILENCE, written
@@ -21,7 +22,6 @@ from forebay.queries.sql_pushes import Transients, Watch, head, push_rows
 from forebay.queries.sql_requests import Asked, read
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.queries.topic_scans import scan
-from forebay.runtime.http import Answer, Request, json_answer
 from forebay.sql.describing import describe
 from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import SqlError

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from forebay.http.server import Request
 from forebay.queries import parameters
 from forebay.queries.parts.stores import Caller
-from forebay.runtime.http import Request
 from forebay.sql.administration import Define
 from forebay.sql.statements import parse
 from forebay.sql.syntax import SetProperty, Statement

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from forebay.catalog import Service
 from forebay.kafka.identities import restore_group
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.changelog import internal_topic
+from forebay.runtime.changelog.topics import internal_topic
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.worker.ends import last_stable

@@ -14,7 +14,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.limits import TopicLimits
 from forebay.processor.engine_settings import Emit
 from forebay.renaming import rename
-from forebay.runtime.broker_findings import Needs
+from forebay.runtime.broker.findings import Needs
 from forebay.runtime.task.pacing import Limits
 from forebay.stores.kinds import OnChange
 

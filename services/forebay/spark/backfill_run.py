@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 from forebay.job import Job, load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.processor.messages import Headers
-from forebay.runtime.app import JobApplication, JobOptions
-from forebay.runtime.backfill import Backfill
-from forebay.runtime.memory import batch_bytes, memory_bytes
-from forebay.runtime.plan import Plan, Trigger
+from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.backfill import Backfill
+from forebay.runtime.driver.plan import Plan, Trigger
+from forebay.runtime.process.memory import batch_bytes, memory_bytes
 from forebay.runtime.protocol.backfills import backfill_checkpoint
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.snapshots.opening import NoStorage

@@ -17,7 +17,7 @@ from forebay.kafka.codecs import reading_codec
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.key_texts import url_text
-from forebay.runtime.stage_log import StageLog, stage_logs
+from forebay.runtime.changelog.stage_log import StageLog, stage_logs
 from forebay.serde import load_contract
 from forebay.serde.generic import GenericDecoder
 from forebay.spark.avro_columns import avro_column

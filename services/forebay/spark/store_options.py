@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from forebay.names import IllegalName, check_name
-from forebay.runtime.changelog import changelog_topic
+from forebay.runtime.changelog.topics import changelog_topic
 from forebay.spark.errors import OptionError
 from forebay.spark.side_records import names_side_topic
 from forebay.spark.source_options import SourceOptions, read_source_options

@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from forebay.runtime.changelog import changelog_topic
+from forebay.runtime.changelog.topics import changelog_topic
 from forebay.spark.broker import Broker
 from forebay.spark.errors import OptionError
 from forebay.spark.metrics import Measures

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.processor.messages import Headers
-from forebay.runtime.changelog import ChangelogRows, internal_topic
+from forebay.runtime.changelog.topics import ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.snapshot_mark import SnapshotMark

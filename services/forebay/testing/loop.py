@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forebay.job import Job
 from forebay.partitioner import Partitioner
-from forebay.runtime.changelog import INTERNAL, internal_topic
+from forebay.runtime.changelog.topics import INTERNAL, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import Destinations

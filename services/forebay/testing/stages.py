@@ -14,7 +14,7 @@ from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.runtime.stage_log import stage_log
+from forebay.runtime.changelog.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.figures import TaskFigures

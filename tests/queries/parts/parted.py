@@ -14,6 +14,8 @@ from urllib.request import urlopen
 from prometheus_client import CollectorRegistry
 
 from forebay.codec import Codec
+from forebay.http.health import Health, health_page
+from forebay.http.server import Answer, HttpServer, Limits, Request
 from forebay.partitioner import partition_of
 from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
@@ -22,9 +24,7 @@ from forebay.queries.parts.serving import ServedPart
 from forebay.queries.parts.share import Share
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
-from forebay.runtime.health import Health, health_page
-from forebay.runtime.http import Answer, HttpServer, Limits, Request
-from forebay.runtime.stage_log import StageLog
+from forebay.runtime.changelog.stage_log import StageLog
 from tests.queries.written import CODECS, LOG, WrittenTask
 
 HOST = "127.0.0.1"

@@ -11,9 +11,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from forebay.http.server import Answer
 from forebay.queries.events import FOLLOWING
 from forebay.queries.parts.pages import SILENT_SECONDS
-from forebay.runtime.http import Answer
 from forebay.stores.keys import join_key
 from forebay.testing.cell import Cell
 from tests.queries.events import events

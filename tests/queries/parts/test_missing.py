@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from forebay.http.server import Answer
 from forebay.queries.parts.peer import AT_ONCE
-from forebay.runtime.http import Answer
 from forebay.testing.cell import Cell
 from tests.queries.parts.parted import PARTS, SECONDS, Parted, get, keys_of, publish, written_tasks
 

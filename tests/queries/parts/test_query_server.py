@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from forebay.catalog import find_service
+from forebay.http.server import Request
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.parts.servers import Settings
 from forebay.queries.parts.share import Share
 from forebay.queries.server import QueryServer
-from forebay.runtime.http import Request
 
 TOKEN = "a-token-of-enough-bytes"
 PEERS = ("http://127.0.0.1:1", "http://127.0.0.1:2")

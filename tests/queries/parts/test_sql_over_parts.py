@@ -10,7 +10,7 @@ import pytest
 
 from forebay.queries.replica import TaskReplica
 from forebay.queries.sql_pages import SqlPages
-from forebay.runtime.stage_log import stage_log
+from forebay.runtime.changelog.stage_log import stage_log
 from forebay.sql.queryable import queryable
 from tests.queries.parts.parted import PARTS, Parted, get
 from tests.sql.driven import Driven, stream

@@ -13,7 +13,7 @@ from forebay.partitioner import partition_of
 from forebay.processor import AnyProcessor, Context, Processor, Timer
 from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
-from forebay.runtime.changelog import repartition_topic
+from forebay.runtime.changelog.topics import repartition_topic
 from forebay.stores import KeyValueStore, WindowStore
 from forebay.time import TimeWindows
 

@@ -10,10 +10,10 @@ from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.runtime.changelog import former_topics, repartition_topic
+from forebay.runtime.changelog.stage_log import StageLog, stage_log
+from forebay.runtime.changelog.topics import former_topics, repartition_topic
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.stage_log import StageLog, stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from forebay.runtime.changelog.stateformat import decode_block
 from forebay.runtime.errors import StoreUnavailable, Unavailable
 from forebay.runtime.snapshots.storage import SnapshotFiles
-from forebay.runtime.stateformat import decode_block
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.stores.blocklog import blocks_of, catch_up
 from forebay.stores.memory import MemoryTable

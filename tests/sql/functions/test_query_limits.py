@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from forebay.http.server import Request
 from forebay.queries import sql_pages
 from forebay.queries.sql_pages import SqlPages
-from forebay.runtime.http import Request
 from forebay.sql.queryable import queryable
 from tests.sql.driven import Driven, stream
 from tests.sql.test_queries import DrivenStores, DrivenTail

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from forebay.builder.topology import job
+from forebay.http.server import Request
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
-from forebay.runtime.http import Request
 from forebay.serde.subjects import LocalSubjects, connect
 from forebay.sql.compile import topology_of
 from forebay.sql.errors import SqlError

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from forebay.codec import Codec
+from forebay.http.server import Answer
 from forebay.queries.events import pushed
 from forebay.queries.parts.pages import SILENT_SECONDS
 from forebay.queries.parts.peer import PeerFailed, Stream
@@ -18,7 +19,6 @@ from forebay.queries.parts.wire import check_begun
 from forebay.queries.reads import reads_of
 from forebay.queries.stores import JobStores, NotCurrent
 from forebay.queries.subscription import End, Subscription
-from forebay.runtime.http import Answer
 
 MISSING = "Forebay-Missing-Parts"
 """Header of an answer without some parts: their numbers."""

@@ -8,13 +8,13 @@ from dataclasses import asdict
 import msgspec
 
 from forebay.codec import DecodeError, Unavailable
+from forebay.http.server import Answer, Request, json_answer
 from forebay.queries.events import pushed
 from forebay.queries.parts.share import Identity
 from forebay.queries.parts.wire import CONTENT, Ask, Wait, check_begun, rows_of
 from forebay.queries.reads import WrongQuery
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.queries.subscription import Subscription
-from forebay.runtime.http import Answer, Request, json_answer
 
 SILENT_SECONDS = 2.0
 """After which a push to another part says that it is still there."""

@@ -9,14 +9,14 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from forebay.codec import Codec
+from forebay.http.health import Health, verdict_answer
+from forebay.http.server import Answer, Request
 from forebay.queries.parts.asking import AllParts
 from forebay.queries.parts.pages import PartPages
 from forebay.queries.parts.servers import PartServers, Settings
 from forebay.queries.parts.share import Identity
 from forebay.queries.stores import JobStores
-from forebay.runtime.health import Health, verdict_answer
-from forebay.runtime.http import Answer, Request
-from forebay.runtime.stage_log import StageLog
+from forebay.runtime.changelog.stage_log import StageLog
 
 
 class ServedPart:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from zlib import crc32
 
+from forebay.runtime.changelog.stateformat import TaskSnapshot, decode_state, encode_state
 from forebay.runtime.errors import StateConflict
-from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
 
 _MARK = b"forebay-snapshot-1\n"
 _SUM = struct.Struct(">I")

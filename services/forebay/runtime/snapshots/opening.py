@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+from forebay.runtime.changelog.stateformat import TaskSnapshot
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.snapshots.files import open_files
 from forebay.runtime.snapshots.storage import SnapshotFiles
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.snapshot import GroupStorage, Place
 from forebay.stores.blocklog import BlockStorage
 from forebay.stores.directory import Directory

@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Iterator
 
+from forebay.runtime.changelog.stateformat import TaskSnapshot
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.snapshots.files import Files
 from forebay.runtime.snapshots.layout import (
@@ -19,7 +20,6 @@ from forebay.runtime.snapshots.layout import (
 )
 from forebay.runtime.snapshots.manifest import DamagedManifest, decode_manifest, encode_manifest
 from forebay.runtime.snapshots.retention import plan_cleanup
-from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.snapshot import Place
 from forebay.stores.blocklog import BlockStorage, blocks_of
 from forebay.stores.directory import Directory

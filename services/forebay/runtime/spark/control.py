@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from forebay.runtime.changelog import internal_topic
+from forebay.runtime.changelog.topics import internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.clock import now_ms

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from forebay.runtime.outliving import is_supervised, leave_driver
+from forebay.runtime.process.outliving import is_supervised, leave_driver
 from forebay.runtime.spark.other_code import told
 from forebay.runtime.spark.sealed import SealedSpec
 
@@ -59,7 +59,7 @@ class LeaseHolder(StatefulProcessor):
         self._former = ()
 
     def _held(self, lease: str, *, is_of_former_release: bool) -> str:
-        from forebay.runtime.logs import configure_logging  # noqa: PLC0415 (to declare states takes none of it)
+        from forebay.runtime.process.logs import configure_logging  # noqa: PLC0415 (to declare states takes none of it)
         from forebay.runtime.spark.leases import hold  # noqa: PLC0415 (nor of this)
 
         if self._spec is None:

@@ -17,9 +17,10 @@ from multiprocessing.connection import Connection
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
-from forebay.runtime.logs import configure_logging
-from forebay.runtime.memory import collect_seldom
-from forebay.runtime.outliving import is_outliving, outlive
+from forebay.runtime.process.logs import configure_logging
+from forebay.runtime.process.memory import collect_seldom
+from forebay.runtime.process.outliving import is_outliving, outlive
+from forebay.runtime.process.watchdog import die_when_silent
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.snapshots.opening import open_storage
 from forebay.runtime.spark.control import WorkerControl
@@ -31,7 +32,6 @@ from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.keeping import ALL_SECONDS
 from forebay.runtime.task.runner import ANSWER_SECONDS, GroupRunner, LoopBusy
-from forebay.runtime.watchdog import die_when_silent
 from forebay.runtime.worker.broker_clock import broker_clock, look_again
 from forebay.runtime.worker.build import build_group
 

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from forebay.job import global_tables, load_job
 from forebay.kafka.errors import NotAuthorized
 from forebay.renaming import actual_topics
-from forebay.runtime.broker import BrokerView, check_same
+from forebay.runtime.broker.requests import BrokerView, check_same
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.positions import closing_times, committed_positions
 from forebay.runtime.protocol.lease import LeaseOffset, Partitioned

@@ -13,9 +13,9 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, SimpleDat
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from forebay.runtime.buckets import bucket_ids
-from forebay.runtime.logs import configure_logging
+from forebay.runtime.process.logs import configure_logging
 from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset
+from forebay.runtime.spark.buckets import bucket_ids
 from forebay.runtime.spark.sealed import SealedSpec
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     @property
     def _planner(self) -> LeasePlanner:
         if self._opened is None:
+            from forebay.runtime.process.watchdog import die_when_silent  # noqa: PLC0415 (nor die of it)
             from forebay.runtime.spark.planner import LeasePlanner  # noqa: PLC0415 (most processes plan nothing)
-            from forebay.runtime.watchdog import die_when_silent  # noqa: PLC0415 (nor die of it)
 
             die_when_silent()
             spec = self._spec.open()

@@ -10,7 +10,7 @@ from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
 from forebay.processor.forwarded import forwarded_headers
 from forebay.processor.messages import Headers, SideRecord
-from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from forebay.runtime.changelog.stateformat import TaskSnapshot
 from forebay.runtime.protocol.snapshot_mark import NUMBER
-from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.snapshot import Place
 from forebay.runtime.task.state_task import StateTask

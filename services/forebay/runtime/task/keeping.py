@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
+from forebay.runtime.changelog.stateformat import TaskSnapshot
 from forebay.runtime.errors import StoreUnavailable, Unavailable
-from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from forebay.processor.batch import BatchResult
 from forebay.processor.declared import declared_stores
-from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.inputs import TaskInput

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from forebay.job import Job
-from forebay.runtime.changelog import repartition_topic
+from forebay.runtime.changelog.topics import repartition_topic
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease, partitions
 from forebay.runtime.protocol.position import TaskPosition

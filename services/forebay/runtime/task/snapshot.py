@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from forebay.runtime.changelog.stateformat import TaskSnapshot, decode_block, encode_block
 from forebay.runtime.protocol.position import commits_in
 from forebay.runtime.protocol.snapshot_mark import NUMBER
-from forebay.runtime.stateformat import TaskSnapshot, decode_block, encode_block
 from forebay.runtime.task.state_task import StateTask
 from forebay.stores.blocklog import BlockStorage, Rewriting, append, catch_up, split_changes
 from forebay.stores.checksum import DamagedBlock

@@ -14,7 +14,7 @@ from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import UNBOUNDED, Bounds, StateEncoding
 from forebay.processor.messages import Message
-from forebay.runtime.changelog import ChangelogRouter, ChangelogRows
+from forebay.runtime.changelog.topics import ChangelogRouter, ChangelogRows
 from forebay.runtime.errors import StoreChanged, TaskTooLarge
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from forebay.runtime.changelog import ChangelogRows
+from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.stores.kinds import recorded_formats

@@ -22,13 +22,14 @@ from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import actual_names
-from forebay.runtime.changelog import changelog_topic
-from forebay.runtime.memory import memory_bytes, output_bytes, state_bytes, table_memory_bytes
+from forebay.runtime.broker.tombstones import kept_seconds
+from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.stateformat import TaskSnapshot
+from forebay.runtime.changelog.topics import changelog_topic
+from forebay.runtime.process.memory import memory_bytes, output_bytes, state_bytes, table_memory_bytes
 from forebay.runtime.protocol.gaps import AcceptedGaps
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec, Tables
-from forebay.runtime.stage_log import stage_log
-from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.announce import Announcer, idle_interval
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention
@@ -40,7 +41,6 @@ from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
-from forebay.runtime.tombstones import kept_seconds
 from forebay.runtime.worker.broker_clock import broker_clock
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.retries import RetryWatch

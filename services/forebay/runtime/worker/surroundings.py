@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.job import Job
 from forebay.kafka.errors import failure_of
-from forebay.runtime.broker import BrokerView, check_same
-from forebay.runtime.changelog import ChangelogRows
+from forebay.runtime.broker.requests import BrokerView, check_same
+from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.spec import JobSpec

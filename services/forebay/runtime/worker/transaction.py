@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from forebay.kafka.errors import failure_of, is_forbidden
 from forebay.kafka.leaders import learn_leaders
-from forebay.runtime.broker import topic_gone
+from forebay.runtime.broker.requests import topic_gone
 from forebay.runtime.errors import TopicChanged, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.protocol.snapshot_mark import MARK, SnapshotMark

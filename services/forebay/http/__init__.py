@@ -1,0 +1,1 @@
+"""HTTP server code that query servers, the console and jobs share."""

@@ -1,0 +1,1 @@
+"""Requests to the broker that the loop and the driver share."""

@@ -1,0 +1,1 @@
+"""Changelog topics: their names, rows and formats."""

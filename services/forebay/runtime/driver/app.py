@@ -1,0 +1,392 @@
+"""One service's job as a process: prepare, run, report, end."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from forebay.agreement import check_agreement
+from forebay.catalog import MAX_DOWNTIME_MS, Service, find_service
+from forebay.flags import Flag
+from forebay.http.health import Health, health_server
+from forebay.job import global_tables, load_job
+from forebay.kafka.acls import Role
+from forebay.kafka.errors import LoginRefused
+from forebay.kafka.patience import REFUSED_S, keep_trying
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topic_limits import read_topic_limits
+from forebay.processor.declared import declared_stores
+from forebay.renaming import actual_topics, rename
+from forebay.runtime.broker.tombstones import kept_seconds
+from forebay.runtime.code_version import code_version
+from forebay.runtime.driver.abandoned import count_abandoned
+from forebay.runtime.driver.broker_check import check_broker
+from forebay.runtime.driver.checkpoint import held_checkpoint, is_begun
+from forebay.runtime.driver.compacted_inputs import check_compacted_inputs
+from forebay.runtime.driver.jvmlock import held_by_jvm
+from forebay.runtime.driver.logic_settings import parse_logic
+from forebay.runtime.driver.matched import find_matches
+from forebay.runtime.driver.plan import Plan
+from forebay.runtime.driver.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
+from forebay.runtime.driver.query import JobRunner
+from forebay.runtime.driver.remedies import explain as with_remedy
+from forebay.runtime.driver.restore import Restore, prepare_restore, refuse_without_positions
+from forebay.runtime.driver.rights import JobRights
+from forebay.runtime.driver.session import SparkOptions
+from forebay.runtime.driver.sessions import Sessions, own_session
+from forebay.runtime.driver.watch import Watcher
+from forebay.runtime.errors import StopJob
+from forebay.runtime.kubernetes.api import is_followed
+from forebay.runtime.kubernetes.driver_lease import driver_lease
+from forebay.runtime.kubernetes.members import following_executors
+from forebay.runtime.kubernetes.readiness_events import readiness_events
+from forebay.runtime.observability.metrics import JobMetrics
+from forebay.runtime.observability.worker_restarts import WorkerRestarts
+from forebay.runtime.positions import committed_positions
+from forebay.runtime.protocol.backfills import is_finished
+from forebay.runtime.snapshots.object_store import store_settings
+from forebay.runtime.spec import JobSpec, needs_of
+from forebay.runtime.task.figures import TaskFigures
+
+log = logging.getLogger(__name__)
+
+
+_LOG_SECONDS = 2.0
+_EXPLAIN_SECONDS = 10.0
+
+
+class _Stopped(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """What an operator chooses for a job; `engine` holds fields of JobSpec.
+
+    Args:
+        service: name in the table of services.
+        application: "" for the service's name.
+        tasks: 0 for as many as the input has partitions.
+        groups: task groups; 0 for as many as Spark has slots.
+        topics: the broker's names of inputs and outputs, where the service declares others.
+        restore: whether to take the state from the changelogs.
+        max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
+        http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
+        home: directory that gets the events of the job; None: they are not kept.
+        admit: called before the job starts; raises StopJob if it may not run, Unavailable if that can't be told yet.
+    """
+
+    service: str
+    kafka: KafkaSettings
+    plan: Plan
+    application: str = ""
+    tasks: int = 0
+    groups: int = 0
+    logic: Mapping[str, str] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    spark: SparkOptions = field(default_factory=SparkOptions)
+    restore: Restore = Restore.NO
+    max_downtime_ms: int = MAX_DOWNTIME_MS
+    http_host: str = "127.0.0.1"
+    http_port: int = -1
+    topics: Mapping[str, str] = field(default_factory=dict)
+    home: Path | None = None
+    admit: Callable[[], None] = lambda: None
+
+
+class JobApplication:
+    """Runs a job until `stop`, or until it has read what there was.
+
+    Args:
+        sessions: gives it a session of Spark; None: it starts a Spark of its own.
+    """
+
+    def __init__(self, options: JobOptions, sessions: Sessions | None = None) -> None:
+        self._options = options
+        self._sessions = sessions or own_session(options.spark)
+        declared = find_service(options.service)
+        self._application = options.application or declared.name
+        self._service = self._own_service(declared)
+        self._rights = JobRights(options.kafka, self._service, self._application, (Role.RUN,))
+        self._logic = parse_logic(self._service, options.logic)
+        job = load_job(self._service.job)
+        check_agreement(declared, job, job.settings(**self._logic))
+        self.metrics = JobMetrics(self._service.name)
+        self.health = Health()
+        self._worker_restarts = WorkerRestarts(self._application, self.metrics, self.health)
+        self._stopping = Flag()
+        self._runner: JobRunner | None = None
+        self._refused = ""
+        self._logged: dict[str, int] = {}
+        self._logged_at = 0.0
+        self._trouble = self._explained = ""
+        self._explained_at = 0.0
+        self.conversions: list[tuple[str, str]] = []
+        """What was done to stores that are declared otherwise now: task, text."""
+        self.restored: list[TaskFigures] = []
+        """Figures of the tasks after the lease that took the state from the changelogs."""
+
+    @property
+    def application(self) -> str:
+        """Return the application id."""
+        return self._application
+
+    @property
+    def home(self) -> Path | None:
+        """The directory that gets the events of the job; None: they are not kept."""
+        return self._options.home
+
+    @property
+    def kafka(self) -> KafkaSettings:
+        """Return the connection settings."""
+        return self._options.kafka
+
+    def stop(self) -> None:
+        """Ask the job to end once its running leases have; safe in a signal handler."""
+        self._stopping.set()
+        if self._runner is not None:
+            self._runner.stop()
+
+    def run(self) -> None:
+        """Run the job. Raises JobStopped, StopJob, RegistryRefused: the job cannot continue until an operator acts."""
+        options = self._options
+        server = None
+        if options.http_port >= 0:
+            server = health_server(self.health, self.metrics.registry, options.http_host, options.http_port)
+            log.info(
+                "%s: http://%s:%d has /healthz, /readyz, /metrics", self._application, options.http_host, server.port
+            )
+        try:
+            with (
+                readiness_events(options.spark.executors, self.health),
+                driver_lease(options.spark.executors, self.health, self._pause, self.stop),
+                held_checkpoint(options.plan.checkpoint),
+            ):
+                self._run(keep_trying(self._prepare, refused_for=self._refused_for, pause=self._pause))
+        except _Stopped:
+            log.info("%s: stopped before it started", self._application)
+        finally:
+            if server is not None:
+                server.close()
+
+    def _own_service(self, declared: Service) -> Service:
+        """Return the service as this application sees it: its own side topics, topics as the broker calls them."""
+        return rename(declared.as_application(self._application), self._options.topics)
+
+    @property
+    def _refused_for(self) -> float:
+        """How long to retry a refused login. Elsewhere than in a pod nothing would start the job again."""
+        return float("inf") if self._options.spark.executors is None else REFUSED_S
+
+    def _end_refused(self, reason: str) -> None:
+        log.error(
+            "%s: %s: the driver ends, so that its next container reads the Secret again", self._application, reason
+        )
+        self._refused = reason
+        self.stop()
+
+    def _pause(self, seconds: float) -> None:
+        if self._stopping.wait(seconds):
+            raise _Stopped
+
+    def prepare(self) -> JobSpec:
+        """Check that the job can run, and return its spec; it takes no state from changelogs.
+
+        Raises:
+            StopJob, RegistryRefused: an operator has to act. Unavailable: call it again.
+        """
+        options, service = self._options, self._service
+        try:
+            options.admit()
+            matched = find_matches(options.kafka, service, self._application)
+            if matched:
+                service = self._service = self._own_service(find_service(options.service))
+                self._rights = JobRights(options.kafka, service, self._application, (Role.RUN,))
+                log.info("%s reads %s", self._application, ", ".join(topic.name for topic in service.inputs))
+            self._rights.require()
+            whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
+            tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
+            check_topics(options.kafka, service, self._application, tasks)
+            for topic, count in count_abandoned(options.kafka, self._application, load_job(service.job)).items():
+                self.metrics.count_dropped(topic, count)
+            self._tell_unlogged()
+            ids = register_contracts(options.kafka, service, self._application)
+            written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
+            limits = read_topic_limits(options.kafka, written)
+            check_gaps(service, options.engine.get("accept_gaps", ()))
+            self._check_checkpoint()
+            check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
+            check_broker(options.kafka, service, self._application, needs_of(options.engine))
+            former = find_former(options.kafka, service, self._application, tasks)
+            changelogs = [topic.name for topic in service.changelogs(self._application, tasks)]
+            tombstone_ms = int(kept_seconds(options.kafka, changelogs) * 1_000)
+        except Exception as error:
+            self.health.failing(str(error))
+            raise
+        return JobSpec(
+            service=service.name,
+            application=self._application,
+            tasks=tasks,
+            groups=min(tasks, options.groups or options.spark.slots),
+            kafka=options.kafka,
+            logic=self._logic,
+            topics=options.topics,
+            schema_ids=ids,
+            topic_limits=limits,
+            code_version=code_version(service, self._logic),
+            tombstone_ms=tombstone_ms,
+            restore_only=options.restore is Restore.ONLY,
+            matched=matched,
+            former=former,
+            checkpoint=options.plan.checkpoint,
+            store_settings=store_settings(options.spark.conf),
+            run=uuid.uuid4().hex[:8],
+            **options.engine,
+        )
+
+    def _check_checkpoint(self) -> None:
+        """Refuse a checkpoint that can't hold snapshots. Raises StopJob."""
+        if "://" in self._options.plan.checkpoint:
+            from forebay.runtime.snapshots.files import open_files  # noqa: PLC0415 (a local job's driver needs none)
+
+            open_files(self._options.plan.checkpoint, store_settings(self._options.spark.conf))
+
+    def _prepare(self) -> JobSpec:
+        spec = self.prepare()
+        try:
+            return replace(spec, restore=self._restores(spec.tasks))
+        except Exception as error:
+            self.health.failing(str(error))
+            raise
+
+    def _tell_unlogged(self) -> None:
+        job = load_job(self._service.job)
+        parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
+        names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.kept.logging)
+        if names:
+            log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
+
+    def _restores(self, tasks: int) -> bool:
+        """Return whether the state is taken from the changelogs, which no other process may write then.
+
+        If a backfill wrote it, no option has to say so.
+        """
+        options, checkpoint = self._options, self._options.plan.checkpoint
+        if is_begun(checkpoint):
+            if options.restore is not Restore.ONLY:
+                return False
+            raise StopJob(
+                f"{checkpoint} holds a checkpoint: `forebay run` continues from it. If it is damaged, move it first"
+            )
+        positions = committed_positions(options.kafka, self._service, self._application, tasks)
+        if not is_finished(self._application, positions.values()) and options.restore is Restore.NO:
+            return False
+        if not positions:
+            refuse_without_positions(options.kafka, self._application, [topic.name for topic in self._service.inputs])
+        if not positions and options.restore is Restore.ONLY:
+            raise StopJob(f"{self._application} never committed anything: there is no state to restore; run the job")
+        prepare_restore(options.kafka, self._application, positions)
+        return bool(positions)
+
+    def _run(self, spec: JobSpec) -> None:
+        log.info(
+            "%s: %d tasks, code %s, checkpoint %s: starting Spark",
+            spec.application,
+            spec.tasks,
+            spec.code_version,
+            self._options.plan.checkpoint,
+        )
+        try:
+            with self._sessions(spec.application, spec.groups, self._options.plan.checkpoint) as session:
+                self._run_in(session, spec)
+        finally:
+            self._log(seconds=0.0)
+            log.info("%s: stopped", spec.application)
+
+    def _run_in(self, session: SparkSession, spec: JobSpec) -> None:
+        executors = self._options.spark.executors
+        runner = self._runner = JobRunner(
+            session,
+            spec,
+            self._options.plan,
+            self._observe,
+            self._on_failure,
+            lambda: executors is not None and is_followed(executors),
+        )
+        if self._stopping.is_set():
+            return
+        end = None if executors is None else self._end_refused
+        watcher = Watcher(spec, self.metrics, self.health, self._rights, end=end)
+        watcher.start()
+        try:
+            with (
+                held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
+                following_executors(session, executors, self.health, runner, self._stopping),
+            ):
+                runner.run()
+        finally:
+            watcher.close()
+        if self._refused:
+            raise LoginRefused(self._refused)
+
+    def _on_failure(self, cause: str) -> str:
+        self.metrics.count_restart()
+        explained = self._rights.explain(cause)
+        self.health.note_restart("query", explained)
+        self.health.failing(explained)
+        return explained
+
+    def _observe(self, figures: list[TaskFigures], trouble: str) -> None:
+        """Record what the tasks report while their leases run, or when they end."""
+        reported = self.metrics.observe(figures)
+        if self._runner is not None:
+            self._worker_restarts.observe(figures, self._runner.query_started)
+        if trouble:
+            self._report_trouble(trouble)
+        elif reported:
+            self._trouble = self._explained = ""
+            self.health.working()
+        for item in reported:
+            self.conversions.extend((f"{self._application}-{item.part}-{item.task}", text) for text in item.conversions)
+        if any(item.restored_rows for item in reported):
+            self.restored = figures
+        self._log()
+
+    def _report_trouble(self, trouble: str) -> None:
+        """Report what the tasks wait for, with its remedy, which may change while the reason does not."""
+        now = time.monotonic()
+        if trouble != self._trouble or now - self._explained_at > _EXPLAIN_SECONDS:
+            explained = self._rights.explain(with_remedy(trouble, trouble))
+            self._trouble, self._explained_at = trouble, now
+            if explained != self._explained:
+                self._explained = explained
+                log.warning("%s: %s", self._application, explained)
+        self.health.failing(self._explained)
+
+    def _log(self, seconds: float = _LOG_SECONDS) -> None:
+        """Log what was done since the last time, unless that was less than `seconds` ago."""
+        now, totals = time.monotonic(), self.metrics.totals
+        if now - self._logged_at < seconds:
+            return
+        line = as_text(self._logged, totals)
+        if line:
+            self._logged_at, self._logged = now, dict(totals)
+            log.info("%s: %s", self._application, line, extra={"facts": totals})
+
+
+def as_text(before: Mapping[str, int], now: Mapping[str, int]) -> str:
+    """Return what has been done since `before`, as a line for people; "" for nothing. What is zero is left out."""
+    passed = {name: now[name] - before.get(name, 0) for name in now}
+    if not any(passed[name] for name in ("commits", "restored_rows")):
+        return ""
+    names = ("errors", "late", "duplicates", "timers_fired", "restored_rows")
+    rest = "".join(f", {passed[name]} {name.replace('_', ' ')}" for name in names if passed[name])
+    done = f"{passed['records_in']} in, {passed['records_out']} out, {passed['commits']} commits"
+    return f"{done}{rest}, state {now['state_rows']} rows"

@@ -1,0 +1,78 @@
+"""Looks at topics and brokers before a job starts, as Spark's settings are looked at."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from forebay.catalog import Service
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.brokers import Cluster, describe_brokers
+from forebay.kafka.errors import KafkaRefused
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicDescription
+from forebay.runtime.broker.findings import Finding, Needs, broker_findings
+from forebay.runtime.driver.topic_findings import topic_findings
+from forebay.runtime.errors import StopJob
+
+_ANSWER_SECONDS = 8.0
+_UNKNOWN = Cluster({})
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class BrokerUnfit(StopJob):
+    """Topics or brokers are configured so that the job would lose state or stand still; one line for each reason.
+
+    Args:
+        problems: what is wrong, each with its remedy.
+    """
+
+    def __init__(self, application: str, problems: Sequence[str]) -> None:
+        place = f"{application} would lose state or stand still here: "
+        super().__init__(place + "; ".join(problems))
+        self.problems = tuple(place + problem for problem in problems)
+
+
+def check_broker(kafka: KafkaSettings, service: Service, application: str, needs: Needs) -> None:
+    """Log what is wrong with the job's topics and brokers, and refuse to start if it is fatal.
+
+    What this principal may not see stays unknown: that is logged once, and the start continues.
+
+    Raises:
+        BrokerUnfit: says what to change. KafkaUnavailable.
+    """
+    names = [topic.name for topic in service.topics(application)]
+    admin = TopicAdmin(kafka, _ANSWER_SECONDS)
+    nothing: Mapping[str, TopicDescription] = {}
+    topics = _seen(lambda: admin.describe(names), nothing, "its topics fit (DescribeConfigs on them shows it)")
+    brokers = "the brokers fit (DescribeConfigs on the cluster shows it)"
+    cluster = _seen(lambda: describe_brokers(kafka, _ANSWER_SECONDS), _UNKNOWN, brokers)
+    judge(
+        application,
+        [
+            *broker_findings(cluster, needs),
+            *topic_findings(service, application, topics, needs, len(cluster.configs)),
+        ],
+    )
+
+
+def judge(application: str, findings: list[Finding]) -> None:
+    """Log what is not fatal. Raises BrokerUnfit for the rest."""
+    for finding in findings:
+        if not finding.fatal:
+            log.warning("%s: %s", application, finding.text)
+    fatal = [finding.text for finding in findings if finding.fatal]
+    if fatal:
+        raise BrokerUnfit(application, fatal)
+
+
+def _seen(ask: Callable[[], T], unknown: T, what: str) -> T:
+    try:
+        return ask()
+    except KafkaRefused as error:
+        # The right is missing, or the broker is not Kafka itself and does not describe its settings.
+        log.warning("whether %s is not known: %s", what, error)
+    return unknown

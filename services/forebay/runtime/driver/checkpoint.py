@@ -1,0 +1,68 @@
+"""The checkpoint's place: writable, and held by one driver at a time."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from forebay.private import make_private_directory
+from forebay.runtime.driver.jvmlock import LOCK as JVM_LOCK
+from forebay.runtime.errors import StopJob
+
+LOCK = ".forebay-lock"
+
+
+def is_begun(path: str) -> bool:
+    """Return whether a local checkpoint holds batches; never known of a URL."""
+    return "://" not in path and any((Path(path) / "offsets").glob("[0-9]*"))
+
+
+def set_aside(path: str) -> str:
+    """Rename a local checkpoint that holds batches; return its new name, "": there is no such checkpoint.
+
+    Raises:
+        StopJob: it is on another file system: it has to be moved by other means.
+    """
+    if "://" in path:
+        raise StopJob(f"{path} can't be set aside from here: give --checkpoint another URL, which the job keeps")
+    if not is_begun(path):
+        return ""
+    place = Path(path)
+    number = next(n for n in count(1) if not place.with_name(f"{place.name}.old-{n}").exists())
+    aside = place.with_name(f"{place.name}.old-{number}")
+    make_private_directory(aside)
+    for entry in list(place.iterdir()):
+        if entry.name not in (LOCK, JVM_LOCK):
+            entry.rename(aside / entry.name)
+    return str(aside)
+
+
+@contextmanager
+def held_checkpoint(path: str) -> Iterator[None]:
+    """Hold a local checkpoint directory, made if need be; a URL is left to its file system.
+
+    Raises:
+        StopJob: it can't be written, or another process holds it.
+    """
+    if "://" in path:
+        yield
+        return
+    try:
+        make_private_directory(Path(path))
+        lock = (Path(path) / LOCK).open("wb")
+    except OSError as error:
+        raise StopJob(
+            f"the checkpoint directory {path} can't be written ({error.strerror}): give one that can be (--checkpoint)"
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StopJob(
+                f"another job holds the checkpoint {path}: stop it first, or give this one an application id and a "
+                "checkpoint of its own (--application)"
+            ) from error
+        yield

@@ -1,0 +1,145 @@
+"""An archive of the classes that Spark loads (the JVM's class data sharing): with it, Spark starts in half the time.
+
+    python -m forebay.runtime.driver.class_archive
+
+writes it into the Python environment, about 150 MB. The JVM checks that it fits its own build and class path. If it
+does not fit, the JVM starts without it. With `--check` the command only runs the query, which fails if a class is
+missing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from forebay.runtime.driver.session import SparkOptions, build_session
+from forebay.runtime.launch.pandas_later import pandas_unasked
+from forebay.runtime.launch.shared_classes import archive_file
+from forebay.runtime.spark.holder import OUTPUT_SCHEMA, declared_states
+
+_SECONDS = 300.0
+_BATCHES = 3
+
+
+class _Stream(SimpleDataSourceStreamReader):
+    def initialOffset(self) -> dict[str, int]:
+        return {"at": 0}
+
+    def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int, str]], dict[str, int]]:
+        end = min(start["at"] + 1, _BATCHES)
+        return self.readBetweenOffsets(start, {"at": end}), {"at": end}
+
+    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int, str]]:
+        # Spark copies the iterator: a generator can't be copied.
+        return iter([(0, "row")] * (end["at"] - start["at"]))
+
+
+class _Source(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "forebay-class-archive"
+
+    def schema(self) -> str:
+        return "bucket int, lease string"
+
+    def simpleStreamReader(self, schema: Any) -> _Stream:
+        return _Stream()
+
+
+class _Holder(StatefulProcessor):
+    """Does with its states what a job's snapshots do."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._states = declared_states(handle)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
+        tasks, blocks = self._states
+        for row in rows:
+            had = tasks.containsKey((0, 0)) and tasks.getValue((0, 0))
+            tasks.updateValue((0, 0), (b"task",))
+            for place, _ in list(blocks.iterator()):
+                blocks.removeKey(place)
+            blocks.updateValue((0, 0, 1), (b"block",))
+            yield Row(reports=f"{row['lease']} {had}")
+
+    def close(self) -> None:
+        pass
+
+
+def build(file: Path) -> None:
+    """Run a query of a job's shape, and keep the classes it took. Raises OSError, subprocess.SubprocessError."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(f"{file.name}.{os.getpid()}")
+    command = [sys.executable, "-m", "forebay.runtime.driver.class_archive", "--train", str(new)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        # Java writes one at any end, also of a query that failed half way: it would lack what comes behind.
+        if done.returncode or not new.exists():
+            raise OSError(f"Java wrote no whole archive: {_without_java(done.stderr or done.stdout)[-500:]}")
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _without_java(text: str) -> str:
+    """Return the output without Java's remarks on single classes."""
+    return "\n".join(line for line in text.splitlines() if "[cds]" not in line).strip()
+
+
+def _train(file: str) -> None:
+    """Run the query, and end the JVM in good order: it then writes the archive to `file`, if one is given."""
+    java_options = f'"-XX:ArchiveClassesAtExit={file}"' if file else ""
+    with tempfile.TemporaryDirectory(prefix="forebay-class-archive-") as place:
+        checkpoint = str(Path(place, "checkpoint"))
+        session = build_session("class-archive", 1, checkpoint, SparkOptions(), java_options)
+        session.sparkContext.parallelize([0], 1).map(str).collect()  # as a job's worker is warmed
+        session.dataSource.register(_Source)
+        buckets = session.readStream.format(_Source.name()).load().groupBy("bucket")
+        with pandas_unasked():
+            reports = buckets.transformWithState(_Holder(), OUTPUT_SCHEMA, "Append", "None")
+        query = reports.writeStream.foreachBatch(_collect).option("checkpointLocation", checkpoint).start()
+        query.processAllAvailable()
+        query.stop()
+        gateway: Any = session.sparkContext._gateway
+        session.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(_SECONDS)
+
+
+def _collect(frame: DataFrame, _batch: int) -> None:
+    frame.collect()
+
+
+def main() -> None:
+    """Write the archive, unless it is there."""
+    match sys.argv[1:]:
+        case ["--train", new]:
+            _train(new)
+        case ["--check"]:
+            _train("")
+        case []:
+            file = archive_file()
+            if file.exists():
+                return
+            print(f"== archiving the classes of Spark {pyspark.__version__}: it starts faster from now on ({file})")
+            try:
+                build(file)
+            except (OSError, subprocess.SubprocessError) as error:
+                sys.exit(f"error: {error}")
+        case _:
+            sys.exit("usage: python -m forebay.runtime.driver.class_archive [--check]")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Compacted input topics: a record must not be compacted away before the job has read it.
+
+After a downtime the job reads on where it stood. Of a key that changed several times meanwhile, compaction leaves the
+last value only: results as of the time between would lack what held then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from forebay.catalog import COMPACTION_LAG, Service
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import KafkaForbidden
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicDescription, alter_command
+from forebay.runtime.driver.prepare import TopicsUnfit
+
+_ANSWER_SECONDS = 8.0
+
+log = logging.getLogger(__name__)
+
+
+def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_ms: int) -> None:
+    """Refuse inputs that are compacted sooner than after the longest downtime the job shall survive; 0: accept all.
+
+    Raises:
+        TopicsUnfit: says which, and the command that repairs it.
+    """
+    if not max_downtime_ms:
+        return
+    names = [topic.name for topic in service.inputs]
+    try:
+        found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(names).values()
+    except KafkaForbidden as error:
+        log.warning("%s: whether an input is compacted too soon is not known: %s", service.name, error)
+        return
+    refused = compacted_too_soon(found, max_downtime_ms)
+    if refused:
+        raise TopicsUnfit(refused)
+
+
+def compacted_too_soon(topics: Iterable[TopicDescription], max_downtime_ms: int) -> str:
+    """Return which topics are compacted sooner than that, and what to do; "": none is."""
+    lags = {
+        topic.name: topic.config.get(COMPACTION_LAG, "0")
+        for topic in topics
+        if "compact" in topic.config.get("cleanup.policy", "")
+    }
+    return "; ".join(
+        f"the input {name} is compacted with {COMPACTION_LAG}={lag}: after a longer downtime records would be gone "
+        f"that the job has not read. `{alter_command(name, COMPACTION_LAG, str(max_downtime_ms))}`, or say "
+        f"what is enough: --max-downtime-ms {lag}"
+        for name, lag in lags.items()
+        if int(lag) < max_downtime_ms
+    )

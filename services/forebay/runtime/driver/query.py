@@ -1,0 +1,293 @@
+"""Runs a job's streaming query: starts it, watches it, starts it again after an outage, ends it at a batch's end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from confluent_kafka import KafkaException
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from forebay.flags import Flag
+from forebay.runtime.driver.plan import Plan, Trigger
+from forebay.runtime.driver.remedies import PASSING, explain
+from forebay.runtime.driver.warming import warm_worker
+from forebay.runtime.errors import STOP_MARK
+from forebay.runtime.launch.own_workers import is_local, own_workers
+from forebay.runtime.launch.pandas_later import pandas_unasked
+from forebay.runtime.protocol.lease import OTHER_RELEASE
+from forebay.runtime.spark.control import DriverControl
+from forebay.runtime.spark.holder import OUTPUT_SCHEMA, LeaseHolder
+from forebay.runtime.spark.sealed import SealedSpec
+from forebay.runtime.spark.source import data_source
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.commit_size import CommitSize
+from forebay.runtime.task.figures import TaskFigures
+
+log = logging.getLogger(__name__)
+
+_END_REQUESTED = "forebay.end-requested"
+_LONGEST_PAUSE = 30.0
+_PATIENCE = 5
+_PREFIX = re.compile(r"^\[STREAM_FAILED\] Query \[id = [^\]]*\] terminated with exception: ")
+_SQLSTATE = re.compile(r"\s*SQLSTATE: \w+$")
+_NAMED = re.compile(r"^[\w.]*(Error|Exception|Unavailable|NotAuthorized)\b.*: .+")
+_ROOT = "Caused by: "
+_CALL = "Py4JJavaError: An error occurred while calling "
+"""What Python says of any failure in Java; Java's own causes follow it."""
+_SILENT = "a process of the query ended without a word (killed, or out of memory)"
+_OTHER_CODE = "OtherCodeError"
+_LONGEST_PAUSE_UPGRADING = 3.0
+"""Executors are replaced one by one: as soon as one has joined, work can continue."""
+_PASSES = (
+    "Unavailable",
+    "GroupFenced",
+    "ClientFailed",
+    "NotAuthorized",
+    "Python worker failed to connect back",
+    _OTHER_CODE,
+    *PASSING,
+)
+"""What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, executors of another
+release, a full volume."""
+
+_OTHER_STATE = ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA")
+"""What Spark says where it finds the state of a release that kept it otherwise, before a lease could look."""
+_SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")
+"""What Spark says of a Python worker without memory, or killed for it."""
+_SIZE_HINT = "If commits are too large: smaller --max-records-per-commit or --max-bytes-per-commit, or more memory"
+_TELL_SECONDS = 1.0
+_ASK_AGAIN_SECONDS = 5.0
+
+Observer = Callable[[list[TaskFigures], str], None]
+"""Called with the tasks' figures every second or so, and with what a group waits for."""
+
+
+class JobStopped(Exception):
+    """The job ended because it cannot continue; the message says what to do."""
+
+
+class JobRunner:
+    """Runs one job until it is asked to stop, has read everything there was, or cannot continue.
+
+    Args:
+        failed: called with the reason of a failure; returns it with the remedy.
+        is_followed: returns whether another driver will replace this one, once it is asked to stop.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        spec: JobSpec,
+        plan: Plan,
+        observer: Observer,
+        failed: Callable[[str], str] = lambda cause: cause,
+        is_followed: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._session = session
+        self._spec = spec
+        self._plan = plan
+        self._observer = observer
+        self._failed = failed
+        self._is_followed = is_followed
+        self._limits, self._size = spec.limits, CommitSize(spec.limits.max_records)
+        self._stopping = Flag()
+        self._rebalancing = threading.Event()
+        self._expects_leases = True
+        self._abandoning = threading.Event()
+        self._progressed = threading.Event()
+        self.query: StreamingQuery | None = None
+        self.query_started = time.monotonic()
+        """When the query was started last, by the monotonic clock."""
+
+    def stop(self) -> None:
+        """Ask the job to end once its running leases have. Safe in a signal handler."""
+        self._stopping.set()
+
+    def rebalance(self, *, is_followed: bool = True) -> None:
+        """Start the query again after the running leases, so that its groups are spread over all executors.
+
+        Args:
+            is_followed: whether workers may expect other leases soon.
+        """
+        self._expects_leases = is_followed
+        self._rebalancing.set()
+
+    def abandon(self) -> None:
+        """End without waiting for the running leases, whose workers are gone."""
+        self._abandoning.set()
+
+    def run(self) -> None:
+        """Run the job. Raises JobStopped."""
+        sealed = SealedSpec(self._spec)
+        if is_local(self._session.sparkContext.master or ""):
+            warm_worker(self._session, self._spec.application, sealed)
+        self._session.dataSource.register(data_source(sealed))
+        pause, failures = 1.0, 0
+        while not self._stopping.is_set():
+            self._progressed.clear()
+            self._rebalancing.clear()
+            self._limit_commits()
+            try:
+                self._run_query()
+                if not self._rebalancing.is_set():
+                    return
+            except (Py4JNetworkError, ConnectionError) as error:
+                raise JobStopped(
+                    "Spark's JVM is gone (killed, or out of memory: see --memory): start the job again, nothing is lost"
+                ) from error
+            except (StreamingQueryException, PySparkException) as error:
+                text = str(error)
+                if _END_REQUESTED in text:
+                    continue
+                fatal = _stop_message(text) or _of_other_release(text)
+                if fatal is not None:
+                    raise JobStopped(fatal) from error
+                if self._progressed.is_set():
+                    pause, failures = 1.0, 0
+                failures += 1
+                if failures > _PATIENCE and not any(sign in text for sign in _PASSES):
+                    hint = f". {_SIZE_HINT}" if _is_size(text) else ""
+                    raise JobStopped(
+                        f"the job failed {failures} times without progress: {cause_of(text)}{hint}"
+                    ) from error
+                if _is_size(text):
+                    self._smaller_commits()
+                if _OTHER_CODE in text:
+                    pause = min(pause, _LONGEST_PAUSE_UPGRADING)
+                cause = self._failed(explain(cause_of(text), text))
+                log.warning(
+                    "%s: the query failed: %s: starting it again in %.0f s", self._spec.application, cause, pause
+                )
+                self._stopping.wait(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _smaller_commits(self) -> None:
+        """Have commits get smaller, until batches succeed: a worker died as if it had not had the memory."""
+        self._size.on_failure()
+        self._limit_commits()
+        log.warning(
+            "%s: a worker died: commits have at most %d records now",
+            self._spec.application,
+            self._spec.limits.max_records,
+        )
+
+    def _limit_commits(self) -> None:
+        """Give the workers of the next query their limits."""
+        size, full = self._size, self._limits
+        most_bytes = size.share_of(full.max_bytes) if full.max_bytes else 0
+        limits = replace(full, max_records=size.share_of(full.max_records), max_bytes=most_bytes)
+        if limits != self._spec.limits:
+            self._spec = replace(self._spec, limits=limits)
+            self._session.dataSource.register(data_source(SealedSpec(self._spec)))
+
+    def _may_grow(self) -> None:
+        """Start the query again if its batches have succeeded for long enough to try larger commits."""
+        self._size.on_commit()
+        if self._size.share_of(self._limits.max_records) > self._spec.limits.max_records:
+            log.info("%s: commits get larger again", self._spec.application)
+            self.rebalance()
+
+    def _run_query(self) -> None:
+        frame = self._session.readStream.format("forebay").load()
+        with own_workers(self._session.sparkContext, self._spec.application), pandas_unasked():
+            holder = LeaseHolder(SealedSpec(self._spec))
+            frame = frame.groupBy("bucket").transformWithState(holder, OUTPUT_SCHEMA, "Append", "None")
+        writer = (
+            frame.writeStream.queryName(self._spec.application)
+            .foreachBatch(self._on_batch)
+            .option("checkpointLocation", self._plan.checkpoint)
+        )
+        if self._plan.trigger is Trigger.AVAILABLE_NOW:
+            writer = writer.trigger(availableNow=True)
+        control = DriverControl(self._spec)
+        # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
+        with suppress(KafkaException):
+            control.end_leases(is_followed=True)
+        query = self.query = writer.start()
+        self.query_started = time.monotonic()
+        asked_at = told_at = 0.0
+        try:
+            while not query.awaitTermination(0.2):  # type: ignore[arg-type]
+                now = time.monotonic()
+                if self._abandoning.is_set() or (self._ending and self._is_idle(query)):
+                    query.stop()
+                    return
+                if self._ending and now - asked_at >= _ASK_AGAIN_SECONDS:
+                    asked_at = now
+                    with suppress(KafkaException):
+                        control.end_leases(is_followed=self._leases_follow)
+                if now - told_at >= _TELL_SECONDS:
+                    told_at = now
+                    if not self._ending:
+                        with suppress(KafkaException):
+                            control.follow_clock()
+                    self._tell(control)
+        finally:
+            control.close()
+            with suppress(Py4JNetworkError, ConnectionError):
+                if query.isActive:
+                    query.stop()
+
+    def _tell(self, control: DriverControl) -> None:
+        try:
+            figures, trouble = control.figures()
+        except KafkaException as error:
+            log.debug("the tasks' figures can't be read: %s", error)
+            return
+        self._observer(figures, trouble)
+
+    @property
+    def _ending(self) -> bool:
+        return self._stopping.is_set() or self._rebalancing.is_set()
+
+    @property
+    def _leases_follow(self) -> bool:
+        return self._is_followed() if self._stopping.is_set() else self._expects_leases
+
+    def _is_idle(self, query: StreamingQuery) -> bool:
+        status = query.status
+        return not status["isTriggerActive"] and not status["isDataAvailable"]
+
+    def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
+        if self._ending:
+            raise InterruptedError(_END_REQUESTED)
+        reports = [TaskFigures.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
+        self._progressed.set()
+        self._may_grow()
+        log.debug("Spark batch %d is through", batch_id)
+        self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")
+
+
+def _of_other_release(text: str) -> str | None:
+    return OTHER_RELEASE if any(sign in text for sign in _OTHER_STATE) else None
+
+
+def _is_size(text: str) -> bool:
+    return any(sign in text for sign in _SIZE_SIGNS)
+
+
+def _stop_message(text: str) -> str | None:
+    found = re.search(rf"\[{re.escape(STOP_MARK)}\] ([^\n]+)", text)
+    return found.group(1).strip() if found else None
+
+
+def cause_of(text: str) -> str:
+    """Return the line of a Python or Java failure that says most, in at most 500 characters."""
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
+    ]
+    lines = [_SQLSTATE.sub("", _PREFIX.sub("", line)).strip() for line in lines]
+    named = [line for line in lines if _NAMED.match(line) and _CALL not in line]
+    roots = [line.removeprefix(_ROOT) for line in lines if _NAMED.match(line.removeprefix(_ROOT)) and _CALL not in line]
+    said = named or roots
+    return (said[-1] if said else lines[0] if lines and lines[0] else _SILENT)[:500]

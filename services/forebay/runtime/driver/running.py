@@ -1,0 +1,66 @@
+"""Whether a job runs, as far as the broker knows: for commands that must not run at the same time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from confluent_kafka import IsolationLevel
+from confluent_kafka.admin import AdminClient
+
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.ends import Place, partition_ends
+from forebay.kafka.patience import keep_trying
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.changelog.topics import internal_topic
+from forebay.runtime.errors import StopJob
+
+WATCH_SECONDS = 3.0
+_PATIENCE_SECONDS = 30.0
+
+Look = Callable[[IsolationLevel], dict[Place, int]]
+"""Gives the ends of the job's internal changelogs, which each of its transactions writes."""
+
+
+class JobRuns(StopJob):
+    """The job runs; the message says by what it was noticed."""
+
+
+def refuse_running(
+    kafka: KafkaSettings, application: str, stages: int, pause: Callable[[float], None] = time.sleep
+) -> None:
+    """Refuse to continue while a job commits, wherever it runs.
+
+    An idle job commits nothing, so it is noticed by its checkpoint's lock only.
+
+    Raises:
+        JobRuns: it has a transaction open, or committed one while it was watched. Unavailable.
+    """
+    found = TopicAdmin(kafka).partitions(internal_topic(application, stage) for stage in range(stages))
+    places = [(topic, partition) for topic, partitions in found.items() for partition in range(partitions)]
+    admin, whose = AdminClient(kafka.admin()), "the changelogs'"
+
+    def look(isolation: IsolationLevel) -> dict[Place, int]:
+        # New partitions, and those of a broker that just came back, have no leader for a moment.
+        return keep_trying(lambda: partition_ends(admin, places, isolation, whose), _PATIENCE_SECONDS)
+
+    sign = sign_of_life(look, pause) if places else ""
+    if sign:
+        raise JobRuns(
+            f"the job {application} runs: {sign}: stop it first. If it was killed, its transaction is aborted after "
+            "the transaction's timeout (5 minutes): wait that long"
+        )
+
+
+def sign_of_life(look: Look, pause: Callable[[float], None]) -> str:
+    """Return by what a job is noticed to run within WATCH_SECONDS; "" if by nothing."""
+    before = look(IsolationLevel.READ_UNCOMMITTED)
+    stable = look(IsolationLevel.READ_COMMITTED)
+    for place, end in before.items():
+        if stable[place] < end:
+            return f"{place[0]}-{place[1]} has a transaction open at offset {stable[place]}"
+    pause(WATCH_SECONDS)
+    for place, end in look(IsolationLevel.READ_UNCOMMITTED).items():
+        if end != before[place]:
+            return f"{place[0]}-{place[1]} grew from {before[place]} to {end} within {WATCH_SECONDS:.0f} s"
+    return ""

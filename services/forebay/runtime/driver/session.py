@@ -1,0 +1,200 @@
+"""The Spark session of a job: settings the rules of exactness rest on, and lean ones for small batches."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from py4j.protocol import INPUT_CONVERTER
+from pyspark.sql import SparkSession
+from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
+
+from forebay.private import UMASK
+from forebay.runtime.kubernetes.executors import ExecutorPods
+from forebay.runtime.launch.addresses import stack_option
+from forebay.runtime.launch.jvm import start_jvm, without_secrets
+from forebay.runtime.launch.jvmlog import LOGGING
+from forebay.runtime.launch.own_workers import JOBS
+from forebay.runtime.launch.rpc_secret import ENCRYPTED
+from forebay.runtime.launch.shared_classes import archive_options
+from forebay.runtime.launch.worker_python import choose_python
+
+STATE = "spark.sql.streaming.stateStore"
+
+REQUIRED: Mapping[str, str] = {
+    f"{STATE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    f"{STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+    f"{STATE}.checkpointFormatVersion": "2",
+    f"{STATE}.rocksdb.boundedMemoryUsage": "true",
+    "spark.speculation": "false",
+    "spark.python.worker.reuse": "true",
+}
+"""Settings that must not be changed: exactness or bounded memory would be lost."""
+
+LEAN: Mapping[str, str] = {
+    f"{STATE}.rocksdb.trackTotalNumberOfRows": "false",
+    f"{STATE}.rocksdb.maxMemoryUsageMB": "256",
+    f"{STATE}.minDeltasForSnapshot": "20",
+    # One task hands out all leases: Spark would run all groups where it ran, however many executors there are.
+    "spark.shuffle.reduceLocality.enabled": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.pollingDelay": "20ms",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.task.maxFailures": "4",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Defaults for a job whose JVM only conducts; each can be changed."""
+
+_RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_COLLECTOR = "-XX:+UseSerialGC"
+_MEMORY = re.compile(r"\d+[kmgt]", re.IGNORECASE)
+_ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+_JVM_OPTIONS = f"{_COLLECTOR} -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=96m -Djdk.lang.Process.launchMechanism=VFORK"
+"""Classes take 80 MB: with less the JVM would collect all of its heap, twice in a start, to see what it can unload."""
+
+
+class RefusedSetting(ValueError):
+    """A Spark setting that would break the job's guarantees."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """How Spark runs.
+
+    Args:
+        slots: tasks that run at the same time on this machine.
+        memory: heap of the driver's JVM.
+        conf: further Spark settings.
+        executors: pods that run the tasks; None: they run on this machine.
+        jobs: how many share this Spark. Of several each has one slot, and Python workers of its own.
+    """
+
+    slots: int = 1
+    memory: str = "1g"
+    conf: Mapping[str, str] = field(default_factory=dict)
+    executors: ExecutorPods | None = None
+    jobs: int = 1
+
+    @property
+    def master(self) -> str:
+        """Return the master URL."""
+        return f"local[{self.slots * self.jobs},4]"
+
+
+def checkpoint_settings(checkpoint: str) -> dict[str, str]:
+    """Return the settings that fit where a checkpoint is.
+
+    Without Hadoop's native library, each file that Spark's usual manager writes to a local file system starts 20
+    processes (chmod, ls, readlink ...): 45 ms, three times a batch and once more per state partition. The other manager
+    takes 10 ms. What it gives up, refusing a second writer of the same file, is kept by a lock on the directory.
+
+    What Hadoop copies to S3 (state's table files) it sends by another client than what it writes: an asynchronous one,
+    which takes the "100 Continue" of several S3 servers for the answer and sends the file again and again
+    (aws-sdk-java-v2 issue 1969). A lease's end took minutes.
+    """
+    if checkpoint.startswith("s3a://"):
+        return {"spark.hadoop.fs.s3a.optimized.copy.from.local.enabled": "false"}
+    if "://" in checkpoint:
+        return {}
+    private = {"spark.hadoop.fs.permissions.umask-mode": f"{UMASK:03o}"}
+    return {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING, **private}
+
+
+def launch(options: SparkOptions) -> None:
+    """Begin to start the JVM in the background: `build_session` waits for it. Raises RefusedSetting.
+
+    If the JVM can't be started, `build_session` raises the reason.
+    """
+    settings = _common_settings(options)
+
+    def start() -> None:
+        with suppress(Exception):
+            _start(settings, options)
+
+    _without_numpy()
+    # An end that comes sooner waits: a JVM that is left while it starts would live on for a moment, with its files.
+    threading.Thread(target=start, name="launch").start()
+
+
+def build_session(
+    name: str, state_partitions: int, checkpoint: str, options: SparkOptions, java_options: str = ""
+) -> SparkSession:
+    """Start Spark for a job with that many state partitions. Raises RefusedSetting.
+
+    Args:
+        java_options: of the JVM, in place of those that use the archive of Spark's classes.
+    """
+    settings = {
+        "spark.sql.shuffle.partitions": str(state_partitions),
+        **checkpoint_settings(checkpoint),
+        **_common_settings(options, java_options),
+    }
+    _start(settings, options)
+    builder = SparkSession.builder.appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str, str]:
+    """Return the settings that no job has for itself; and have Spark's processes find Python."""
+    for key, value in options.conf.items():
+        if key in REQUIRED and value != REQUIRED[key]:
+            raise RefusedSetting(f"{key}={value} is refused: exactly-once rests on {key}={REQUIRED[key]}")
+    if (
+        options.conf.get("spark.task.maxFailures", "4").isdecimal()
+        and int(options.conf.get("spark.task.maxFailures", "4")) < 4
+    ):
+        raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
+    if not _MEMORY.fullmatch(options.memory):
+        raise RefusedSetting(f"memory {options.memory!r} is refused: give a number with k, m, g or t, such as 1g")
+    choose_python(os.environ)
+    stack = stack_option(os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1"))
+    archive = " ".join(f'"{option}"' for option in archive_options())
+    java = f"{_JVM_OPTIONS} {stack} -Dlog4j2.configurationFile={LOGGING.as_uri()} {java_options or archive}".rstrip()
+    return {
+        "spark.master": options.master,
+        "spark.driver.memory": options.memory,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        JOBS: str(options.jobs),
+        **LEAN,
+        **(options.executors.settings() if options.executors is not None else ENCRYPTED),
+        **options.conf,
+        **java_settings(java, options.conf),
+        **REQUIRED,
+    }
+
+
+def _start(settings: Mapping[str, str], options: SparkOptions) -> None:
+    start_jvm(settings if options.executors is None else without_secrets(settings))
+
+
+def _without_numpy() -> None:
+    """Take out py4j's converters of NumPy values, of which a job has none: to look for NumPy they import pandas."""
+    INPUT_CONVERTER[:] = [
+        converter
+        for converter in INPUT_CONVERTER
+        if not isinstance(converter, NumpyScalarConverter | NumpyArrayConverter)
+    ]
+
+
+def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings with the JVMs' options: the job's own, then those given, of which Java takes the last.
+
+    Two collectors would end the JVM: a given one replaces the job's.
+    """
+    settings = {}
+    for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
+        given = conf.get(name, "")
+        own = java.replace(_COLLECTOR, "").strip() if _ANY_COLLECTOR.search(given) else java
+        settings[name] = f"{own} {given}".rstrip()
+    return settings

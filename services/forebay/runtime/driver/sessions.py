@@ -1,0 +1,66 @@
+"""Where a job's session of Spark comes from: a Spark of its own, or one that several jobs share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from forebay.runtime.driver.interrupt import kept_interrupt
+from forebay.runtime.driver.session import SparkOptions, build_session
+
+Sessions = Callable[[str, int, str], AbstractContextManager[SparkSession]]
+"""Gives a session for the time of a block: for an application, its number of state partitions, its checkpoint."""
+
+
+def own_session(options: SparkOptions) -> Sessions:
+    """Return what starts a Spark for one job, and stops it. Raises RefusedSetting where it is used."""
+
+    @contextmanager
+    def opened(application: str, state_partitions: int, checkpoint: str) -> Iterator[SparkSession]:
+        with kept_interrupt():
+            session = build_session(application, state_partitions, checkpoint, options)
+        try:
+            yield session
+        finally:
+            _stop(session)
+
+    return opened
+
+
+class SharedSpark:
+    """One Spark for several jobs, started for the first one that asks; each has a session of its own.
+
+    A session has its own settings and its own data sources. What is stopped is the whole, by `close`.
+    """
+
+    def __init__(self, options: SparkOptions) -> None:
+        self._options = options
+        self._lock = threading.Lock()
+        self._first: SparkSession | None = None
+
+    @contextmanager
+    def session(self, application: str, state_partitions: int, checkpoint: str) -> Iterator[SparkSession]:
+        """Give a job its session (see Sessions). Raises RefusedSetting."""
+        with self._lock:
+            if self._first is None:
+                with kept_interrupt():
+                    self._first = build_session("forebay", state_partitions, checkpoint, self._options)
+            session = self._first.newSession()
+        session.conf.set("spark.sql.shuffle.partitions", str(state_partitions))
+        yield session
+
+    def close(self) -> None:
+        """Stop Spark, if it runs."""
+        with self._lock:
+            if self._first is not None:
+                _stop(self._first)
+                self._first = None
+
+
+def _stop(session: SparkSession) -> None:
+    with suppress(Py4JError, OSError):
+        session.stop()

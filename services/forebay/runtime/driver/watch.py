@@ -1,0 +1,117 @@
+"""Watches a running job: lag of its input partitions, rights it lacks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient
+
+from forebay.http.health import Health
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.patience import REFUSED_S
+from forebay.runtime.broker.requests import BrokerView
+from forebay.runtime.driver.broker_lag import BrokerLag
+from forebay.runtime.driver.matched import MatchWatch
+from forebay.runtime.driver.rights import JobRights
+from forebay.runtime.errors import StopJob, Unavailable
+from forebay.runtime.observability.metrics import JobMetrics
+from forebay.runtime.spec import JobSpec
+
+log = logging.getLogger(__name__)
+
+_RIGHTS_SECONDS = 10.0
+
+
+class Watcher:
+    """Looks at the job every few seconds, on a thread of its own.
+
+    Args:
+        rights: explains what the broker refuses, and is asked now and then: some refusals just look like silence.
+        end: called with the reason once the broker has refused our login for a minute. None: the job keeps trying.
+    """
+
+    def __init__(
+        self,
+        spec: JobSpec,
+        metrics: JobMetrics,
+        health: Health,
+        rights: JobRights,
+        seconds: float = 2.0,
+        end: Callable[[str], None] | None = None,
+    ) -> None:
+        topics = tuple(topic.name for topic in spec.entry.inputs)
+        probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
+        self._broker = BrokerView(AdminClient(spec.kafka.admin()), probe, topics, timeout=5.0)
+        self._metrics, self._health, self._seconds = metrics, health, seconds
+        self._application = spec.application
+        self._tasks, self._lag = spec.tasks, BrokerLag(spec.kafka, spec.application)
+        self._rights, self._told = rights, ""
+        self._rights_looked_at = time.monotonic()
+        self._kafka, self._matches = spec.kafka, MatchWatch(spec) if spec.matched else None
+        self._end, self._ended = end, False
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End, within seconds."""
+        self._closed.set()
+        self._thread.join(10.0)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._seconds):
+            self._guard(self._look_at_lag)
+            if time.monotonic() - self._rights_looked_at > _RIGHTS_SECONDS:
+                self._guard(self._look_at_rights)
+                self._guard(self._look_at_matches)
+
+    def _guard(self, look: Callable[[], None]) -> None:
+        try:
+            look()
+        except (Unavailable, StopJob) as error:
+            self._health.failing(self._rights.explain(str(error)))
+        except Exception as error:
+            log.debug("watching failed: %s", error)
+
+    def _look_at_rights(self) -> None:
+        trouble = self._rights.trouble()
+        self._rights_looked_at = time.monotonic()
+        if trouble:
+            self._health.failing(trouble)
+        if self._end is not None and not self._ended and self._rights.refused_seconds >= REFUSED_S:
+            self._ended = True
+            self._end(trouble)
+        if trouble != self._told:
+            log.warning("%s: %s", self._application, trouble or "the broker lets us do everything again")
+            self._told = trouble
+
+    def _look_at_matches(self) -> None:
+        if self._matches is not None:
+            for topic in self._matches.look(TopicAdmin(self._kafka, 5.0).names()):
+                log.warning(
+                    "the topic %s matches as well: the job reads it once it is stopped and started again", topic
+                )
+
+    def _look_at_lag(self) -> None:
+        """Take the lag from the tasks that report it, otherwise from the broker.
+
+        A running job commits to the marker group once a second, so the broker's figure is up to a second behind.
+        """
+        latest = self._broker.latest()
+        lag: dict[tuple[str, int], int] = {}
+        silent: dict[tuple[str, int], int] = {}
+        for topic, ends in latest.items():
+            for partition, end in enumerate(ends):
+                records = self._metrics.reported_lag.of(topic, partition, self._tasks)
+                if records is None:
+                    silent[topic, partition] = end
+                else:
+                    lag[topic, partition] = records
+        self._metrics.observe_lag(lag | self._lag.read(silent))

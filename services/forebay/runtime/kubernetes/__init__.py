@@ -1,0 +1,1 @@
+"""A job on Kubernetes: its driver, and executors that join and leave the query."""

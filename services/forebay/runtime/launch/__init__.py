@@ -1,0 +1,1 @@
+"""How the JVM and the Python workers of a job are started."""

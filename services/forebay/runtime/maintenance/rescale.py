@@ -1,0 +1,238 @@
+"""Gives a drained job's state another number of tasks: its changelogs are rewritten, by way of a staging topic.
+
+Until the staging topic's one transaction is committed nothing has changed; from then on the staging topic is what
+counts, and publishing it can be repeated until it is through. Nothing is deleted before what replaces it was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any
+
+from confluent_kafka import Consumer
+
+from forebay.catalog import Service, Topic
+from forebay.job import global_tables, load_job
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.groups import delete_groups
+from forebay.kafka.identities import marker_group, rescale_topic
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicSpec, spec_of
+from forebay.renaming import actual_topics
+from forebay.runtime.changelog.stage_log import StageLog, stage_logs
+from forebay.runtime.changelog.topics import former_topics, internal_topic
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.maintenance.staging import MAX_BYTES, Record, Staging
+from forebay.runtime.positions import undelivered_tasks
+from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.runtime.task.tail import Tail
+from forebay.runtime.worker.tails import read_tails
+from forebay.stores.kinds import recorded_kind
+from forebay.stores.memory import MemoryTable
+from forebay.stores.spread import Spreader
+from forebay.stores.table import Table
+from forebay.stores.upgrade import describe_store
+
+
+class Rescale:
+    """One job's way from one number of tasks to another. The job must not run.
+
+    Args:
+        logic: settings of the service's logic.
+        before: tasks so far, one changelog partition each.
+        after: tasks from now on.
+    """
+
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        service: Service,
+        application: str,
+        logic: Mapping[str, Any],
+        before: int,
+        after: int,
+    ) -> None:
+        self._kafka = kafka
+        self._service = service
+        self._application = application
+        self._before = before
+        self._after = after
+        self._topic = rescale_topic(application)
+        self._changelogs = service.changelogs(application, after)
+        self._staging = Staging(kafka, self._topic, [topic.name for topic in self._changelogs], after)
+        self._logs = stage_logs(service, application, logic)
+        self._repartitions = {topic.name for topic in service.repartitions(application, before)}
+        job = load_job(service.job)
+        self._identities = [part.identity for part in job.topology]
+        self._global = actual_topics(service.inputs, global_tables(job))
+
+    def begin(self) -> None:
+        """Delete a staging topic that does not count.
+
+        Raises:
+            StateConflict: the job had more sub-topologies once. Their positions would stay those of other tasks.
+        """
+        admin = TopicAdmin(self._kafka)
+        former = former_topics(self._application, self._service.stages, admin.names())
+        if former:
+            raise StateConflict(
+                f"{self._application} had more sub-topologies once, and {', '.join(former)} still hold where they "
+                "stand, which can't be given to other tasks: nothing was changed. Start the job once with the "
+                "topology that has them and rescale it then; or delete these topics, if these sub-topologies never "
+                f"come back; or `forebay reset {self._service.name}`, which deletes the job's whole state"
+            )
+        admin.delete([self._topic])
+
+    def stage(self) -> int:
+        """Write the state as the new tasks will have it to the staging topic, in one transaction; give its records.
+
+        Raises:
+            NotSpreadable: rows can't be given to other tasks.
+            StateConflict: as `begin`; the job was not drained, never ran, or had another topology as it last
+                committed; a row is too large for its changelog. Unavailable.
+        """
+        self.begin()
+        records = list(self._records())
+        self._staging.write(records, self._limits())
+        return len(records)
+
+    def publish(self) -> int:
+        """Recreate the changelogs from the staging topic, forget the markers, and delete it; return its records.
+
+        Raises:
+            StateConflict: the staging topic, or what was written from it, has not as many records as it should.
+        """
+        admin = TopicAdmin(self._kafka)
+        records, said = self._staging.read()
+        recreated = self._service.repartitions(self._application, self._after)
+        admin.delete(topic.name for topic in (*self._changelogs, *recreated))
+        admin.create(self._spec(topic, said.limits[topic.name]) for topic in self._changelogs)
+        admin.create(spec_of(topic) for topic in recreated)
+        self._staging.send(((record.topic, record) for record in records), max(said.limits.values()))
+        self._staging.compare(self._staging.published_counts(), said, "what was published")
+        delete_groups(self._kafka, (marker_group(self._application),))
+        admin.delete([self._topic])
+        return len(records)
+
+    def _limits(self) -> dict[str, int]:
+        """Return the largest record of each new changelog: as declared, or as an operator raised it."""
+        found = TopicAdmin(self._kafka).describe(topic.name for topic in self._changelogs)
+        held = {name: int(topic.config.get(MAX_BYTES, 0)) for name, topic in found.items()}
+        return {topic.name: max(int(topic.config[MAX_BYTES]), held.get(topic.name, 0)) for topic in self._changelogs}
+
+    @staticmethod
+    def _spec(topic: Topic, limit: int) -> TopicSpec:
+        return spec_of(replace(topic, config={**topic.config, MAX_BYTES: str(limit)}))
+
+    def _records(self) -> Iterator[Record]:
+        stages = [self._read(stage, log) for stage, log in enumerate(self._logs)]
+        positions = {
+            (stage, task): position
+            for stage, (_, found) in enumerate(stages)
+            for task, position in enumerate(found)
+            if position is not None
+        }
+        if not positions:
+            raise StateConflict(f"{self._application} never committed anything: run it with the tasks wanted")
+        if undelivered_tasks(positions):
+            raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
+        refuse_other_topology(self._application, positions, self._identities)
+        for stage, (tables, found) in enumerate(stages):
+            yield from self._stage_records(stage, tables, found)
+
+    def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
+        name, group, rows = self._application, {"group.id": marker_group(self._application)}, log.rows()
+        tables = [MemoryTable() for _ in range(self._before)]
+        tails = [Tail(f"{name}-{stage}-{task}", rows, task, table, {}) for task, table in enumerate(tables)]
+        read_tails(f"{name}-{stage}", tails, lambda: Consumer(self._kafka.consumer(**group)))
+        for tail in tails:
+            refuse_other_kinds(tail.name, tail.table, log, self._service.name)
+        return tables, [tail.position for tail in tails]
+
+    def _stage_records(
+        self, stage: int, tables: list[MemoryTable], positions: list[TaskPosition | None]
+    ) -> Iterator[Record]:
+        log = self._logs[stage]
+        internal = log.internal
+        spreader = Spreader(log.stores, log.processor.record_key, self._before, self._after)
+        for task, rows in enumerate(spreader.spread([table.scan(b"") for table in tables])):
+            known = [position for a in spreader.ancestors(task) if (position := positions[a]) is not None]
+            if not known:
+                continue
+            position = merge_positions(known, task, self._after, self._repartitions, self._global)
+            time = max(position.stream_time, 0)
+            for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
+                yield Record(topic, task, key, value, at)
+            yield Record(internal, task, POSITION, position.to_json(), time)
+
+
+def refuse_other_topology(
+    application: str, positions: Mapping[tuple[int, int], TaskPosition], identities: Sequence[str]
+) -> None:
+    """Refuse positions that other sub-topologies left: their keys may be those of another `record_key`.
+
+    Args:
+        positions: by sub-topology and task.
+        identities: of the sub-topologies, in their order.
+
+    Raises:
+        StateConflict.
+    """
+    for (stage, task), position in sorted(positions.items()):
+        if position.sub_topology not in ("", identities[stage]):
+            raise StateConflict(
+                f"{internal_topic(application, stage)}, partition {task}, was written by the sub-topology "
+                f"{position.sub_topology}, but belongs to {identities[stage]} now: nothing was staged. Run the job "
+                "once with the edited topology, until it commits, before you rescale it"
+            )
+
+
+def refuse_other_kinds(name: str, table: Table, log: StageLog, service: str) -> None:
+    """Refuse rows of stores that are declared differently now: they would be written as what they are not.
+
+    Args:
+        name: of the task.
+
+    Raises:
+        StateConflict.
+    """
+    for store in log.stores:
+        recorded = recorded_kind(table, store.name)
+        if recorded and recorded != describe_store(store):
+            raise StateConflict(
+                f"{name}: store {store.name} holds rows of the kind {recorded!r}, but is declared as "
+                f"{describe_store(store)!r}: nothing was changed. "
+                f"Convert them first with `forebay store upgrade {service}`"
+            )
+
+
+def merge_positions(
+    positions: list[TaskPosition],
+    task: int,
+    tasks: int,
+    repartitions: AbstractSet[str],
+    whole: AbstractSet[str] = frozenset(),
+) -> TaskPosition:
+    """Return the position of a new task whose keys come from tasks at `positions`.
+
+    Args:
+        repartitions: topics that are drained and recreated, so no position in them is kept.
+        whole: topics that every task has read whole.
+    """
+    ends = {
+        (topic, partition): end
+        for position in positions
+        for topic, partition, end in position.ends
+        if topic not in repartitions and (partition % tasks == task or topic in whole)
+    }
+    return replace(
+        positions[0],
+        n=max(position.n for position in positions),
+        stream_time=max(position.stream_time for position in positions),
+        closing_time=max(position.closing_time for position in positions),
+        ends=tuple((*place, end) for place, end in sorted(ends.items())),
+        senders=(),
+        handed_to=0,
+    )

@@ -1,0 +1,74 @@
+"""A standby: keeps warm copies of a job's tables, each as of one committed batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forebay.catalog import Service
+from forebay.kafka.identities import standby_group
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.topics import ChangelogRows
+from forebay.runtime.maintenance.follower import FollowedTask, Follower, Offsets, count_followed, follower_of
+from forebay.stores.copies import CopyTable, copy_file
+from forebay.stores.kinds import PREFIX
+from forebay.stores.upgrade import row_value_of
+
+
+class TaskCopy(FollowedTask):
+    """One task's copy, as of its last commit that was seen whole.
+
+    Args:
+        rows: of the task's stage.
+    """
+
+    def __init__(self, table: CopyTable, rows: ChangelogRows) -> None:
+        super().__init__(rows)
+        self.table = table
+
+    @property
+    def row_count(self) -> int:
+        return len(self.table)
+
+    def _rows_after(self, changes: Mapping[bytes, bytes | None]) -> ChangelogRows:
+        """Read a store's records in the format that its job wrote: a standby may be of another release.
+
+        A conversion writes all rows again in one commit, so records before it don't count.
+        """
+        return self._rows.of_formats(
+            {
+                store: row_value_of(kind.decode())
+                for store in self._rows.stores
+                if (kind := changes.get(PREFIX + store.encode()))
+            }
+        )
+
+    def batches_end(self, ends: Offsets) -> int:
+        """Apply what is committed up to `ends`."""
+        found = self._newest(ends)
+        if found is None:
+            return -1
+        self.table.apply(self._changes(ends).items(), found.tag)
+        return found.n
+
+
+def standby_of(
+    kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any], directory: str
+) -> Follower:
+    """Return the standby of a job, its copies in `directory`. Raises TopicMissing: there are no changelogs."""
+    logs = stage_logs(service, application, logic)
+    copies = [
+        (task, TaskCopy(open_copy(copy_file(directory, application, stage, task)), log.rows()))
+        for task in range(count_followed(kafka, logs[0]))
+        for stage, log in enumerate(logs)
+    ]
+    return follower_of(kafka, standby_group(application), copies)
+
+
+def open_copy(file: Path) -> CopyTable:
+    """Return an empty copy in `file`, which replaces any existing file."""
+    for leftover in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
+        leftover.unlink(missing_ok=True)
+    return CopyTable(file)

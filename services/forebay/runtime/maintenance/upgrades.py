@@ -1,0 +1,184 @@
+"""What converting a job's stores would do, read from its changelogs; and what their topics need."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.catalog import COMPACTION_LAG, Service
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.tail import Beginning, Tail
+from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.topics import ChangelogRows
+from forebay.stores.binding import RowValue, Store, TaskStores
+from forebay.stores.kinds import PREFIX, Kinds, OnChange
+from forebay.stores.layouts import DeclarationChanged
+from forebay.stores.memory import MemoryTable
+from forebay.stores.rows import Journal
+from forebay.stores.upgrade import describe_store, row_value_of
+from forebay.stores.versioned import VersionedKeyValueStore
+
+LAG_BUFFER_MS = 86_400_000
+"""Beyond the history retention, as Kafka Streams has it: what a restore may lag behind."""
+
+_LATEST = b"\x01latest\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What would happen to one store of one task.
+
+    Args:
+        task: `<application>-<stage>-<task>`.
+        rows: the store's rows.
+        recorded: the declaration that wrote them; "" where none is recorded.
+        outcome: what would be done, or why nothing can be.
+        refused: whether there is no way from one declaration to the other.
+    """
+
+    task: str
+    store: str
+    rows: int
+    recorded: str
+    declared: str
+    outcome: str
+    refused: bool = False
+
+    def __str__(self) -> str:
+        recorded = self.recorded or "nothing"
+        head = f"{self.task}: store {self.store}: {self.rows} rows, recorded {recorded}, declared {self.declared}"
+        return f"{head}: {self.outcome}"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange:
+    """A setting of a changelog topic that must be larger."""
+
+    topic: str
+    setting: str
+    existing: str
+    needed: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A value as its bytes: a forecast needs no contract."""
+
+    data: bytes
+
+
+class _RawCodec:
+    is_frozen = True
+
+    def encode(self, record: _Raw) -> bytes:
+        return record.data
+
+    def decode(self, data: bytes) -> _Raw:
+        return _Raw(data)
+
+
+class _NoClock:
+    closing_time = 0
+
+
+_Row = tuple[bytes, int]
+"""A changelog record's value and timestamp (ms)."""
+
+
+def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> list[Forecast]:
+    """Return what converting each store of each task would do. Reads committed records; changes nothing."""
+    found: list[Forecast] = []
+    for stage, log in enumerate(stage_logs(service, application, logic)):
+        internal = _read(kafka, log.internal)
+        own = {store: _read(kafka, topic) for store, topic in log.topics.items()}
+        for task in sorted(set(internal).union(*own.values())):
+            name = f"{application}-{stage}-{task}"
+            rows = {store: partitions.get(task, {}) for store, partitions in own.items()}
+            found.extend(forecast_task(name, log.stores, internal.get(task, {}), rows))
+    return found
+
+
+def needed_settings(
+    kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]
+) -> list[TopicChange]:
+    """Return what the changelogs of versioned stores lack: no version may be compacted within its history."""
+    lags = {
+        log.topics[store.name]: store.history_retention_ms + LAG_BUFFER_MS
+        for log in stage_logs(service, application, logic)
+        for store in log.stores
+        if isinstance(store, VersionedKeyValueStore)
+    }
+    return [
+        TopicChange(name, COMPACTION_LAG, topic.config.get(COMPACTION_LAG, "0"), str(lags[name]))
+        for name, topic in TopicAdmin(kafka).describe(lags).items()
+        if int(topic.config.get(COMPACTION_LAG, "0")) < lags[name]
+    ]
+
+
+def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
+    """Return what a changelog says in the end, by partition; nothing where it does not exist."""
+    if not TopicAdmin(kafka).describe([topic]):
+        return {}
+    found: dict[int, dict[bytes, _Row]] = {}
+    with Tail(kafka, topic) as tail:
+        for message in tail.read(Beginning(), follow=False):
+            key, value = message.key() or b"", message.value()
+            rows = found.setdefault(message.partition() or 0, {})
+            if value is None:
+                rows.pop(key, None)
+            else:
+                rows[key] = (value, message.timestamp()[1])
+    return found
+
+
+def forecast_task(
+    name: str, stores: Iterable[Store[Any]], internal: Mapping[bytes, _Row], own: Mapping[str, Mapping[bytes, _Row]]
+) -> Iterator[Forecast]:
+    """Yield what converting a task's stores would do.
+
+    Args:
+        name: of the task.
+        internal: what its partition of the internal changelog says in the end.
+        own: the same of its stores' changelogs, by store.
+    """
+    table = MemoryTable()
+    table.apply([(key, value) for key, (value, _) in internal.items()], b"")
+    for store in stores:
+        recorded = (table.get(PREFIX + store.name.encode()) or b"").decode()
+        _fill(table, store.name, row_value_of(recorded or describe_store(store)), own[store.name])
+        rows = sum(1 for _ in table.scan(store.name.encode() + b"\0", store.name.encode() + b"\1"))
+        refused, outcome = _outcome(table, store, recorded, rows)
+        yield Forecast(name, store.name, rows, recorded, describe_store(store), outcome, refused)
+
+
+def _fill(table: MemoryTable, store: str, kind: RowValue, rows: Mapping[bytes, _Row]) -> None:
+    prefix, changelog = store.encode() + b"\0", ChangelogRows({store: store}, "", {store: kind})
+    table.apply([changelog.row(store, key, *record) for key, record in rows.items()], b"")
+    if kind is RowValue.HELD:
+        latest = _LATEST + prefix
+        ends = [prefix + key[len(latest) :] + value for key, value in table.scan(latest, latest[:-1] + b"\1")]
+        table.apply([(row, b"") for row in ends if table.get(row) is None], b"")
+
+
+def _outcome(table: MemoryTable, store: Store[Any], recorded: str, rows: int) -> tuple[bool, str]:
+    if recorded == describe_store(store):
+        return False, "nothing to do"
+    if not recorded:
+        counted = "its rows count as the declared kind's" if rows else "new"
+        return False, f"nothing to do: {counted}; the kind is recorded with its next change"
+    raw = copy.copy(store)
+    raw.value = _Raw
+    lent = TaskStores(table, Journal(), _NoClock())
+    kinds = Kinds("", [raw.bind(lent, _RawCodec())], lent, {store.name: _RawCodec()}, OnChange.CONVERT)
+    try:
+        kinds.load(table, 0)
+    except DeclarationChanged:
+        return (
+            True,
+            "there is no conversion between the two: declare it as it was, give the new store another name, or reset",
+        )
+    (done,) = kinds.conversions
+    return False, f"{done.read} rows would be read, {done.kept} written or kept, {done.dropped} dropped"

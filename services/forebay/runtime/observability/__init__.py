@@ -1,0 +1,1 @@
+"""Metrics of a job: counts, latencies, lag, sizes of stores."""

@@ -1,0 +1,78 @@
+"""Notices workers that were replaced while their query ran: killed, mostly for lack of memory.
+
+Spark starts another worker and repeats its task without a word to the driver, so the statistics that workers report are
+all that shows it: the tasks of a group come from another process than before.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+
+from forebay.http.health import Health
+from forebay.runtime.observability.metrics import JobMetrics
+from forebay.runtime.task.figures import TaskFigures
+
+log = logging.getLogger(__name__)
+
+Place = tuple[int, int]
+
+_CAUSES = (
+    "It was killed for lack of memory (see --memory and the container's limit), because it showed no life for a "
+    "minute, or together with its executor"
+)
+
+
+class WorkerRestarts:
+    """Logs and counts them.
+
+    Args:
+        application: of the job.
+        metrics: count them.
+        health: lists them with their reasons.
+        monotonic: seconds.
+    """
+
+    def __init__(
+        self, application: str, metrics: JobMetrics, health: Health, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._application = application
+        self._metrics = metrics
+        self._health = health
+        self._monotonic = monotonic
+        self._last: dict[Place, tuple[TaskFigures, float]] = {}
+        self._counted = (0, 0)
+        self._count = 0
+
+    def observe(self, reports: Iterable[TaskFigures], query_started: float) -> None:
+        """Take in what tasks report.
+
+        Args:
+            query_started: when the query started, by the monotonic clock. A new query places the groups again, so the
+                workers it uses first are no restarts.
+        """
+        now = self._monotonic()
+        for report in reports:
+            place = report.part, report.task
+            before = self._last.get(place)
+            if before is not None and report.at <= before[0].at and report.worker == before[0].worker:
+                continue
+            self._last[place] = report, now
+            if before is not None and before[1] > query_started and before[0].worker != report.worker:
+                self._count_move(before[0], report)
+
+    def _count_move(self, before: TaskFigures, now: TaskFigures) -> None:
+        """Count one restart for all tasks that moved together."""
+        both = before.worker, now.worker
+        if both == self._counted:
+            return
+        self._counted = both
+        self._count += 1
+        self._metrics.worker_restarted()
+        reason = (
+            f"the worker process {before.worker} has ended, and process {now.worker} has its tasks, such as "
+            f"{now.part}-{now.task} ({self._count} times since this driver started). {_CAUSES}"
+        )
+        self._health.note_restart("worker", reason)
+        log.warning("%s: %s", self._application, reason)

@@ -1,0 +1,133 @@
+"""Workers that outlive the executor which started them, while the job's driver or the executor's pod is replaced.
+
+An executor's JVM ends with its driver, and when its pod is terminated; Spark's Python workers end with it. The pod
+itself stays for its grace period at least, and the workers may stay with it: their loops continue to commit until the
+workers with the next leases fence them, or until no lease came for long. The successor reads what a loop did since its
+last snapshot from the changelogs, as after any loss.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, MutableMapping
+from contextlib import suppress
+
+import psutil
+
+from forebay.runtime.process.memory import memory_bytes
+
+log = logging.getLogger(__name__)
+
+_VARIABLE = "FOREBAY_WORKERS_OUTLIVE"
+_LOOK_SECONDS = 0.2
+LEAVE = signal.SIGUSR1
+"""What a worker asks its executor's supervisor with to leave the driver (`leave_driver`)."""
+
+
+class _Outliving:
+    """Whether this process may outlive its executor.
+
+    Attributes:
+        prepared: whether its end waits.
+        room: whether, at its last lease, the pod had memory for a second copy of each worker.
+    """
+
+    prepared = False
+    room = False
+
+
+def allow_outliving(environment: MutableMapping[str, str]) -> None:
+    """Let the workers of an executor outlive it, because this process, who starts it, looks after them (`left_behind`).
+
+    What they log then goes where this process logs: an executor that has ended hands nothing on.
+    """
+    environment[_VARIABLE] = str(os.getpid())
+
+
+def is_supervised() -> bool:
+    """Return whether this worker's executor is one of those that are replaced on their own, each with its own code."""
+    return _VARIABLE in os.environ
+
+
+def leave_driver(why: Exception) -> None:
+    """Have this worker's executor leave its driver, whose leases it can't hold. Does nothing without a supervisor."""
+    with suppress(KeyError, ProcessLookupError):
+        os.kill(int(os.environ[_VARIABLE]), LEAVE)
+        log.warning("%s", why)  # Spark tries the task elsewhere: the driver hears of it only if all fail.
+
+
+def left_behind() -> list[psutil.Process]:
+    """Return what an executor that has ended left running: a container's first process inherits it."""
+    return [process for process in psutil.Process().children() if not _is_over(process)]
+
+
+def _is_over(process: psutil.Process) -> bool:
+    """Return whether a child has ended, and if so take leave of it."""
+    try:
+        process.wait(0)
+    except psutil.TimeoutExpired:
+        return False
+    return True
+
+
+def is_outliving() -> bool:
+    """Return whether this Spark worker continues when its executor ends."""
+    return _Outliving.prepared and _Outliving.room
+
+
+def outlive(is_working: Callable[[], bool]) -> None:
+    """Have this worker of Spark, where that is allowed, end only when nothing works in it any more.
+
+    Args:
+        is_working: returns whether a loop still works; called five times a second.
+    """
+    if not is_supervised():
+        return
+    _Outliving.room = _has_room()
+    if _Outliving.prepared:
+        return
+    _Outliving.prepared = True
+    if os.getpgrp() != os.getpid():
+        # Spark's daemon ends with a SIGHUP to its process group, in which its workers are.
+        os.setpgid(0, 0)
+    leave = os._exit
+
+    def leave_later(code: int) -> None:
+        if _Outliving.room and is_working():
+            _log_where(os.environ[_VARIABLE])
+            log.info("the executor has ended: the loops of this worker continue until others take over")
+            while is_working():
+                time.sleep(_LOOK_SECONDS)
+            log.info("the loops of this worker have ended")
+        leave(code)
+
+    # The daemon's child always ends by this call, however its executor ended.
+    os._exit = leave_later  # type: ignore[assignment]
+
+
+def _log_where(keeper: str) -> None:
+    """Have what is written to our standard error arrive where another process's does, as far as the system lets us."""
+    with suppress(OSError):
+        there = os.open(f"/proc/{keeper}/fd/2", os.O_WRONLY | os.O_APPEND)
+        os.dup2(there, 2)
+        os.close(there)
+
+
+def _has_room() -> bool:
+    """Return whether the memory is enough for each of the executor's workers once more."""
+    own = psutil.Process()
+    parent = own.parent()
+    workers = 1 if parent is None else len(parent.children())
+    taken = sum(map(_share, psutil.process_iter()))
+    return taken + workers * _share(own) <= memory_bytes()
+
+
+def _share(process: psutil.Process) -> int:
+    """Return the memory (bytes) a process takes, of pages that several have its part."""
+    try:
+        return int(process.memory_full_info().pss)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0
