@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.coverage import Coverage
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.sender_stream import SenderStream
 from forebay.runtime.task.snapshot import SnapshotWriter
@@ -119,7 +120,7 @@ MUTATIONS = (
     Mutation(
         "A snapshot is not completed by a replay if it is older than half of the deletes' retention",
         (
-            (TaskGroup, "_is_too_old", lambda self: False),
+            (Coverage, "is_too_old", lambda self: False),
             (Tail, "may_lack_deletes", property(lambda self: False)),
         ),
         Setup("windows", 5, 2, records=80, trouble=0.03, turns=200),
