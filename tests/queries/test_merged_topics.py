@@ -144,3 +144,10 @@ def test_a_topic_that_does_not_exist_is_reported_and_the_consumer_closed(monkeyp
     with pytest.raises(Unavailable, match="a, b can't be followed: unknown topic"):
         follow(monkeypatch, consumer)
     assert consumer.is_closed
+
+
+@pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, KafkaError.UNKNOWN_TOPIC_OR_PART])
+def test_a_topic_that_gives_nothing_more_ends_the_answer(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    topics = iter(follow(monkeypatch, FakeConsumer([end("a"), end("b")], [Polled("a", 0, 0, code)])))
+    with pytest.raises(Unavailable, match="a-0 can't be followed any more"):
+        next(topics)

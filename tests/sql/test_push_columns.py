@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from forebay.http.server import Request
+from forebay.queries import sql_pushes
 from forebay.queries.sql_pages import SqlPages
 from forebay.sql.queryable import queryable
 from tests.sql.driven import Driven
@@ -35,6 +37,17 @@ def test_a_push_has_headers_partition_and_offset(query: str, expected: dict[str,
     records = [(("a",), (1,), 0), (("b",), (2,), 5)]
     pages = SqlPages(queryable(lambda: driven.program), list, lambda *_: DrivenTail(records))  # type: ignore[arg-type]
     assert rows(pages, f"{query} EMIT CHANGES LIMIT 1;") == [expected]
+
+
+def test_a_push_without_matching_rows_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_pushes, "_SIGN_SECONDS", 0.0)
+    driven = Driven(WITH_HEADERS)
+    tail = DrivenTail([(("a",), (1,), 0), (("b",), (2,), 5)])
+    pages = SqlPages(queryable(lambda: driven.program), list, lambda *_: tail)  # type: ignore[arg-type]
+    body = b"SELECT n FROM one WHERE n > 100 EMIT CHANGES;"
+    answer = pages.answer(Request(("sql",), method="POST", body=body))
+    assert not isinstance(answer.body, bytes)
+    assert sum(piece.strip() == b"" for piece in answer.body) >= 2
 
 
 def test_a_pull_does_not_have_them() -> None:

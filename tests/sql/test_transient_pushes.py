@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from forebay.codec import Unavailable
 from forebay.http.server import Request
 from forebay.queries import sql_pushes, transient_run
 from forebay.queries.sql_pages import SqlPages
@@ -150,13 +152,75 @@ def test_an_answer_that_nobody_reads_is_closed_with_the_request() -> None:
 
 
 def test_more_queries_than_the_limit_are_refused_until_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql_pushes, "MOST_TOPOLOGIES", 1)
+    monkeypatch.setattr(sql_pushes, "_PLACES", threading.Semaphore(1))
     server, sql = Server(S), "SELECT COUNT(*) AS c FROM s EMIT CHANGES;"
     answer = server.pages.answer(Request(("sql",), method="POST", body=sql.encode()))
     status, (line,) = server.ask(sql)
     assert (status, "MOST_TOPOLOGIES" in line["error"]) == (503, True)
     del answer
     assert server.ask(sql)[0] == 200
+
+
+def test_servers_of_a_process_share_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_pushes, "_PLACES", threading.Semaphore(1))
+    sql = "SELECT COUNT(*) AS c FROM s EMIT CHANGES;"
+    answer = Server(S).pages.answer(Request(("sql",), method="POST", body=sql.encode()))
+    assert Server(S).ask(sql)[0] == 503
+    del answer
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) AS c FROM s WHERE n > 100 EMIT CHANGES;",
+        "SELECT n, m FROM s JOIN other WITHIN 1 SECOND ON s.id = other.id EMIT CHANGES;",
+    ],
+)
+def test_a_query_without_results_gives_signs_of_life(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Between two pieces the server notices that the client is gone.
+    monkeypatch.setattr(sql_pushes, "_SIGN_SECONDS", 0.0)
+    answer = Server(S).pages.answer(Request(("sql",), method="POST", body=sql.encode()))
+    assert not isinstance(answer.body, bytes)
+    assert sum(piece.strip() == b"" for piece in answer.body) > len(S)
+
+
+@pytest.mark.parametrize(
+    ("sql", "sent"),
+    [
+        ("SELECT n, id FROM s PARTITION BY n EMIT CHANGES;", ("in", "a", None, 1)),
+        ("SELECT id, EXPLODE(words) AS word FROM s EMIT CHANGES;", ("in", None, None, 1)),
+        ("SELECT id, n FROM s WHERE n IS NULL PARTITION BY n EMIT CHANGES;", ("in", "a", None, 1)),
+    ],
+)
+def test_a_record_without_a_value_does_not_end_the_answer(sql: str, sent: Sent) -> None:
+    answer = Server([sent, *S]).ask(sql)[1]
+    assert "end" in answer[-1]
+
+
+def test_an_outage_ends_the_answer_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_self: Topics) -> Iterator[list[PipedRecord] | None]:
+        yield None
+        raise Unavailable("the broker is gone: ask again")
+
+    monkeypatch.setattr(Topics, "__iter__", fail)
+    _, answer = Server(S).ask("SELECT COUNT(*) AS c FROM s EMIT CHANGES;")
+    assert answer[-1] == {"error": "the broker is gone: ask again"}
+
+
+def test_closed_windows_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[transient_run.TransientRun] = []
+    begin = transient_run.TransientRun.__init__
+
+    def note(self: transient_run.TransientRun, *args: Any) -> None:
+        begin(self, *args)
+        runs.append(self)
+
+    monkeypatch.setattr(transient_run.TransientRun, "__init__", note)
+    sent: list[Sent] = [("in", f"k{n}", {"N": n}, n * 1_000) for n in range(200)]
+    sql = "SELECT id, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY id EMIT FINAL;"
+    assert Server(sent).ask(sql)[1][-1]["end"]["rows"] > 100
+    (run,) = runs
+    assert sum(len(list(log.records(0))) for log in run._loop.topics.changelogs.values()) == 0
 
 
 def test_too_much_state_ends_the_answer_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

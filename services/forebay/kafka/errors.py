@@ -83,6 +83,21 @@ _FORBIDDEN = frozenset(
 )
 
 
+_NO_MORE = (
+    KafkaError._AUTO_OFFSET_RESET,
+    KafkaError.OFFSET_OUT_OF_RANGE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+)
+
+
+def ends_reading(error: KafkaError) -> bool:
+    """Return whether a partition gives nothing more: unread records, the topic or the right to read it are gone."""
+    return error.code() in _NO_MORE
+
+
 def is_forbidden(error: KafkaError) -> bool:
     """Return whether the broker refuses because our principal lacks a right."""
     return error.code() in _FORBIDDEN

@@ -10,6 +10,7 @@ from typing import Any, cast
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import Unavailable
+from forebay.kafka.errors import ends_reading
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Message
 
@@ -86,8 +87,8 @@ class MergedTopics:
         if error is not None:
             if error.code() == KafkaError._PARTITION_EOF:
                 self._queues[place].is_at_end = True
-            elif error.fatal():
-                raise Unavailable(str(error))
+            elif error.fatal() or ends_reading(error):
+                raise Unavailable(f"{place[0]}-{place[1]} can't be followed any more: {error}: ask again")
             return
         queue, offset = self._queues[place], message.offset()
         if offset < queue.next:

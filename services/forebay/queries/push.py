@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import DecodeError, Unavailable
+from forebay.kafka.errors import ends_reading
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Headers, Origin
 
@@ -81,8 +82,8 @@ class Tail:
             if error is not None:
                 if error.code() == KafkaError._PARTITION_EOF and self._ends is not None:
                     self._ends.discard(message.partition() or 0)
-                if error.fatal():
-                    raise Unavailable(str(error))
+                if error.fatal() or ends_reading(error):
+                    raise Unavailable(f"topic {self._topic} can't be followed any more: {error}: ask again")
                 continue
             partition, offset = message.partition(), message.offset() or 0
             if offset < read.get(partition, 0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -18,7 +19,9 @@ from forebay.sql.reading import Reading
 from forebay.sql.transient import Transient
 
 MOST_TOPOLOGIES = 10
-"""Push queries with a topology of their own that a server runs at a time."""
+"""Push queries with a topology of their own that a process runs at a time."""
+_PLACES = threading.Semaphore(MOST_TOPOLOGIES)
+_SIGN_SECONDS = 2.0
 Line = dict[str, Any]
 
 
@@ -35,15 +38,37 @@ Watch = Callable[[Sequence[str], bool], Batches]
 """Follows topics, from their beginning if that is wanted. Raises Unavailable."""
 
 
+class _Signs:
+    """Decides when an answer without rows gives a sign of life.
+
+    The server notices between two pieces of an answer that its client is gone, or that it is closed itself. A query
+    whose WHERE no record meets must give a piece now and then, too.
+    """
+
+    def __init__(self) -> None:
+        self._due = time.monotonic() + _SIGN_SECONDS
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a sign is due; then the next one is due after another interval."""
+        now = time.monotonic()
+        if now < self._due:
+            return False
+        self._due = now + _SIGN_SECONDS
+        return True
+
+
 def push_rows(reading: Reading, tail: Tail) -> Iterator[Line | None]:
     """Yield rows as they are written, each once, in the order of each key; without an end, or up to LIMIT."""
     try:
         yield head(reading.columns)
-        count = 0
+        count, signs = 0, _Signs()
         for record in tail:
             if record is None:
                 yield None
                 continue
+            if signs.is_due:
+                yield None
             if reading.limit is not None and count >= reading.limit:
                 break
             key, value, timestamp, origin = record
@@ -59,7 +84,7 @@ def push_rows(reading: Reading, tail: Tail) -> Iterator[Line | None]:
             if reading.limit is not None and count >= reading.limit:
                 break
         yield {"end": {"rows": count}}
-    except LimitReached as error:  # the answer has begun, so its status can't say so
+    except (LimitReached, Unavailable) as error:  # the answer has begun, so its status can't say so
         yield {"error": str(error)}
     finally:
         tail.close()
@@ -74,14 +99,13 @@ class Transients:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._places = threading.Semaphore(MOST_TOPOLOGIES)
 
     def push(self, query: Transient, from_beginning: bool) -> Iterator[Line | None]:
         """Return the rows that records change, as they change; without an end, or up to LIMIT. Raises Unavailable.
 
         Nothing of the query is left when the iterator is closed.
         """
-        if not self._places.acquire(blocking=False):
+        if not _PLACES.acquire(blocking=False):
             raise Unavailable(
                 f"{MOST_TOPOLOGIES} push queries with joins or groups are running (limit MOST_TOPOLOGIES): end one, "
                 "or compute it in a TABLE or STREAM ... AS SELECT"
@@ -89,9 +113,9 @@ class Transients:
         try:
             batches = self._watch(tuple(query.job.inputs), from_beginning)
         except BaseException:
-            self._places.release()
+            _PLACES.release()
             raise
-        return _Answer(query, batches, self._places.release)
+        return _Answer(query, batches, _PLACES.release)
 
 
 class _Answer:
@@ -116,19 +140,22 @@ class _Answer:
         """Drop the query's state, and follow its topics no more."""
         release, self._release = self._release, None
         if release is not None:
-            self._batches.close()
-            release()
+            try:
+                self._batches.close()
+            finally:
+                release()
 
     __del__ = close
 
 
 def _lines(query: Transient, batches: Batches) -> Iterator[Line | None]:
     yield head(query.columns)
-    run, count = TransientRun(query.job, batches.partitions), 0
+    run, count, signs = TransientRun(query.job, batches.partitions), 0, _Signs()
     try:
         for batch in batches if query.limit != 0 else ():
-            if batch is None:
+            if batch is None or signs.is_due:
                 yield None
+            if batch is None:
                 continue
             for changed in run.process(batch):
                 yield _line(query, changed)
@@ -137,7 +164,7 @@ def _lines(query: Transient, batches: Batches) -> Iterator[Line | None]:
                     yield {"end": {"rows": count}}
                     return
         yield {"end": {"rows": count}}
-    except (LimitReached, WrongQuery) as error:  # the answer has begun, so its status can't say so
+    except (LimitReached, WrongQuery, Unavailable) as error:  # the answer has begun, so its status can't say so
         yield {"error": str(error)}
 
 

@@ -95,7 +95,7 @@ def transient_of(query: Query, program: Program) -> Transient:
     def key_cells(key: Any) -> dict[str, Any]:
         plain = key.key if isinstance(key, Windowed) else key
         cells = {
-            column.name: writer(column.type)(plain[at])
+            column.name: writer(column.type)(plain and plain[at])
             for column, (in_key, at) in zip(columns, order, strict=True)
             if in_key
         }

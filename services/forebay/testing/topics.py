@@ -62,6 +62,10 @@ class Changelog:
         self._rows[key] = self.end, value, timestamp
         self.end += 1
 
+    def forget(self) -> None:
+        """Forget all records: no table is completed from them any more."""
+        self._rows.clear()
+
     def records(self, offset: int) -> Iterator[tuple[bytes, bytes | None, int]]:
         """Return key, value and timestamp of the records from an offset on."""
         for key, (at, value, timestamp) in self._rows.items():
