@@ -17,6 +17,7 @@ from forebay.processor.messages import Headers
 from forebay.runtime.driver.app import JobApplication, JobOptions
 from forebay.runtime.driver.backfill import Backfill
 from forebay.runtime.driver.plan import Plan, Trigger
+from forebay.runtime.launch.pandas_later import pandas_unasked
 from forebay.runtime.process.memory import batch_bytes, memory_bytes
 from forebay.runtime.protocol.backfills import backfill_checkpoint
 from forebay.runtime.protocol.lease import Lease
@@ -163,9 +164,9 @@ def _process(
         yield RecordBatch.from_pydict({name: [count[at] for count in counts] for at, name in enumerate(names)})
 
     try:
-        sums = rows.mapInArrow(process, _COUNTS, barrier=together).agg(
-            *(F.coalesce(F.sum(name), F.lit(0)) for name in ("records", "outputs", "errors", "late"))
-        )
+        with pandas_unasked():
+            counted = rows.mapInArrow(process, _COUNTS, barrier=together)
+        sums = counted.agg(*(F.coalesce(F.sum(name), F.lit(0)) for name in ("records", "outputs", "errors", "late")))
         totals: Any = sums.first()
     except PySparkException as error:
         if "barrier" in str(error):

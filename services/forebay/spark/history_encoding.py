@@ -15,6 +15,7 @@ from forebay.formats import key_writer, no_contracts
 from forebay.job import Job, load_job
 from forebay.kafka.registry import shared_registry
 from forebay.partitioner import Partitioner
+from forebay.runtime.launch.pandas_later import pandas_unasked
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec
 from forebay.spark.errors import OptionError
@@ -148,7 +149,8 @@ def raw_history(spec: JobSpec, name: str, topic: str, frame: DataFrame, partitio
         )
     encoding = _choose(spec, name, topic, row, partitions)
     sealed = SealedSpec(spec)
-    return stamped.mapInArrow(lambda batches: encoding.encode(sealed.open(), batches), RAW)
+    with pandas_unasked():
+        return stamped.mapInArrow(lambda batches: encoding.encode(sealed.open(), batches), RAW)
 
 
 def _column(names: list[str], name: str, kind: str) -> Any:

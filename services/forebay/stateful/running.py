@@ -140,8 +140,14 @@ class Runner:
         """Send the rows of a call; a generator does its work meanwhile, so the call ends with it."""
         if rows is not None:
             out, value_of = self._out, self._value_of
-            for row in rows:
-                out(text, value_of(row), timestamp, ctx)
+            try:
+                for row in rows:
+                    out(text, value_of(row), timestamp, ctx)
+            finally:
+                # A generator's own `finally` belongs to this call: what it puts is undone with the call if it fails.
+                close = getattr(rows, "close", None)
+                if close is not None:
+                    close()
         self._grouping.end()
 
     def _watermark(self, ctx: Context[Any]) -> int:

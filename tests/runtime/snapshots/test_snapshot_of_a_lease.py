@@ -9,6 +9,7 @@ import pytest
 
 from forebay.runtime.errors import Unavailable
 from forebay.stores import blocklog
+from forebay.stores.blocklog import Rewriting
 from tests.runtime.simulator.world import Setup, World
 from tests.runtime.snapshots.job import PLACE, Job, rows
 
@@ -132,6 +133,31 @@ def test_rows_that_could_not_be_encoded_for_lack_of_memory_are_in_the_next_snaps
         with pytest.raises(MemoryError):
             loop.keeper.write(loop)
     loop.keeper.write(loop)
+    assert job.stored_rows() == rows(loop)
+
+
+def test_blocks_put_before_memory_was_short_are_sent(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = job.start()
+    job.lease(loop, 6)
+    monkeypatch.setattr(blocklog, "BLOCK_BYTES", 50)
+    loop.group.coverage.is_incomplete = True
+    encode, calls = Rewriting.__init__, 0
+
+    def begin(self: Rewriting, table: Any, tag: bytes, encode_rows: Any, first: int) -> None:
+        def fail_once(rows: Any) -> bytes:
+            nonlocal calls
+            calls += 1
+            if calls == 3:
+                raise MemoryError
+            return encode_rows(rows)  # type: ignore[no-any-return]
+
+        encode(self, table, tag, fail_once, first)
+
+    monkeypatch.setattr(Rewriting, "__init__", begin)
+    with pytest.raises(MemoryError):
+        loop.keeper.write(loop)
+    loop.keeper.write(loop)
+    assert calls > 3
     assert job.stored_rows() == rows(loop)
 
 

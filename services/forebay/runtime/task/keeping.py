@@ -118,9 +118,8 @@ class SnapshotKeeper:
             left = self._piece_blocks
             for place, writer in group.writers.items():
                 if left > 0:
-                    blocks = writer.rewrite(left)
-                    self._keep(place, blocks)
-                    left -= len(blocks)
+                    # Each block at once: if memory is short for the next one, the log names those before it already.
+                    left -= writer.rewrite(self._unsent.setdefault(place, {}).__setitem__, left)
 
         loop.between_commits(encode)
         self._send()

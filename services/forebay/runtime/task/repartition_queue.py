@@ -126,16 +126,19 @@ class RepartitionPartition:
         if not ready:
             return -1
         offset = min(stream.cut for stream in ready)
-        assert offset <= self.next, f"{self.topic}-{self.partition}: records before {offset} would be skipped"
         for stream in ready:
             stream.next, stream.cut = stream.cut, -1
+        if offset >= self.next:
+            # The reader is before them already, for another sender: jumping to them would skip records of that sender.
+            return -1
         self.next, self.at_end = offset, False
         return offset
 
     @property
     def resume(self) -> int:
         """Offset from which a reader must begin to see everything that is not used."""
-        return min([s.first_unused for s in self.senders.values() if s.first_unused >= 0], default=self.next)
+        # After a rewind the reader is before the records that other senders have queued.
+        return min([self.next, *(s.first_unused for s in self.senders.values() if s.first_unused >= 0)])
 
     @property
     def is_scanned(self) -> bool:

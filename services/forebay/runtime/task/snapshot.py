@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -148,15 +148,15 @@ class SnapshotWriter:
         """Whether some of all rows have not been put yet. Until they are, nothing is cut."""
         return self._rewriting is not None
 
-    def rewrite(self, most: int) -> dict[int, bytes]:
-        """Return the next blocks of all rows, at most `most` of them."""
-        blocks: dict[int, bytes] = {}
+    def rewrite(self, put: Callable[[int, bytes], None], most: int) -> int:
+        """Put the next blocks of all rows, at most `most` of them; return how many."""
         rewriting = self._rewriting
-        if rewriting is not None:
-            rewriting.put(blocks.__setitem__, most)
-            if rewriting.is_done:
-                self._directory, self._rewriting = rewriting.directory(), None
-        return blocks
+        if rewriting is None:
+            return 0
+        count = rewriting.put(put, most)
+        if rewriting.is_done:
+            self._directory, self._rewriting = rewriting.directory(), None
+        return count
 
     def snapshot(self, offsets: dict[str, int], known_at: int) -> TaskSnapshot:
         """Return the snapshot of everything that was cut.
