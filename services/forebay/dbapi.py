@@ -17,7 +17,7 @@ from typing import Any, Self
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from forebay.sql_literals import WrongParameter, bind
+from forebay.sql_literals import OutOfRange, WrongParameter, bind, has_limit
 
 apilevel = "2.0"
 threadsafety = 1
@@ -59,7 +59,7 @@ class NotSupportedError(DatabaseError):
 
 
 class DataError(DatabaseError):
-    """PEP 249 requires it; the server reports such errors in its answers."""
+    """A parameter is a number that no column holds."""
 
 
 class IntegrityError(DatabaseError):
@@ -81,10 +81,12 @@ def connect(
         context: certificates for https; None: those of the system.
 
     Raises:
-        InterfaceError: the URL is none.
+        InterfaceError: the URL is none, or the token has characters that no header can hold.
     """
     if not url.startswith(("http://", "https://")):
         raise InterfaceError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST:PORT")
+    if not all("!" <= letter <= "~" for letter in token):
+        raise InterfaceError("a token is one word of ASCII: strip the line end if you read it from a file")
     return Connection(url, token, timeout, context)
 
 
@@ -162,19 +164,24 @@ class Cursor:
         """Send a statement, with a value for each `?` in it, and return this cursor.
 
         Raises:
-            ProgrammingError: the statement or its parameters are wrong. OperationalError, InterfaceError.
+            ProgrammingError: the statement or its parameters are wrong. DataError, OperationalError, InterfaceError.
         """
         self._require_open()
         self._end()
+        self.description = None
         try:
             self._sql = bind(operation, parameters)
+        except OutOfRange as error:
+            raise DataError(str(error)) from error
         except WrongParameter as error:
             raise ProgrammingError(str(error)) from error
         self._answer = self.connection.send(self._sql)
         self._lines = self._read()
-        head = next(self._lines, {})
-        columns = head.get("columns", ())
-        self.description = tuple((item["name"], item.get("type"), None, None, None, None, None) for item in columns)
+        try:
+            columns = next(self._lines)["columns"]
+            self.description = tuple((item["name"], item.get("type"), None, None, None, None, None) for item in columns)
+        except (KeyError, TypeError) as error:
+            raise InterfaceError("the answer is not that of a query server: check the URL of connect") from error
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Cursor:
@@ -192,7 +199,7 @@ class Cursor:
             if "row" in line:
                 row = line["row"]
                 return tuple(_value(row.get(name), kind or "") for name, kind, *_ in self.description)
-            if line.get("end", {}).get("more") and "LIMIT" not in self._sql.upper():
+            if line.get("end", {}).get("more") and not has_limit(self._sql):
                 warnings.warn(
                     "the server did not send all rows: name keys, or select fewer rows", Warning, stacklevel=2
                 )
@@ -234,15 +241,23 @@ class Cursor:
         self.close()
 
     def _read(self) -> Iterator[dict[str, Any]]:
+        is_whole = False
         try:
             for text in self._answer:
                 if text.strip():
                     line: dict[str, Any] = json.loads(text, parse_float=Decimal)
+                    if not isinstance(line, dict):
+                        raise InterfaceError("the answer is not that of a query server: check the URL of connect")
                     if "error" in line:
                         raise DatabaseError(str(line["error"]))
+                    is_whole |= "end" in line
                     yield line
         except (OSError, HTTPException) as error:
             raise OperationalError(f"the answer was cut off: {error}") from error
+        except ValueError as error:  # half of a line, or another server
+            raise OperationalError(f"a line of the answer is not JSON: {error}: run it again") from error
+        if not is_whole:
+            raise OperationalError("the answer was cut off: run it again")
 
     def _end(self) -> None:
         answer, self._answer, self._lines = self._answer, None, iter(())
@@ -273,7 +288,10 @@ def _without_decimals(value: Any) -> Any:
 
 
 def _reason_of(error: HTTPError) -> str:
-    text = error.read().decode(errors="replace")
+    try:
+        text = error.read().decode(errors="replace")
+    except (OSError, HTTPException):  # cut off
+        text = ""
     try:
         return str(json.loads(text)["error"])
     except (ValueError, KeyError, TypeError):

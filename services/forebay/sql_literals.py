@@ -13,12 +13,23 @@ _PARTS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|/\
 """Texts, quoted names, comments, and the places of parameters: a `?` inside of the others is none."""
 
 
+_VARIABLE = re.compile(r"\$(?=\{\w*\})")
+_LIMIT = re.compile(r"\bLIMIT\s+(\d+|\$\{\w+\})[\s;]*\Z", re.IGNORECASE)
+_BIGINT = (1 << 63) - 1
+_BITS = 10_000
+"""Bits that a whole number may have, about 3,000 digits. Python converts no more than 4,300 digits."""
+
+
 class WrongParameter(ValueError):
     """A parameter can't be written as a literal, or their number differs; the message says what to do."""
 
 
+class OutOfRange(WrongParameter):
+    """A parameter is a number that no column holds."""
+
+
 def bind(sql: str, parameters: Sequence[Any]) -> str:
-    """Return a statement with a literal in place of each `?`. Raises WrongParameter."""
+    """Return a statement with a literal in place of each `?`. Raises WrongParameter, OutOfRange."""
     if isinstance(parameters, str | bytes | dict):
         raise WrongParameter("parameters are a list or tuple, with a value for each ? of the statement")
     literals = [literal(value) for value in parameters]
@@ -32,24 +43,36 @@ def bind(sql: str, parameters: Sequence[Any]) -> str:
     return _PARTS.sub(lambda match: f" {next(rest)}" if match.group() == "?" else match.group(), sql)
 
 
+def has_limit(sql: str) -> bool:
+    """Return whether a statement ends with LIMIT."""
+    # Quoted parts leave a mark: `"limit" 3` is no LIMIT.
+    return bool(_LIMIT.search(_PARTS.sub(lambda match: " " if match.group()[:1] in "-/" else "''", sql)))
+
+
 def literal(value: Any) -> str:
-    """Return a value as a literal. Raises WrongParameter."""
+    """Return a value as a literal. Raises WrongParameter, OutOfRange."""
     match value:
         case None:
             return "NULL"
         case bool():
             return "TRUE" if value else "FALSE"
         case int():
-            return str(int(value))
+            if value.bit_length() > _BITS:
+                raise OutOfRange(f"no column holds a whole number of {value.bit_length()} bits")
+            return _number(str(int(value)), int(value))
         case float() if math.isfinite(value):
-            return f"{value!r}e0" if "e" not in repr(value) else repr(value)
+            # Subclasses, such as NumPy's, have a `repr` that is no number.
+            digits = float.__repr__(value)
+            return digits if "e" in digits else f"{digits}e0"
         case Decimal() if value.is_finite():
-            return f"{value:f}"
+            return _number(f"{value:f}", value)
         case str():
-            return "'" + value.replace("'", "''") + "'"
+            return _text(value)
         case datetime():
             moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
             return f"'{moment.isoformat(timespec='milliseconds')}'"
+        case time() if value.tzinfo is not None:
+            raise WrongParameter(f"{value!r} has an offset, which TIME does not hold: take it out, or pass a datetime")
         case date() | time():
             return f"'{value.isoformat()}'"
         case list() | tuple():
@@ -58,3 +81,16 @@ def literal(value: Any) -> str:
         f"{value!r} can't be a parameter: take None, bool, int, a finite float or Decimal, str, date, time, datetime, "
         "or a list of them"
     )
+
+
+def _number(digits: str, value: int | Decimal) -> str:
+    """Return a number; a whole one beyond BIGINT with a decimal point, which SQL requires of a DECIMAL."""
+    needs_point = "." not in digits and not -_BIGINT - 1 <= value <= _BIGINT
+    return f"{digits}.0" if needs_point else digits
+
+
+def _text(value: str) -> str:
+    quoted = "'" + value.replace("'", "''") + "'"
+    # The server replaces `${name}` also within quotes, so the two characters are in two texts.
+    split = _VARIABLE.sub("$' + '", quoted)
+    return quoted if split == quoted else f"({split})"

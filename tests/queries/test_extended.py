@@ -26,7 +26,8 @@ def describe_rows(program: Program, name: str, lag: dict[str, int]) -> list[tupl
 
     (command,) = parse(f"DESCRIBE {name} EXTENDED;")
     assert isinstance(command, Command)
-    _, *rows = describe_extended(program, command, lag_of)
+    _, *rows, end = describe_extended(program, command, lag_of)
+    assert end == {"end": {"rows": len(rows)}}
     return [(line["row"]["property"], line["row"]["value"]) for line in rows]
 
 

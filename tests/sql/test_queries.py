@@ -196,7 +196,7 @@ def test_a_push_as_events(pages: SqlPages) -> None:
 
 
 def test_describe_function_shows_how_it_is_called(pages: SqlPages) -> None:
-    calls = [line["row"]["function"] for line in ask(pages, "DESCRIBE FUNCTION instr;")[1][1:]]
+    calls = [line["row"]["function"] for line in ask(pages, "DESCRIBE FUNCTION instr;")[1][1:-1]]
     assert calls == ["INSTR(STRING, STRING, [INTEGER], [INTEGER])"]
     assert ask(pages, "DESCRIBE FUNCTION TOPK;")[1][1]["row"] == {"function": "TOPK(...)", "kind": "aggregate"}
     assert ask(pages, "DESCRIBE FUNCTION NOTHING;")[0] == 400
@@ -204,6 +204,8 @@ def test_describe_function_shows_how_it_is_called(pages: SqlPages) -> None:
 
 def test_show_describe_explain(pages: SqlPages) -> None:
     assert [row["name"] for row in rows(pages, "SHOW TABLES;")] == ["TOTALS", "HOURS", "PEOPLE", "KEPT", "NAMED"]
+    for statement in ("SHOW TABLES;", "SHOW TYPES;", "DESCRIBE totals;", "DESCRIBE FUNCTION instr;", "EXPLAIN totals;"):
+        assert [line for line in ask(pages, statement)[1] if "end" in line], "otherwise a client takes it for cut off"
     assert rows(pages, "DESCRIBE totals;")[0] == {"column": "ID", "type": "STRING", "role": "key"}
     plan = [row["plan"] for row in rows(pages, "EXPLAIN totals;")]
     assert plan[2:5] == [

@@ -13,10 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from forebay.catalog import all_services
+from forebay.codec import Unavailable
 from forebay.console.groups import GroupOffsets
 from forebay.console.reports import ReportReader, Reports, lag_by_topic
 from forebay.console.verdicts import WORDS, State, judge
 from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.driver.broker_lag import read_lag
 from forebay.runtime.observability.event_file import EventFile
@@ -119,7 +121,10 @@ def _stages_of(topics: Sequence[str]) -> dict[str, int]:
 
 
 def _lag_of(kafka: KafkaSettings, name: str, reports: Reports, state: State) -> int | None:
-    """Return the lag that the tasks report, or of a job that does not run the lag that the broker knows."""
+    """Return the lag that the tasks report, or of a job that does not run the lag that the broker knows.
+
+    None: it is not known. A topic that can't be read must not hide the states of the jobs.
+    """
     if state in (State.RUNNING, State.TROUBLE):
         reported = lag_by_topic(reports.figures)
         if reported is not None:
@@ -128,7 +133,10 @@ def _lag_of(kafka: KafkaSettings, name: str, reports: Reports, state: State) -> 
     service = all_services().get(name)
     if service is not None:
         topics |= dict.fromkeys(topic.name for topic in service.inputs)
-    lag = read_lag(kafka, name, list(topics))
+    try:
+        lag = read_lag(kafka, name, list(topics))
+    except (Unavailable, KafkaRefused):
+        return None
     return sum(lag.values()) if lag else None
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from urllib.request import Request, urlopen
 import click
 
 FORMATS = ("table", "json", "csv")
+_CUT_OFF = "the answer was cut off: run the statement again"
 
 
 class SqlClient:
@@ -42,18 +44,27 @@ class SqlClient:
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         request = Request(self._url, json.dumps({"sql": sql}).encode(), headers)
+        is_whole = False
         try:
             with urlopen(request, timeout=120) as response:
                 for line in response:
                     if line.strip():
-                        yield json.loads(line)
+                        content = json.loads(line)
+                        if not isinstance(content, dict):
+                            raise click.ClickException(f"{self._url} is no query server: check --server")
+                        is_whole |= "end" in content or "error" in content
+                        yield content
         except HTTPError as error:
             raise click.ClickException(_reason(error)) from error
+        except (HTTPException, json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise click.ClickException(f"{_CUT_OFF} ({error})") from error
         except (URLError, TimeoutError, ConnectionError) as error:
             reason = getattr(error, "reason", error)
             raise click.ClickException(
                 f"{self._url} can't be reached: {reason}: start `forebay sql -f FILE --serve`, or name it with --server"
             ) from error
+        if not is_whole:
+            raise click.ClickException(_CUT_OFF)
 
 
 def _is_url(server: str) -> bool:

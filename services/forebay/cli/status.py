@@ -39,21 +39,25 @@ def status(ctx: click.Context, /, applications: tuple[str, ...], home: Path, as_
     """
     is_own = not connection["bootstrap_servers"]
     state = Platform(home).status()
+    if not as_json:  # printed first, since the broker may not answer
+        _print_platform(state, is_own)
     jobs: list[JobStatus] = []
     if state.running or not is_own:
         jobs = read_jobs(connect(home=home, **connection), home, applications, int(time.time() * 1000))
     if as_json:
         content = {"running": state.running, **dataclasses.asdict(state), "jobs": [job.to_json() for job in jobs]}
         click.echo(json.dumps(content, indent=2))
-    else:
-        if state.components:
-            Console().print(_table(state))
-        elif is_own:
-            click.echo(f"no platform in {state.home}: `forebay up` starts one")
-        if jobs:
-            Console().print(job_table(jobs, with_events=bool(applications)))
+    elif jobs:
+        Console().print(job_table(jobs, with_events=bool(applications)))
     if is_own and not state.running:
         ctx.exit(EXIT_DOWN)
+
+
+def _print_platform(state: PlatformStatus, is_own: bool) -> None:
+    if state.components:
+        Console().print(_table(state))
+    elif is_own:
+        click.echo(f"no platform in {state.home}: `forebay up` starts one")
 
 
 def _table(status: PlatformStatus) -> Table:

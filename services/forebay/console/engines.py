@@ -9,6 +9,8 @@ from typing import Any
 
 from forebay.console.watched import NoAnswer, page
 
+_FIELDS = {"state", "queries", "ends"}
+"""What the console shows of an engine."""
 _OTHER = "it answers, but not as an engine does: give the address of `forebay sql --live`"
 
 
@@ -37,11 +39,10 @@ class Engines:
             content = json.loads(text)
             if status != 200:
                 return {"url": url, "error": str(content["error"])}
-            return {"url": url, **dict(content)}
+            if not content.keys() >= _FIELDS:
+                return {"url": url, "error": _OTHER}
+            return {"url": url, **content}
         except NoAnswer as error:
             return {"url": url, "error": f"{error}: start it with `forebay sql --live NAME`"}
-        except (ValueError, KeyError, TypeError):
-            return {
-                "url": url,
-                "error": "it answers, but not as an engine does: give the address of `forebay sql --live`",
-            }
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return {"url": url, "error": _OTHER}

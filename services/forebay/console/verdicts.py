@@ -53,7 +53,7 @@ def judge(reports: Reports, events: Sequence[Mapping[str, Any]], command: str, n
         command: starts it.
     """
     end = end_of(events)
-    if end is not None and end.since_ms >= reports.told_at_ms - _CLOCKS_MS:
+    if end is not None and is_last(end, reports):
         return end
     start = next((event for event in reversed(events) if event["what"] == STARTED), None)
     if start is not None and end is None and int(start["at_ms"]) > reports.told_at_ms:
@@ -71,6 +71,11 @@ def judge(reports: Reports, events: Sequence[Mapping[str, Any]], command: str, n
     if reports.trouble:
         return JobVerdict(State.TROUBLE, reports.trouble)
     return JobVerdict(State.RUNNING, "the tasks read and commit", reports.opened_ms)
+
+
+def is_last(end: JobVerdict, reports: Reports) -> bool:
+    """Return whether no task has reported since an end on this machine. Otherwise the job runs elsewhere."""
+    return end.since_ms >= reports.told_at_ms - _CLOCKS_MS
 
 
 def end_of(events: Sequence[Mapping[str, Any]]) -> JobVerdict | None:

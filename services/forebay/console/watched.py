@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from forebay.catalog import Service
@@ -57,13 +58,14 @@ class NoAnswer(Exception):
 
 def page(url: str, token: str = "") -> tuple[int, str]:
     """Return a page's status and text, waiting three seconds at most. Raises NoAnswer."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
     try:
-        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
-        with _DIRECT.open(request, timeout=_SECONDS) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode(errors="replace")
-    except (OSError, ValueError) as error:
+        try:
+            with _DIRECT.open(request, timeout=_SECONDS) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode(errors="replace")
+    except (OSError, ValueError, HTTPException) as error:  # HTTPException: another protocol, or the body was cut off
         reason = getattr(error, "reason", error)
         raise NoAnswer(getattr(reason, "strerror", None) or str(reason)) from error

@@ -17,7 +17,7 @@ from forebay.console.moments import Moment, Recent, moment_of
 from forebay.console.reports import ReportedMetrics, ReportReader, Reports
 from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.ring import Ring
-from forebay.console.verdicts import State, end_of, judge
+from forebay.console.verdicts import JobVerdict, State, end_of, is_last, judge
 from forebay.console.watched import NoAnswer, WatchedJob, page
 
 log = logging.getLogger(__name__)
@@ -145,7 +145,7 @@ class JobWatcher:
             return Seen(state, str(verdict["reason"]), moment, restarts=restarts)
         except NoAnswer as error:
             end = end_of(self._events_here())
-            if end is not None:
+            if end is not None and self._is_last(end):
                 return Seen(end.state, end.reason, None, end.since_ms, end.exit_code)
             return Seen(State.DOWN, f"{self.job.page} does not answer ({error}): is `forebay run {self.job.name}` up?")
         except (ValueError, KeyError, TypeError):
@@ -162,6 +162,12 @@ class JobWatcher:
             moment = moment_of(self._reported.page(reports), self.job.name, at_s)
         since_ms = 0 if verdict.state is State.RUNNING else verdict.since_ms
         return Seen(verdict.state, verdict.reason, moment, since_ms, verdict.exit_code, restarts=events)
+
+    def _is_last(self, end: JobVerdict) -> bool:
+        try:
+            return is_last(end, self.reports())
+        except Unavailable:  # then the end is all that is known
+            return True
 
     def reports(self) -> Reports:
         """Return the tasks' reports as they are now. Raises Unavailable."""

@@ -35,6 +35,7 @@ def describe_extended(program: Program, command: Command, lag: Lag) -> Iterator[
     ]
     yield {"columns": [{"name": "property"}, {"name": "value"}]}
     yield from ({"row": {"property": name, "value": value}} for name, value in rows)
+    yield {"end": {"rows": len(rows)}}
 
 
 def _records(lag: int | None) -> str:

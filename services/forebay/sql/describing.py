@@ -25,7 +25,7 @@ _QUERIES = (
 
 
 def describe(program: Program, command: Command) -> Iterator[dict[str, Any]]:
-    """Return what a SHOW, DESCRIBE or EXPLAIN is answered: columns, rows, and behind a plan its graph.
+    """Return what a SHOW, DESCRIBE or EXPLAIN is answered: columns, rows, the end, and behind a plan its graph.
 
     Raises:
         SqlError: there is no such thing, or another place is for that.
@@ -100,6 +100,7 @@ def _summary(name: str) -> str:
 def _lines(rows: Rows) -> Iterator[dict[str, Any]]:
     yield {"columns": [{"name": name} for name in (rows[0] if rows else ())]}
     yield from ({"row": row} for row in rows)
+    yield {"end": {"rows": len(rows)}}
 
 
 def _source(source: Source) -> dict[str, Any]:

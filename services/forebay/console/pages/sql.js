@@ -128,7 +128,7 @@ async function answer(job, sql, begins, view, signal, say) {
         options: { method: "POST", body: JSON.stringify({ sql, from_beginning: begins }), headers: { "Content-Type": "application/json" } },
         on: (name, data) => view.take(name, data),
       });
-      // Rows of SHOW and EXPLAIN have no end of their own.
+      // Servers of earlier releases send SHOW, DESCRIBE and EXPLAIN without an end.
       const complete = view.ended || (view.columns && !/^\s*(set\b[^;]*;\s*)*select\b/i.test(sql));
       if (!complete && !signal.aborted) throw new Failed(0, "the connection ended before the answer did: run it again");
       return;
