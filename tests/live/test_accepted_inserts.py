@@ -1,4 +1,4 @@
-"""INSERT INTO ... VALUES is accepted with the change of its request, and read by the query that was created with it."""
+"""Statements are accepted with the records of their request, or not at all; what fails afterwards is retried."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 
 from forebay.codec import Unavailable
+from forebay.http.server import Request
+from forebay.kafka.errors import KafkaRefused, RegistryRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.live import engine as engines
 from forebay.live.engine import Engine
 from forebay.live.history import Change, History
+from forebay.live.pages import EnginePages
+from forebay.queries.gate import Gate
 
+KAFKA = KafkaSettings(bootstrap_servers="broker:9092", schema_registry_url="http://registry:8081")
 DECLARED = "CREATE STREAM s (id STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
 COMPUTED = "CREATE TABLE t AS SELECT id, SUM(n) AS n FROM s GROUP BY id;"
+SECOND = COMPUTED.replace(" t ", " u ")
 INSERTED = "INSERT INTO s VALUES ('a', 1);"
 
 
@@ -26,19 +32,37 @@ class Trace:
         self.steps: list[str] = []
         self.is_wanted = False
         self.is_open = True
+        self.changes: list[Change] = []
         self.refuses = False
+        """Whether the broker commits nothing."""
+        self.is_away = False
+        """Whether the broker does not answer; it has committed what was sent."""
 
     def open(self) -> History:
-        return History()
+        if self.is_away:
+            raise Unavailable("the broker is away")
+        self.is_open = True
+        return History(tuple(self.changes))
+
+    def check(self) -> None: ...
 
     def append(self, change: Change | None, records: Sequence[Any] = ()) -> None:
-        if self.refuses:
+        if change is not None and not self.refuses:
+            self.changes.append(change)
+        if self.refuses or self.is_away:
+            self.is_open = False
             raise Unavailable("the broker is away")
         self.steps.append(f"transaction: {'no change' if change is None else 'change'}, {len(records)} records")
 
     def want(self, file: Path | None) -> None:
         self.is_wanted = file is not None
         self.steps.append("the job starts" if self.is_wanted else "no job")
+
+    def start(self) -> None: ...
+
+    @property
+    def state(self) -> str:
+        return "running" if self.is_wanted else "not running"
 
     def stop(self) -> None:
         self.is_wanted = False
@@ -48,7 +72,11 @@ class Trace:
 class Queries:
     """Answers no query (a `QueryServer`)."""
 
-    def __init__(self, *_: Any) -> None: ...
+    refused: Exception | None = None
+
+    def __init__(self, *_: Any) -> None:
+        if self.refused is not None:
+            raise self.refused
 
     def read_statements(self) -> None: ...
 
@@ -67,8 +95,7 @@ def engine(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Eng
     monkeypatch.setattr(engines, "Serving", lambda server: type("S", (), {"server": server, "close": lambda _: None})())
     monkeypatch.setattr(engines, "connect", lambda _: None)
     monkeypatch.setenv("FOREBAY_SQL", "")
-    kafka = KafkaSettings(bootstrap_servers="broker:9092", schema_registry_url="http://registry:8081")
-    engine = Engine(kafka, "shop", tmp_path, lambda _: None, trace)  # type: ignore[arg-type]
+    engine = Engine(KAFKA, "shop", tmp_path, lambda _: None, trace)  # type: ignore[arg-type]
     monkeypatch.setattr(engine, "_log", trace)
     monkeypatch.setattr(engine, "_is_current", True)
     return engine
@@ -77,7 +104,7 @@ def engine(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Eng
 def test_records_are_in_the_transaction_of_their_change_before_the_new_job_runs(engine: Engine, trace: Trace) -> None:
     engine.apply(DECLARED + COMPUTED)
     trace.steps.clear()
-    engine.apply(COMPUTED.replace(" t ", " u ") + INSERTED + INSERTED)
+    engine.apply(SECOND + INSERTED + INSERTED)
     assert trace.steps == ["the job has stopped", "transaction: change, 2 records", "the job starts"]
 
 
@@ -100,5 +127,64 @@ def test_a_job_that_was_stopped_for_a_change_that_the_broker_refuses_runs_again(
     trace.steps.clear()
     trace.refuses = True
     with pytest.raises(Unavailable):
-        engine.apply(COMPUTED.replace(" t ", " u ") + INSERTED)
+        engine.apply(SECOND + INSERTED)
+    assert trace.steps == ["the job has stopped"]
+    engine.check()
     assert trace.steps == ["the job has stopped", "the job starts"]
+    assert result_names(engine) == ["T"]
+
+
+def test_a_job_waits_until_it_is_known_whether_its_change_was_accepted(engine: Engine, trace: Trace) -> None:
+    engine.apply(DECLARED + COMPUTED)
+    trace.steps.clear()
+    trace.is_away = True
+    with pytest.raises(Unavailable):
+        engine.apply(SECOND + INSERTED)
+    engine.check()
+    assert (trace.steps, engine.state) == (["the job has stopped"], "changing")
+    trace.is_away = False
+    engine.check()
+    assert trace.steps == ["the job has stopped", "the job starts"]
+    assert (result_names(engine), engine.state) == (["T", "U"], "running")
+    engine.check()
+    assert trace.steps == ["the job has stopped", "the job starts"]
+
+
+@pytest.mark.parametrize("reason", [Unavailable("away"), KafkaRefused("no"), RegistryRefused("no")])
+def test_what_was_accepted_is_answered_as_accepted_and_queried_once_that_is_possible(
+    engine: Engine, trace: Trace, monkeypatch: pytest.MonkeyPatch, reason: Exception
+) -> None:
+    engine.apply(DECLARED + COMPUTED)
+    before = engine.serving
+    monkeypatch.setattr(Queries, "refused", reason)
+    assert [accepted.result for accepted in engine.apply(SECOND + INSERTED)] == ["created", "inserted"]
+    assert (result_names(engine), trace.is_wanted, engine.serving) == (["T", "U"], True, None)
+    assert [answer_to(engine, "SELECT * FROM t;"), answer_to(engine, "SHOW QUERIES;")] == [503, 200]
+    steps = list(trace.steps)
+    servings = []
+    for refused in (reason, None):
+        monkeypatch.setattr(Queries, "refused", refused)
+        engine.check()
+        servings.append(engine.serving)
+    assert servings[0] is None
+    assert servings[1] not in (None, before)
+    assert trace.steps == steps, "the job runs already"
+
+
+def test_an_engine_whose_queries_can_t_be_answered_yet_starts(
+    engine: Engine, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace.changes.append(Change(DECLARED + COMPUTED))
+    monkeypatch.setattr(Queries, "refused", Unavailable("the registry is away"))
+    engine.start()
+    assert (result_names(engine), trace.is_wanted, engine.serving) == (["T"], True, None)
+
+
+def result_names(engine: Engine) -> list[str]:
+    return [query.target.name for query in engine.draft.program.queries]
+
+
+def answer_to(engine: Engine, sql: str) -> int:
+    """Return the status of the answer to a statement over HTTP."""
+    pages = EnginePages(engine, KAFKA, Gate(), Gate(), pytest.fail)
+    return pages.answer(Request(("sql",), method="POST", body=sql.encode())).status

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 
 from forebay.codec import Unavailable
 from forebay.live.keeper import JobEnd
@@ -24,17 +25,25 @@ class Broker:
         self.lag = lag
         self.is_away = False
         self.requests: list[list[str]] = []
+        self.answers = threading.Event()
+        self.answers.set()
 
     def __call__(self, topics: Sequence[str]) -> dict[str, int]:
         self.requests.append(list(topics))
+        self.answers.wait()
         if self.is_away:
             raise Unavailable("the broker is away")
         return {topic: records for topic, records in self.lag.items() if topic in topics}
 
 
+def cached_lag(broker: Broker, now: Callable[[], float] = lambda: 10.0) -> CachedLag:
+    """Return a lag that waits for the broker, however slow this machine is."""
+    return CachedLag(broker, now, patience_s=600.0)
+
+
 def test_the_lag_of_a_query_is_that_of_all_its_topics() -> None:
     broker = Broker({"s": 3, "r": 4})
-    status = status_of("shop", "running", program_of(PROGRAM), CachedLag(broker), [])
+    status = status_of("shop", "running", program_of(PROGRAM), cached_lag(broker), [])
     assert [(query["writes"], sorted(query["reads"]), query["lag"]) for query in status["queries"]] == [
         ("J", ["r", "s"], 7),
         ("T", ["s"], 3),
@@ -44,17 +53,17 @@ def test_the_lag_of_a_query_is_that_of_all_its_topics() -> None:
 
 
 def test_a_topic_that_is_not_read_yet_leaves_the_lag_unknown() -> None:
-    status = status_of("shop", "starting", program_of(PROGRAM), CachedLag(Broker({"s": 3})), [])
+    status = status_of("shop", "starting", program_of(PROGRAM), cached_lag(Broker({"s": 3})), [])
     assert [query["lag"] for query in status["queries"]] == [None, 3]
     away = Broker({})
     away.is_away = True
-    status = status_of("shop", "starting", program_of(PROGRAM), CachedLag(away), [])
+    status = status_of("shop", "starting", program_of(PROGRAM), cached_lag(away), [])
     assert [query["lag"] for query in status["queries"]] == [None, None]
 
 
 def test_the_broker_is_asked_every_two_seconds_or_for_other_topics() -> None:
     now, broker = [10.0], Broker({"s": 1})
-    lag = CachedLag(broker, lambda: now[0])
+    lag = cached_lag(broker, lambda: now[0])
     for _ in range(5):
         lag.read(["s", "s"])
     assert broker.requests == [["s"]]
@@ -64,9 +73,24 @@ def test_the_broker_is_asked_every_two_seconds_or_for_other_topics() -> None:
     assert broker.requests == [["s"], ["s", "r"], ["s", "r"]]
 
 
+def test_a_page_gets_the_lag_before_while_a_slow_broker_is_asked_once() -> None:
+    now, broker = [10.0], Broker({"s": 1})
+    lag = CachedLag(broker, lambda: now[0], patience_s=0.0)
+    while lag.read(["s"]) != {"s": 1}:
+        pass
+    now[0] += 2
+    broker.lag = {"s": 5}
+    broker.answers.clear()
+    assert [lag.read(["s"]) for _ in range(3)] == [{"s": 1}] * 3
+    broker.answers.set()
+    while lag.read(["s"]) != {"s": 5}:
+        pass
+    assert broker.requests == [["s"], ["s"]]
+
+
 def test_ends_are_listed_newest_first() -> None:
     ends = [JobEnd(1, 1.5, "no such topic"), JobEnd(-9, 2.5, "its log is empty")]
-    status = status_of("shop", "starting", Program(), CachedLag(Broker({})), ends)
+    status = status_of("shop", "starting", Program(), cached_lag(Broker({})), ends)
     assert [(end["at"], end["exit_code"], end["reason"]) for end in status["ends"]] == [
         (2_500, -9, "its log is empty"),
         (1_500, 1, "no such topic"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 from forebay.catalog import Service
 from forebay.codec import Unavailable
+from forebay.kafka.errors import KafkaRefused, RegistryRefused
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.live.draft import (
@@ -40,6 +42,8 @@ from forebay.sql.program import Program
 from forebay.sql.schemas.lookup import Kept
 from forebay.sql.service import VARIABLE
 from forebay.sql.syntax import InsertValues, SetProperty, Statement
+
+log = logging.getLogger(__name__)
 
 _RESULTS = {
     "CREATE": "created",
@@ -93,8 +97,10 @@ class Engine:
         self._file = directory / f"{application}.sql"
         self._draft = Draft.empty()
         self._serving: Serving | None = None
+        self._answered = self._draft
+        """The program that the query server answers by."""
         self._is_current = False
-        """Whether the job and the queries were last set to what the history says."""
+        """Whether the job was last set to what the history says, and the history is all that was accepted."""
         connect(shared_registry(kafka.registry()))
 
     def start(self) -> None:
@@ -108,7 +114,7 @@ class Engine:
             self._keeper.start()
             for former in self._directory.glob("[0-9]*"):
                 rmtree(former, ignore_errors=True)
-            self._run()
+            self._catch_up()
 
     def close(self) -> None:
         """Stop the job and the queries."""
@@ -124,12 +130,14 @@ class Engine:
 
     @property
     def serving(self) -> Serving | None:
-        """What answers queries of the job's stores; None: there is no job."""
+        """What answers queries of the job's stores; None: there is no job, or its query server can't start yet."""
         return self._serving
 
     @property
     def state(self) -> str:
         """What the job does now, in words."""
+        if not self._is_current:
+            return "changing"
         return "paused" if self._history.is_paused else self._keeper.state
 
     def status(self) -> dict[str, Any]:
@@ -137,9 +145,15 @@ class Engine:
         return status_of(self._application, self.state, self._draft.program, self._lag, list(self._keeper.ends))
 
     def check(self) -> None:
-        """Raise Replaced if another engine has taken over."""
-        with self._lock, suppress(Unavailable):
-            self._log.check()
+        """Find out whether another engine has taken over, and retry what failed of statements that were accepted.
+
+        Raises:
+            Replaced: another engine has taken over. JobOfFiles, UnreadableChange, SqlError: see `start`.
+        """
+        with self._lock:
+            with suppress(Unavailable):
+                self._log.check()
+            self._catch_up()
 
     def program(self) -> Program:
         """Return a new copy of the program as of the last change."""
@@ -161,7 +175,7 @@ class Engine:
             if not self._log.is_open:
                 self._read()
             if not self._is_current:
-                self._run()
+                self._run_job()
             return self._apply(text)
 
     def _apply(self, text: str) -> list[Accepted]:
@@ -197,10 +211,12 @@ class Engine:
         try:
             self._log.append(change, records)
         except Exception:
-            self._keep(self._draft, self._file, is_same=True)  # the job continues if it was stopped
+            # The broker may have accepted the change. A job that was stopped stays stopped until the log is read again:
+            # with its former queries, it would commit past the records, and the new queries would begin after them.
+            self._is_current = False
             raise
         self._history, self._is_current = history, False
-        self._run()
+        self._catch_up()
 
     def _create_topics(self, draft: Draft, history: History) -> None:
         if draft.service is None:
@@ -217,23 +233,44 @@ class Engine:
         self._history = self._log.open()
         self._is_current = False
 
-    def _run(self) -> None:
-        """Have the job and the queries follow the statements as they are now."""
+    def _catch_up(self) -> None:
+        """Run what was accepted and answer its queries; what fails is logged, and `check` retries it."""
+        try:
+            if not self._log.is_open:
+                self._read()
+            if not self._is_current:
+                self._run_job()
+            if self._answered is not self._draft:
+                self._answer_queries()
+        except (Unavailable, KafkaRefused, RegistryRefused) as error:
+            log.warning("%s: accepted statements can't be run or queried yet, retrying: %s", self._application, error)
+
+    def _run_job(self) -> None:
+        """Have the job follow the statements as they are now."""
         before = self._draft
         file = self._write(self._history)
         statements, _ = parse_request("", self._history, file)
         draft = draft_of(statements, file)
         self._file, self._draft = file, draft
         os.environ[VARIABLE] = str(file)
-        is_same = draft.has_same_queries(before)
-        self._keep(draft, file, is_same=is_same)
+        self._keep(draft, file, is_same=draft.has_same_queries(before))
+        self._is_current = True
+
+    def _answer_queries(self) -> None:
+        """Have the query server follow the statements as they are now."""
+        draft = self._draft
         if draft.service is None:
             self._serve(None)
-        elif is_same and self._serving is not None:
+        elif self._serving is not None and draft.has_same_queries(self._answered):
             self._serving.server.read_statements()
         else:
-            self._serve(QueryServer(self._kafka, draft.service, self._application, {}))
-        self._is_current = True
+            try:
+                server = QueryServer(self._kafka, draft.service, self._application, {})
+            except Exception:
+                self._serve(None)  # the former server has other stores: it can't answer by the new statements
+                raise
+            self._serve(server)
+        self._answered = draft
 
     def _keep(self, draft: Draft, file: Path, *, is_same: bool) -> None:
         if draft.service is None or self._history.is_paused:

@@ -117,6 +117,8 @@ class JobKeeper:
         while True:
             with self._changed:
                 wanted = self._wanted
+                if wanted is not None:
+                    self._idle.clear()  # under the lock: after `stop` has taken the file away, no job may begin
             if wanted is None:
                 with self._changed:
                     if self._is_over:
@@ -124,7 +126,6 @@ class JobKeeper:
                     self._changed.wait_for(lambda: self._wanted is not None or self._is_over)
                 continue
             began = time.monotonic()
-            self._idle.clear()
             try:
                 self._run(wanted)
             finally:

@@ -32,6 +32,8 @@ from forebay.queries.sending import Outgoing
 from forebay.runtime.changelog.topics import internal_topic
 
 _SECONDS = 20.0
+_PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+"""What records are reported with that were not sent because another record failed."""
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 
 
@@ -61,21 +63,24 @@ class StatementLog:
         self._topic = statements_topic(application)
         self._producer: Producer | None = None
         self._end = 0
+        self._is_replaced = False
 
     def open(self) -> History:
         """Take over from an earlier engine and return what it accepted.
 
         Raises:
-            JobOfFiles: a job of this name exists that no engine runs. UnreadableChange. Unavailable.
+            JobOfFiles: a job of this name exists that no engine runs. UnreadableChange. Unavailable. Replaced: this
+                engine was replaced before. It must not take over again from the engine that runs now.
         """
+        self._refuse_replaced()
         self._create()
         producer = Producer(self._kafka.producer(**{"transactional.id": self._topic}))
         try:
             producer.init_transactions(_SECONDS)
         except KafkaException as error:
             raise failure_of(error.args[0], f"can't take over the topic {self._topic}") from error
-        self._producer = producer
         history = History(self._read())
+        self._producer = producer
         # An earlier engine finds out by this record: the broker refuses it only when it writes.
         begin = Change("", history.is_paused, {}, history.schemas)
         self.append(begin)
@@ -84,7 +89,8 @@ class StatementLog:
     def check(self) -> None:
         """Raise Replaced if another engine has written to the topic, Unavailable if the broker does not answer."""
         if self.is_open and self._read_end() > self._end:
-            raise Replaced(self._replaced)
+            self._is_replaced = True
+        self._refuse_replaced()
 
     @property
     def is_open(self) -> bool:
@@ -98,14 +104,20 @@ class StatementLog:
             change: None: the statements only insert records.
 
         Raises:
-            Replaced: another engine has taken over. Unavailable: all of it has been written, or nothing.
+            Replaced: another engine has taken over. Unavailable: all of it has been written, or nothing. The message
+                says whether it is known. In both cases, the log is no longer open.
         """
         producer, self._producer = self._producer, None
         assert producer is not None
         offsets: list[int] = []
+        refusals: list[tuple[str, KafkaError]] = []
+        is_sent = False
 
         def on_delivery(error: KafkaError | None, message: Message) -> None:
-            if error is None:
+            topic = message.topic() or ""
+            if error is not None and error.code() not in _PURGED:
+                refusals.append((topic, error))
+            elif error is None and topic == self._topic:
                 offsets.append(message.offset() or 0)
 
         try:
@@ -114,28 +126,47 @@ class StatementLog:
                 producer.produce(self._topic, change.encode(), partition=0, on_delivery=on_delivery)
             for record in records:
                 when: dict[str, Any] = {} if record.timestamp is None else {"timestamp": record.timestamp}
-                producer.produce(record.topic, record.value, record.key, **when)
+                producer.produce(record.topic, record.value, record.key, on_delivery=on_delivery, **when)
+            is_sent = True
             producer.commit_transaction(_SECONDS)
         except (KafkaException, BufferError) as error:
+            self._note_fencing(error)
             reason = error.args[0]
-            if isinstance(reason, KafkaError) and (reason.code() in _FENCED or reason.fatal()):
-                raise Replaced(self._replaced) from error
-            raise Unavailable(
-                f"the broker did not answer that it took the statements: {error}. It took all of them or none: check "
-                "with SHOW QUERIES, and with PRINT for INSERT statements"
-            ) from error
+            # A commit without an answer may have happened. Only what can't be committed any more is aborted.
+            if is_sent and not (isinstance(reason, KafkaError) and reason.txn_requires_abort()):
+                raise Unavailable(
+                    f"the broker did not answer the commit of statements: {error}. It accepted all of them or none. "
+                    "Wait until SHOW QUERIES no longer shows the state `changing`: it then lists what was accepted. "
+                    "Check INSERT statements with PRINT"
+                ) from error
+            self._abort(producer)
+            raise _refusal_of(error, refusals) from error
         # The transaction's marker follows the record. The broker answers a commit before it has written the marker, so
         # a request for the partition's end could still return the record's own offset here.
         if offsets:
             self._end = offsets[-1] + 2
         self._producer = producer
 
-    @property
-    def _replaced(self) -> str:
-        return (
-            f"another engine of {self._application} was started later and takes its statements: this one ends. "
-            "Run one engine per name"
-        )
+    def _abort(self, producer: Producer) -> None:
+        """Abort the open transaction, because it hides later records of its topics. If that fails, `open` ends it."""
+        try:
+            producer.abort_transaction(_SECONDS)
+        except KafkaException as error:
+            self._note_fencing(error)
+
+    def _note_fencing(self, error: Exception) -> None:
+        """Raise Replaced if the broker refuses this engine's producer for good."""
+        reason = error.args[0]
+        if isinstance(reason, KafkaError) and (reason.code() in _FENCED or reason.fatal()):
+            self._is_replaced = True
+        self._refuse_replaced()
+
+    def _refuse_replaced(self) -> None:
+        if self._is_replaced:
+            raise Replaced(
+                f"another engine of {self._application} was started later and takes its statements: this one ends. "
+                "Run one engine per name"
+            )
 
     def _read_end(self) -> int:
         place = self._topic, 0
@@ -180,3 +211,17 @@ class StatementLog:
         finally:
             consumer.close()
         return changes
+
+
+def _refusal_of(error: Exception, refusals: Sequence[tuple[str, KafkaError]]) -> Unavailable:
+    """Return the error of a transaction that was not committed.
+
+    Args:
+        refusals: topics and reasons of the records that failed. A commit only reports that there are some.
+    """
+    if refusals:
+        topic, reason = refusals[0]
+        return failure_of(reason, f"no statement was accepted, because topic {topic} can't be written")
+    if isinstance(error, KafkaException):
+        return failure_of(error.args[0], "no statement was accepted")
+    return Unavailable(f"no statement was accepted: {error}")

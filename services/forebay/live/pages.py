@@ -28,6 +28,7 @@ from forebay.sql.queryable import Queryable, codecs_of
 from forebay.sql.syntax import Command, SetProperty
 
 _HELP = "no query computes anything yet: send CREATE STREAM or TABLE ... AS SELECT to POST /sql"
+_STARTS = "the query server has not started yet. The engine retries, and its log has the reason: send the request again"
 
 
 class EnginePages:
@@ -60,8 +61,7 @@ class EnginePages:
             return self._sql(request)
         if request.path == ("status",) and request.method == "GET":
             return json_answer(200, self._engine.status())
-        serving = self._engine.serving
-        return json_answer(404, {"error": _HELP}) if serving is None else serving.server.answer(request)
+        return self._query(request, lambda _: json_answer(404, {"error": _HELP}))
 
     def _sql(self, request: Request) -> Answer:
         try:
@@ -86,8 +86,15 @@ class EnginePages:
             return json_answer(503, {"error": str(error)})
         except Unavailable as error:
             return json_answer(503, {"error": str(error)})
+        return self._query(request, lambda request: self._pages_without_job().answer(request))
+
+    def _query(self, request: Request, answer_without_job: Callable[[Request], Answer]) -> Answer:
         serving = self._engine.serving
-        return self._pages_without_job().answer(request) if serving is None else serving.server.answer(request)
+        if serving is not None:
+            return serving.server.answer(request)
+        if self._engine.draft.service is not None:
+            return json_answer(503, {"error": _STARTS})
+        return answer_without_job(request)
 
     def _apply(self, text: str) -> Iterator[dict[str, Any]]:
         rows = [

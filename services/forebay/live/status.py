@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -18,13 +19,21 @@ Lag = Callable[[Sequence[str]], Mapping[str, int]]
 
 
 class CachedLag:
-    """The lag, read from the broker every two seconds at most, however many pages ask for it."""
+    """The lag, read from the broker every two seconds at most, however many pages ask for it.
+
+    Args:
+        patience_s: how long a page waits for the broker; then it gets what was read before. The console gives up on an
+            engine after three seconds.
+    """
 
     _EVERY_S = 2.0
 
-    def __init__(self, lag: Lag, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, lag: Lag, monotonic: Callable[[], float] = time.monotonic, patience_s: float = 1.0) -> None:
         self._lag = lag
         self._monotonic = monotonic
+        self._patience_s = patience_s
+        self._lock = threading.Lock()
+        self._reader: threading.Thread | None = None
         self._due_at = 0.0
         self._topics: tuple[str, ...] = ()
         self._latest: Mapping[str, int] = {}
@@ -32,13 +41,22 @@ class CachedLag:
     def read(self, topics: Iterable[str]) -> Mapping[str, int]:
         """Return the lag of topics; nothing if the broker does not answer."""
         wanted = tuple(dict.fromkeys(topics))
-        if wanted != self._topics or self._monotonic() >= self._due_at:
-            try:
-                self._latest = self._lag(wanted)
-            except (Unavailable, KafkaRefused):
-                self._latest = {}
-            self._topics, self._due_at = wanted, self._monotonic() + self._EVERY_S
+        with self._lock:
+            is_due = wanted != self._topics or self._monotonic() >= self._due_at
+            if is_due and (self._reader is None or not self._reader.is_alive()):
+                self._reader = threading.Thread(target=self._read, args=(wanted,), name="lag", daemon=True)
+                self._reader.start()
+            reader = self._reader
+        if is_due and reader is not None:
+            reader.join(self._patience_s)
         return self._latest
+
+    def _read(self, topics: tuple[str, ...]) -> None:
+        try:
+            self._latest = self._lag(topics)
+        except (Unavailable, KafkaRefused):
+            self._latest = {}
+        self._topics, self._due_at = topics, self._monotonic() + self._EVERY_S
 
 
 def status_of(application: str, state: str, program: Program, lag: CachedLag, ends: Sequence[JobEnd]) -> dict[str, Any]:
