@@ -82,7 +82,7 @@ class TopicAdmin:
     def names(self) -> list[str]:
         """Return the names of all topics that we may see."""
         try:
-            return sorted(self._admin.list_topics(timeout=self._timeout_s).topics)
+            return sorted(self._admission.call(lambda seconds: self._admin.list_topics(timeout=seconds)).topics)
         except KafkaException as error:
             raise self._admission.failure(error, f"can't ask {self._servers} for its topics") from error
 

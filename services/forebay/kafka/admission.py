@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -16,8 +17,12 @@ from forebay.kafka.settings import KafkaSettings
 
 log = logging.getLogger("forebay.kafka")
 
+T = TypeVar("T")
+
 _SILENCE_S = 2.0
 """How long an answer may take before the cause is looked up, in seconds; the look-up takes up to 2 s more."""
+
+_UNANSWERED = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT)
 
 _PATIENCE_S = 10.0
 """How long a request waits where a look has found why there is no answer."""
@@ -51,17 +56,31 @@ class Admission:
             # The request itself failed with a timeout: there is nothing more to wait for.
             if future.done():
                 raise
+        return future.result(self._time_left(first))
+
+    def call(self, request: Callable[[float], T]) -> T:
+        """Make a request that blocks for so many seconds at most; like `result` where the answer does not come soon."""
+        first = min(_SILENCE_S, self.timeout_s)
+        try:
+            return request(first)
+        except KafkaException as error:
+            if error.args[0].code() not in _UNANSWERED:
+                raise
+        return request(self._time_left(first))
+
+    def _time_left(self, waited: float) -> float:
+        """Look why there is no answer, warn once, and return how many seconds longer to wait."""
         logged, self._cause = self._cause, why_silent(self._settings)
         if self._cause and self._cause != logged:
             log.warning("waiting for the broker %s: %s", self.servers, self._cause)
         # That a login was refused is an event of the client, which is delivered only by `poll`.
         self.client.poll(0)
         longest = min(_PATIENCE_S, self.timeout_s) if self._cause or self._refusal else self.timeout_s
-        return future.result(longest - first)
+        return max(longest - waited, 0.1)
 
     def failure(self, error: KafkaException, doing: str) -> Exception:
         """Return the error to raise for a request that failed, as from_kafka; one without an answer is a silence."""
-        if error.args[0].code() == KafkaError._TIMED_OUT:
+        if error.args[0].code() in _UNANSWERED:
             return self.silence()
         return from_kafka(error, doing)
 
