@@ -20,7 +20,7 @@ from forebay.console.verdicts import WORDS, State, judge
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.driver.broker_lag import read_lag
+from forebay.runtime.driver.broker_lag import read_inputs, read_lag
 from forebay.runtime.observability.event_file import EventFile
 
 _INTERNAL = re.compile(r"(.+)-(\d+)-task")
@@ -134,7 +134,8 @@ def _lag_of(kafka: KafkaSettings, name: str, reports: Reports, state: State) -> 
     if service is not None:
         topics |= dict.fromkeys(topic.name for topic in service.inputs)
     try:
-        lag = read_lag(kafka, name, list(topics))
+        # Tasks that have read nothing since their start name no topics.
+        lag = read_lag(kafka, name, list(topics) or read_inputs(kafka, name))
     except (Unavailable, KafkaRefused):
         return None
     return sum(lag.values()) if lag else None

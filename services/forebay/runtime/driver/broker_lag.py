@@ -85,6 +85,23 @@ class BrokerLag:
             raise Unavailable(f"can't read the inputs: {error}") from error
 
 
+def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
+    """Return the input topics of which a job has committed offsets. Raises Unavailable."""
+    with closing(Consumer(kafka.consumer(**{"group.id": marker_group(application)}))) as consumer:
+        try:
+            topics = consumer.list_topics(timeout=_SECONDS).topics
+            places = [
+                TopicPartition(name, number)
+                for name, topic in topics.items()
+                for number in topic.partitions
+                if not name.startswith(f"{application}-")
+            ]
+            committed = consumer.committed(places, _SECONDS) if places else []
+        except KafkaException as error:
+            raise Unavailable(f"can't read the marker group: {error}") from error
+    return sorted({place.topic for place in committed if place.error is None and place.offset >= 0})
+
+
 def read_lag(kafka: KafkaSettings, application: str, topics: Sequence[str]) -> dict[str, int]:
     """Return a job's lag by topic, from the offsets that it committed. Raises Unavailable."""
     partitions = TopicAdmin(kafka).partitions(topics)
