@@ -10,9 +10,10 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from forebay.codec import Unavailable
 from forebay.console import groups
 from forebay.console.groups import GroupOffsets
+from forebay.kafka import committed
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.driver import broker_lag
-from forebay.runtime.driver.broker_lag import read_inputs
+from forebay.runtime.driver.broker_lag import BrokerLag, read_inputs
 
 KAFKA = KafkaSettings(bootstrap_servers="127.0.0.1:9", schema_registry_url="http://127.0.0.1:9")
 COMMITTED = {"orders": 7, "prices": 0, "shop-orders-repartition": 3}
@@ -49,7 +50,7 @@ class FakeConsumer:
 def consumer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeConsumer, "failures", [])
     monkeypatch.setattr(groups, "Consumer", FakeConsumer)
-    monkeypatch.setattr(groups, "_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(committed, "_PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(broker_lag, "Consumer", FakeConsumer)
 
 
@@ -72,6 +73,13 @@ def test_other_errors_are_raised_at_once() -> None:
     with pytest.raises(Unavailable, match="the group g can't be read"):
         GroupOffsets(KAFKA).read("g", ["orders"])
     assert not FakeConsumer.failures
+
+
+def test_the_lag_of_a_job_is_read_then_too() -> None:
+    FakeConsumer.failures = [KafkaError.NOT_COORDINATOR] * 3
+    assert BrokerLag(KAFKA, "shop").read({("orders", 0): 7}) == {("orders", 0): 0}
+    FakeConsumer.failures = [KafkaError.NOT_COORDINATOR] * 3
+    assert read_inputs(KAFKA, "shop") == ["orders", "prices"]
 
 
 def test_the_inputs_of_a_job_are_those_of_which_it_committed_offsets() -> None:

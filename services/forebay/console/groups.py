@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from forebay.kafka.committed import read_committed
 from forebay.kafka.errors import failure_of
 from forebay.kafka.settings import KafkaSettings
 
 SECONDS = 5.0
 """How long to wait for the broker."""
-_PAUSE_SECONDS = 0.2
-_MOVES = (
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-)
 
 
 class GroupOffsets:
@@ -47,7 +41,7 @@ class GroupOffsets:
                 for topic in topics
                 for partition in consumer.list_topics(topic, SECONDS).topics[topic].partitions
             ]
-            committed = _read_committed(consumer, places) if places else []
+            committed = read_committed(consumer, places, SECONDS)
         except KafkaException as error:
             raise failure_of(error.args[0], f"the group {group} can't be read") from error
         return [place for place in committed if place.error is None and place.offset >= 0]
@@ -65,17 +59,3 @@ class GroupOffsets:
             if group not in self._consumers:
                 self._consumers[group] = Consumer(self._kafka.consumer(**{"group.id": group}))
             return self._consumers[group]
-
-
-def _read_committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
-    """Return the offsets that a group committed. Raises KafkaException."""
-    deadline = time.monotonic() + SECONDS
-    while True:
-        try:
-            committed: list[TopicPartition] = consumer.committed(places, SECONDS)
-            return committed
-        except KafkaException as error:
-            # For some seconds after a broker's start its groups have no coordinator yet, or it still loads them.
-            if error.args[0].code() not in _MOVES or time.monotonic() > deadline:
-                raise
-        time.sleep(_PAUSE_SECONDS)

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.committed import read_committed
 from forebay.kafka.ends import partition_ends
 from forebay.kafka.identities import marker_group
 from forebay.kafka.settings import KafkaSettings
@@ -42,7 +43,7 @@ class BrokerLag:
             Unavailable: the broker does not answer, or a right is missing.
         """
         try:
-            answers = self._consumer.committed([TopicPartition(*place) for place in ends], _SECONDS) if ends else []
+            answers = read_committed(self._consumer, [TopicPartition(*place) for place in ends], _SECONDS)
         except KafkaException as error:
             raise Unavailable(f"can't read the marker group: {error}") from error
         begins = {(a.topic, a.partition): a.offset for a in answers if a.error is None and a.offset >= 0}
@@ -96,7 +97,7 @@ def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
                 for number in topic.partitions
                 if not name.startswith(f"{application}-")
             ]
-            committed = consumer.committed(places, _SECONDS) if places else []
+            committed = read_committed(consumer, places, _SECONDS)
         except KafkaException as error:
             raise Unavailable(f"can't read the marker group: {error}") from error
     return sorted({place.topic for place in committed if place.error is None and place.offset >= 0})
