@@ -1,12 +1,15 @@
-"""Configuration of all tests: how property tests run, and the terminal size.
+"""Configuration of all tests: how property tests run, the terminal size, and what would only cost time.
 
 Properties have no deadlines (a busy machine is no failure), and in CI the same examples each time.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
@@ -18,6 +21,25 @@ settings.load_profile("forebay")
 
 # The terminal of the test run may be missing or dumb.
 os.environ["TERM"] = "xterm"
+
+
+async def _pause(seconds: float) -> None:
+    await asyncio.sleep(seconds / 10)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_close_soon() -> Iterator[None]:
+    """Let uvicorn notice after 10 ms rather than 100 ms that it is closed; hundreds of tests close a server."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uvicorn.server.asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _pause}))
+        yield
+
+
+def pytest_collection_finish() -> None:
+    """Take the tests themselves out of garbage collections, which would look at them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)

@@ -52,11 +52,13 @@ def files() -> Mapping[str, list[Path]]:
     return owned
 
 
-def findings_of(name: str, kind: Kind) -> list[Finding]:
+def findings_of(name: str) -> dict[Kind, list[Finding]]:
     """Return the findings of an owner's files, those of the files that changed last first."""
-    newest = sorted(files()[name], key=lambda file: file.stat().st_mtime, reverse=True)
-    search = findings if kind is Kind.PROSE else name_findings
-    return [finding for file in newest for finding in search(file)]
+    results: dict[Kind, list[Finding]] = {Kind.PROSE: [], Kind.NAMES: []}
+    for file in sorted(files()[name], key=lambda file: file.stat().st_mtime, reverse=True):
+        results[Kind.PROSE] += findings(file)
+        results[Kind.NAMES] += name_findings(file)
+    return results
 
 
 def budgets(kind: Kind) -> dict[str, int]:
@@ -81,7 +83,8 @@ def write(numbers: Mapping[Kind, Mapping[str, int]]) -> None:
 
 def main() -> None:
     """Lower each budget to what is left."""
-    counts = {kind: {name: len(findings_of(name, kind)) for name in files()} for kind in Kind}
+    places = {name: findings_of(name) for name in files()}
+    counts = {kind: {name: len(places[name][kind]) for name in places} for kind in Kind}
     write({kind: lowered(budgets(kind), counts[kind]) for kind in Kind})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 FUNCTION = "a verb, or the noun that it returns: `bind_stores`, `aggregate_node`"
 VARIABLE = "a noun: `position`, `offsets`, `result`"
@@ -15,9 +15,9 @@ _PARTICIPLE = re.compile(
 _VAGUE = frozenset({"found", "made", "each", "kept"})
 
 
-def vague_names(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+def vague_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str, str]]:
     """Return line, name and suggestion of each function that is a participle and each vague variable."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if _PARTICIPLE.fullmatch(node.name) and not _is_property(node):
                 yield node.lineno, f"def {node.name}", FUNCTION

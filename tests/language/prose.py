@@ -6,8 +6,10 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
@@ -27,12 +29,21 @@ class Passage:
     text: str
 
 
+@lru_cache(maxsize=1)
+def nodes(file: Path) -> tuple[ast.AST, ...]:
+    """Return the nodes of a Python file. The last file's are kept, because two rules read each file in turn."""
+    return tuple(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
 def passages(file: Path) -> list[Passage]:
     """Return the prose of a Markdown, Python or Cython file, without code."""
     text = file.read_text(encoding="utf-8")
-    readers = {".py": _python, ".pyx": _native}
-    found = readers.get(file.suffix, _page)(text)
-    return [Passage(each.line, without_code(each.text)) for each in found]
+    prose: Iterable[Passage]
+    if file.suffix == ".py":
+        prose = chain(_strings(nodes(file)), _comments(text))
+    else:
+        prose = _native(text) if file.suffix == ".pyx" else (Passage(1, text),)
+    return [Passage(passage.line, without_code(passage.text)) for passage in prose]
 
 
 def without_code(text: str) -> str:
@@ -42,20 +53,15 @@ def without_code(text: str) -> str:
     return text
 
 
-def _page(text: str) -> Iterator[Passage]:
-    yield Passage(1, text)
-
-
 def _native(text: str) -> Iterator[Passage]:
     for match in _NATIVE.finditer(text):
         yield Passage(text.count("\n", 0, match.start()) + 1, match[1] or match[2] or "")
 
 
-def _python(text: str) -> Iterator[Passage]:
-    for node in ast.walk(ast.parse(text)):
+def _strings(tree: Iterable[ast.AST]) -> Iterator[Passage]:
+    for node in tree:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield Passage(node.lineno, node.value)
-    yield from _comments(text)
 
 
 def _comments(text: str) -> Iterator[Passage]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from bisect import bisect_right
@@ -13,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.language.names import vague_names
-from tests.language.prose import Passage, passages
+from tests.language.prose import Passage, nodes, passages
 
 ROOT = Path(__file__).parents[2]
 _RULES = Path(__file__).with_name("rules.toml")
@@ -87,7 +86,7 @@ def name_findings(file: Path) -> list[Finding]:
     if file.suffix != ".py":
         return []
     name = str(file.relative_to(ROOT))
-    return [Finding(name, *place) for place in vague_names(ast.parse(file.read_text(encoding="utf-8")))]
+    return [Finding(name, *place) for place in vague_names(nodes(file))]
 
 
 def _flattened(text: str) -> tuple[str, list[tuple[int, int]]]:

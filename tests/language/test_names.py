@@ -21,4 +21,4 @@ from tests.language.names import vague_names
     ],
 )
 def test_vague_names_are_found(source: str, names: list[str]) -> None:
-    assert [name for _, name, _ in vague_names(ast.parse(source))] == names
+    assert [name for _, name, _ in vague_names(ast.walk(ast.parse(source)))] == names

@@ -58,7 +58,7 @@ def read_fields(topic: str, record: Any, *services: Service) -> dict[str, Any]:
 def changelogs() -> dict[str, list[Record]]:
     """Return the records of each store's changelog after all operators have worked."""
     driver = TestDriver(JOB, tasks=TASKS)
-    for topic, key, value, at in records(400):
+    for topic, key, value, at in records(200):
         driver.pipe(key, value, topic, at)
     logs: dict[str, list[Record]] = {}
     for (topic, _), log in driver._loop.topics.changelogs.items():
