@@ -53,6 +53,25 @@ def test_before_and_after_are_settable() -> None:
     assert run.pipe("r", "a", "3", 15) == [("a", "13", 15)]
 
 
+@pytest.mark.parametrize(
+    ("windows", "late", "meets"),
+    [
+        (within(10), 19, True),
+        (within(10), 20, False),
+        (within(10, grace_ms=5), 24, True),
+        (within(10, grace_ms=5), 25, False),
+        (JoinWindows(before_ms=0, after_ms=10), 10, True),
+        (JoinWindows(before_ms=0, after_ms=10), 11, False),
+        (JoinWindows(before_ms=10, after_ms=0), 10, True),
+    ],
+)
+def test_an_old_record_is_met_as_long_as_its_stream_retains_it(windows: JoinWindows, late: int, meets: bool) -> None:
+    run = Driven(lambda t: streams(t, "inner", windows))
+    run.pipe("l", "a", "1", 0)
+    run.pipe("l", "b", "2", late)
+    assert run.pipe("r", "a", "3", 0) == ([("a", "13", 0)] if meets else [])
+
+
 def test_a_stream_joined_with_itself() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str)

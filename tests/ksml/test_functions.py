@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 
 import pytest
 
 from forebay.ksml.logs import fill_placeholders
+from forebay.ksml.watch import WATCHERS, Watch
 from tests.ksml.running import NUMBERS, driver, results, through
 
 
@@ -157,6 +159,19 @@ pipelines:
     for number in range(100):
         run.pipe("a", number / 25_000, "numbers")
     assert len(run.sent) + len(run.driver.errors) == 100
+
+
+def test_watches_of_tasks_that_ended_are_freed() -> None:
+    gc.collect()
+    before = WATCHERS[0].count()
+    for _ in range(3):
+        watch = Watch(limit_ms=1_000)
+        watch.begin()
+        watch.end()
+        assert WATCHERS[0].count() >= 1
+    del watch
+    gc.collect()
+    assert WATCHERS[0].count() <= before
 
 
 def test_log_fills_its_texts(caplog: pytest.LogCaptureFixture) -> None:

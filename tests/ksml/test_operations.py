@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from forebay.ksml.partition_times import PartitionTimes
 from tests.ksml.running import NUMBERS, driver, results, through
 
 JSON_OF_KEY = "\n- {type: convertKey, into: 'json:windowed(string)'}\n"
@@ -278,6 +279,43 @@ pipelines:
     run.pipe("a", {"at": 100}, "numbers", 5)
     run.pipe("a", {"at": 7}, "numbers", 5)
     assert [sent.timestamp for sent in run.sent] == [100, 107]
+
+
+def test_previous_timestamp_is_the_highest_of_the_partition() -> None:
+    run = driver(
+        """
+streams:
+  numbers:
+    topic: numbers
+    keyType: string
+    valueType: json
+    timestampExtractor:
+      expression: "record['value']['at'] if record['value']['at'] >= 0 else previousTimestamp + 1_000"
+pipelines:
+  main: {from: numbers, to: {topic: results}}
+"""
+    )
+    # Records without a time of their own get the partition's highest plus a second, regardless of the times in between.
+    for at in (100, 7, -1, 2_000, -1):
+        run.pipe("a", {"at": at}, "numbers", 5)
+    assert [sent.timestamp for sent in run.sent] == [100, 7, 1_100, 2_000, 3_000]
+
+
+def test_partition_times_are_separate_and_repeatable() -> None:
+    times = PartitionTimes()
+    assert times.before(0, 0) == -1
+    times.advance(0, 0, 50)
+    assert times.before(1, 0) == -1
+    times.advance(1, 0, 7)
+    assert times.before(0, 1) == 50
+    times.advance(0, 1, 20)
+    assert times.before(0, 2) == 50
+    times.advance(0, 2, 80)
+    assert times.before(0, 3) == 80
+    times.advance(0, 3, -1)
+    # A failed commit is processed again from offset 1.
+    assert times.before(0, 1) == 50
+    assert times.before(1, 1) == 7
 
 
 def test_records_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

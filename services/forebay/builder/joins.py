@@ -182,8 +182,10 @@ def with_stream(
     # A join of records with equal timestamps has a difference of 0, but a window store refuses windows shorter than 1
     # ms.
     size = max(1, windows.before_ms + windows.after_ms)
-    # The closing time decides whether a record is late. Its store must not refuse it earlier.
-    retention = max(size, windows.retention_ms + 1)
+    # Kafka Streams looks up late records, too. Only the other store's retention, window plus grace, limits them. A
+    # window to one side needs a millisecond more, or the store would hide a record at the very end of its window.
+    reach = max(windows.before_ms, windows.after_ms) + windows.grace_ms + 1
+    retention = max(size, windows.retention_ms, reach)
 
     def side(name: str, node: Node) -> WindowStore[Any]:
         return WindowStore(

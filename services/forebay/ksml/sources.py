@@ -9,6 +9,7 @@ from forebay.builder.graph import Node as GraphNode
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node
 from forebay.ksml.naming import store_of
+from forebay.ksml.partition_times import PartitionTimes
 from forebay.ksml.pieces import GlobalPiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, STRING, Type
@@ -93,21 +94,23 @@ class Sources:
         build = self._build
         source = build.function(held, "timestampExtractor")
         call, of_row, give = build.call(source), build.formats.of(key).of_row, giver_of(value) or _same
-        last = [-1]
+        times = PartitionTimes()
 
         def extract(message: Message, text: Any, found: Any) -> int:
             kind, at = message.timestamp()
+            partition, offset = message.partition(), message.offset()
             record = {
                 "timestamp": at,
                 "timestampType": "LogAppendTime" if kind == 2 else "CreateTime",
                 "key": None if text is None or of_row is None else plain(of_row(text)),
                 "value": None if found is None else give(found),
                 "topic": message.topic(),
-                "partition": message.partition(),
-                "offset": message.offset(),
+                "partition": partition,
+                "offset": offset,
             }
-            last[0] = call(record, last[0])
-            return last[0]
+            timestamp: int = call(record, times.before(partition, offset))
+            times.advance(partition, offset, timestamp)
+            return timestamp
 
         return extract
 

@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 import time
+import weakref
 
 _LOOK_SECONDS = 0.05
 
@@ -41,9 +42,9 @@ class Watch:
         self._thread = threading.get_ident()
         self._fired = False
         self._begun = time.monotonic()
-        if self._watched_by is not _process[0]:
-            self._watched_by = _process[0]
-            _WATCHER.watch(self)
+        if self._watched_by is not WATCHERS[0]:
+            self._watched_by = WATCHERS[0]
+            WATCHERS[0].watch(self)
 
     def end(self) -> bool:
         """Note that the call ended, by itself or not; return whether its time was over. Later nothing is raised."""
@@ -81,31 +82,44 @@ def _raise_in(thread: int, error: type[BaseException] | None) -> None:
 
 
 class _Watcher:
-    """The thread that looks after all calls of a process; it begins with the first one."""
+    """The thread that looks after all calls of a process; it begins with the first one.
+
+    It holds its watches weakly, so that those of a task that left the process are freed.
+    """
 
     def __init__(self) -> None:
-        self._watches: dict[int, Watch] = {}
+        self._watches: list[weakref.ref[Watch]] = []
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def watch(self, watch: Watch) -> None:
-        if id(watch) in self._watches and self._thread is not None and self._thread.is_alive():
-            return
         with self._lock:
-            self._watches[id(watch)] = watch
-            if self._thread is None or not self._thread.is_alive():
+            self._watches.append(weakref.ref(watch))
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="ksml-watch", daemon=True)
                 self._thread.start()
+
+    def count(self) -> int:
+        """Return how many watches exist, and forget the others."""
+        with self._lock:
+            self._watches = [reference for reference in self._watches if reference() is not None]
+            return len(self._watches)
+
+    def look(self) -> None:
+        """End the calls whose time is over."""
+        self.count()
+        now = time.monotonic()
+        for reference in self._watches:
+            watch = reference()
+            if watch is not None:
+                watch.look(now)
 
     def _run(self) -> None:
         while True:
             time.sleep(_LOOK_SECONDS)
-            now = time.monotonic()
-            for watch in list(self._watches.values()):
-                watch.look(now)
+            self.look()
 
 
-_WATCHER = _Watcher()
-_process: list[object] = [object()]
-"""Identifies the process: a fork has no watcher thread, so its watches register again."""
-os.register_at_fork(after_in_child=lambda: _process.__setitem__(0, object()))
+WATCHERS = [_Watcher()]
+"""The watcher of the process. A fork has no watcher thread, so it gets a new watcher, with which watches register."""
+os.register_at_fork(after_in_child=lambda: WATCHERS.__setitem__(0, _Watcher()))

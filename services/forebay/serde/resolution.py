@@ -84,6 +84,9 @@ def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> 
 
 
 def _into_union(writer: AvroType, branches: tuple[AvroType, ...], classes: Mapping[str, type]) -> ReadPlan:
+    # The specification takes the first branch that matches. Java's Avro, which Kafka's serializers use, looks for the
+    # writer's own type first and only then for a promotion (`Resolver.ReaderUnion.firstMatchingBranch`): an int read as
+    # [double, int] stays an int.
     exact_first = sorted(branches, key=lambda branch: describe(branch) != describe(writer))
     for branch in exact_first:
         plan = resolve(writer, branch, classes)
