@@ -10,8 +10,8 @@ from own_jvm import own_jvm
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from forebay.in_memory.topics import Topics
 from forebay.spark.history import RAW, HistoryTopic, digest, order_history
-from forebay.testing.topics import Topics
 from tests.runtime.test_history_order import PARTITIONS, fill_topics, sort_rows
 
 TASKS = GROUPS = 2

@@ -96,6 +96,11 @@ def test_a_module_imports_nothing_from_above(module: str) -> None:
     assert upward(module, MODULES[module]) == []
 
 
+def test_what_serves_a_running_job_uses_nothing_of_the_tests() -> None:
+    serving = [name for name in MODULES if name.startswith(("forebay.queries", "forebay.runtime", "forebay.spark"))]
+    assert not [name for name in serving for used in imports(MODULES[name], name) if used.startswith("forebay.testing")]
+
+
 @pytest.mark.parametrize("entry", [entry for row in (*LAYERS, *ROOMS) for entry in row])
 def test_everything_that_the_tables_list_exists(entry: str) -> None:
     assert entry in MODULES
@@ -107,6 +112,7 @@ WRONG = [
     ("forebay.records", "import sortedcontainers"),
     ("forebay.kafka.admin", "from forebay.runtime.spec import JobSpec"),
     ("forebay.conformance.cases", "from forebay.conformance.spark import run"),
+    ("forebay.in_memory.loop", "from forebay.testing.driver import TestDriver"),
     ("forebay.runtime.protocol.lease", "from forebay.runtime.task import group"),
     ("forebay.runtime.task.group", "from forebay.runtime.spark.control import WorkerControl"),
     ("forebay.runtime.task.group", "import confluent_kafka"),

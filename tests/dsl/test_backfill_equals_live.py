@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from forebay.in_memory.broker import MemoryReader
+from forebay.in_memory.topics import Topics
 from forebay.job import Job, global_tables
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.history import HistoryReader, HistoryRecord, HistoryRow
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.partition_queue import EVER
 from forebay.testing import TestDriver
-from forebay.testing.broker import MemoryReader
-from forebay.testing.topics import Topics
 from tests.dsl import every_operator, rekeyed_join
 from tests.dsl.random_topologies import drawn_job, drawn_records
 from tests.dsl.test_downtime_changes_nothing import Record, live, results

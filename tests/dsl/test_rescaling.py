@@ -10,12 +10,12 @@ import pytest
 
 from forebay.builder import Topology
 from forebay.formats import INT, UUID
+from forebay.in_memory.loop import Left
 from forebay.operators import Emission
 from forebay.processor import Context, Processor, Timer
 from forebay.processor.declared import declared_stores
 from forebay.stores import KeyValueStore
 from forebay.stores.spread import NotSpreadable, Spreader
-from forebay.testing.loop import Left
 from forebay.time import SessionWindows, SlidingWindows, tumbling, within
 from tests.dsl.driving import Driven
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from forebay.in_memory.broker import MemoryReader
+from forebay.in_memory.topics import Topics
 from forebay.runtime.task.history import HistoryReader, HistoryRecord, HistoryRow
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import EVER, GLOBAL, InputPartition
-from forebay.testing.broker import MemoryReader
-from forebay.testing.topics import Topics
 
 Place = tuple[str, int, int]
 PARTITIONS = (("towns", 0, GLOBAL), ("prices", 0, 0), ("prices", 1, 0), ("clicks", 0, 1), ("clicks", 1, 1))

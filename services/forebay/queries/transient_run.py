@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from forebay.in_memory.loop import Loop, Time, errors, late
+from forebay.in_memory.records import Failure, Forwarded, show_failure, show_output
+from forebay.in_memory.stages import StageTasks
 from forebay.job import Job
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Message
@@ -14,9 +17,6 @@ from forebay.runtime.task.error_rate import describe_error
 from forebay.sql.limits import LimitReached
 from forebay.sql.service import NoSettings
 from forebay.sql.transient import ANSWER
-from forebay.testing.loop import Loop, Time, errors, late
-from forebay.testing.shown import Failure, Forwarded, show_failure, show_output
-from forebay.testing.stages import StageTasks
 
 STATE_BYTES = 64 << 20
 """Rows that a push query may hold for its joins and groups."""

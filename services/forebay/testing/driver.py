@@ -11,6 +11,9 @@ from forebay.builder import Topology, job
 from forebay.builder.shown import NoSettings
 from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
+from forebay.in_memory.loop import GoesRound, Left, Loop, Time, errors, late
+from forebay.in_memory.records import Failure, Forwarded, show_failure, show_output
+from forebay.in_memory.stages import StageTasks
 from forebay.job import Job, NewInEachCall, load_job
 from forebay.limits import TaskLimits
 from forebay.names import matching
@@ -24,10 +27,8 @@ from forebay.serde.subjects import connect_nowhere
 from forebay.task_limits import task_limits
 from forebay.testing.contents import contents
 from forebay.testing.kept import KeptRecords
-from forebay.testing.loop import GoesRound, Left, Loop, Time, errors, late
 from forebay.testing.output_topic import OutputTopic
-from forebay.testing.shown import Failure, Forwarded, RecordFailed, show_failure, show_output
-from forebay.testing.stages import StageTasks
+from forebay.testing.shown import RecordFailed
 from forebay.time.durations import Duration, ms_of
 from forebay.wiring import Contract
 

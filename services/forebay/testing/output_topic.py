@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
-from forebay.testing.shown import Forwarded
+from forebay.in_memory.records import Forwarded
 
 V = TypeVar("V")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from forebay.in_memory.records import Sink
+from forebay.in_memory.topics import Partition, Place, Topics
 from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.processor.messages import Headers
@@ -18,8 +20,6 @@ from forebay.runtime.task.reads import task_input
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.runtime.task.tail import Tail
 from forebay.stores.memory import MemoryTable
-from forebay.testing.shown import Sink
-from forebay.testing.topics import Partition, Place, Topics
 
 _FETCH = 5_000
 

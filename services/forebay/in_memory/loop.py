@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from forebay.in_memory.broker import MemoryProducer, MemoryReader, MemorySurroundings
+from forebay.in_memory.records import Sink
+from forebay.in_memory.stages import StageTasks
+from forebay.in_memory.topics import Topics
 from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.runtime.changelog.topics import INTERNAL, internal_topic
@@ -15,10 +19,6 @@ from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.reads import repartition_topics
 from forebay.stores.table import Change
-from forebay.testing.broker import MemoryProducer, MemoryReader, MemorySurroundings
-from forebay.testing.shown import Sink
-from forebay.testing.stages import StageTasks
-from forebay.testing.topics import Topics
 
 Left = tuple[Iterable[Change], TaskPosition]
 """Rows of a task, and where it stood."""

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from forebay.in_memory.records import PipedRecord
 from forebay.processor.messages import Headers
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.testing.shown import PipedRecord
 
 Place = tuple[str, int]
 
