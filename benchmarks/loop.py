@@ -40,7 +40,8 @@ from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import SnapshotWriter
-from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer

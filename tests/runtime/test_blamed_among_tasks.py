@@ -18,7 +18,8 @@ from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import SnapshotWriter
-from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.memory import MemoryTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,18 +12,15 @@ from typing import Any
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
 from forebay.builder.deferral import Branching, Deferral, deferred_nodes, joins_behind, undoing
-from forebay.builder.foreign import Subscription, owner_of_subscription
+from forebay.builder.flows import ElementCount, nowhere, only_latest, to_all
 from forebay.builder.graph import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
 from forebay.builder.sending import isolating, sending
-from forebay.formats import Format, owner_of
+from forebay.builder.stored_keys import StoredKeys
+from forebay.formats import Format
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
-from forebay.stores.keyed import MARK
-from forebay.stores.keys import split_key
-from forebay.stores.spread import NotSpreadable
-from forebay.stores.ttl import TtlKeyValueStore
 
 
 class CompiledSubTopology(Processor[Any, Any]):
@@ -48,10 +45,12 @@ class CompiledSubTopology(Processor[Any, Any]):
         # Without windows or buffers there is nothing to close early.
         self.idle = IdleClose(close_idle_after_ms, horizon) if horizon and close_idle_after_ms else None
         self._attributes: dict[str, str] = {}
-        self._of_store: dict[str, Node] = {}
+        stores: dict[str, tuple[Node, Store[Any]]] = {}
         for node in self.nodes:
-            for store in node.stores:
-                self._declare(node, store)
+            for declared in node.stores:
+                store = self._declare(node, declared)
+                stores[store.name] = node, store
+        self._keys = StoredKeys(component, stores)
         self._children: dict[Node, list[tuple[Node, int]]] = {}
         for node in self.nodes:
             for side, parent in enumerate(node.parents):
@@ -67,11 +66,11 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._punctuated: list[tuple[Punctuation, Node]] = []
         self._entries: dict[str, Flow] = {}
         self._readings: dict[str, Reading[Any]] = {}
-        self._passed: dict[str, _Passed] = {}
+        self._passed: dict[str, ElementCount] = {}
         self._after: dict[Callable[[Context[Any]], None], Timer] = {}
 
-    def _declare(self, node: Node, store: Store[Any]) -> None:
-        """Declare a node's store; a global table's is another one in each sub-topology."""
+    def _declare(self, node: Node, store: Store[Any]) -> Store[Any]:
+        """Declare and return a node's store; a global table's is another one in each sub-topology."""
         if node.is_global:
             # The node is shared by all sub-topologies. Without a copy, the last one to declare the store would rename
             # it for all.
@@ -80,8 +79,8 @@ class CompiledSubTopology(Processor[Any, Any]):
             store.source = node.parents[0].topics[0]
             store.name = self._name_of_global(node, store)
         self._attributes[f"{node.is_global} {store.name}"] = attribute = f"store{len(self._attributes)}"
-        self._of_store[store.name] = node
         setattr(self, attribute, store)
+        return store
 
     def _name_of_global(self, node: Node, store: Store[Any]) -> str:
         return store.name if node in self.component.owned else f"{store.name}-{self.component.state_name}"
@@ -106,7 +105,7 @@ class CompiledSubTopology(Processor[Any, Any]):
     def _flow_of(self, node: Node, flows: dict[Node, Flow]) -> Flow:
         """Return what takes the elements that a node gives; make its operator."""
         if node.kind in (Kind.SINK, Kind.REPARTITION):
-            return _nowhere
+            return nowhere
         out = self._fan_out(node)
         self._behind[out] = tuple(self._deferrals[join] for join in self._joins[node])
         if node.make is not None:
@@ -121,11 +120,11 @@ class CompiledSubTopology(Processor[Any, Any]):
         targets = tuple(self._counting_flow(node, child, side) for child, side in self._children.get(node, ()))
         if self.sends_history(node):
             wanted = [self._wants_history(child) for child, _ in self._children[node]]
-            targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
+            targets = tuple(t if wants else only_latest(t) for t, wants in zip(targets, wanted, strict=True))
         joins = self._deferred.get(node)
         # With a single target, undoing the target is the same as undoing the record.
         isolated = self._run_isolated if node.isolates and len(targets) > 1 else None
-        flow = _to_all(targets) if isolated is None else isolating(targets, isolated)
+        flow = to_all(targets) if isolated is None else isolating(targets, isolated)
         return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins], isolated)
 
     def _run_isolated(self, step: Callable[[], None], ctx: Context[Any]) -> None:
@@ -138,7 +137,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         if parent.kind is not Kind.STEP or node.kind is not Kind.STEP:
             return target
         arrow = f"{self._number(parent)} {self._number(node)}"
-        return self._passed.setdefault(arrow, _Passed()).before(target)
+        return self._passed.setdefault(arrow, ElementCount()).before(target)
 
     def _number(self, step: Node) -> int:
         """Return a step's number, from 1, as `forebay topology` prints it."""
@@ -210,66 +209,13 @@ class CompiledSubTopology(Processor[Any, Any]):
         return self._readings[topic]
 
     def record_key(self, name: str, key: str) -> str | bytes | None:
-        for read in self.component.reads:
-            if read.partitioner is not None:
-                raise NotSpreadable(
-                    f"{read.where}: the repartition {read.name} has partitions or a partitioner of its own, which know "
-                    "nothing of other tasks: tasks of such a job can't be given other numbers"
-                )
-        node = self._of_store.get(name)
-        if node is None:
-            return self._key_of_timer(name, key)
-        if node.is_global:
-            return None
-        if node.value.type is Subscription:
-            return self._owner_of_subscription(node, name, key)
-        inner = node.parents[0].key if node.parents else node.key
-        store = self._find_store(name)
-        if store.key_format is not None and key.startswith(MARK):
-            if not store.key_format.is_same(inner):
-                raise NotSpreadable(
-                    f"{node.where}: the store {name} has {store.key_format} keys, which don't say to which {inner} key "
-                    "of the stream they belong: tasks of such a job can't be given other numbers"
-                )
-            # A mark begins the keys that are not text. They are keys of the stream, because their format is the
-            # stream's.
-            return owner_of(inner)(key.removeprefix(MARK))
-        if isinstance(store, TtlKeyValueStore) and not _is_process(node):
-            return owner_of(inner)(split_key(key)[0])
-        return owner_of(inner)(key)
-
-    def _key_of_timer(self, name: str, key: str) -> str | bytes | None:
-        """Return the record key of a processor's timer; others are the task's."""
-        for node in self.nodes:
-            if key and node.name.startswith("process ") and name.startswith(f"{node.name}: "):
-                return owner_of(node.parents[0].key)(key)
-        return None
-
-    def _owner_of_subscription(self, node: Node, name: str, key: str) -> str | bytes:
-        if name.endswith("-subscriptions"):
-            return owner_of(node.parents[0].key)(owner_of_subscription(key))
-        return owner_of(node.parents[0].key)(key)
+        return self._keys.record_key(name, key)
 
     def keys_of(self, store: str) -> Callable[[str], Any]:
-        """Return what makes a key of its text in a store; a processor's stores return keys themselves."""
-        node = self._of_store[store]
-        if _is_process(node) or self._find_store(store).key_format is not None:
-            return lambda key: key
-        if node.value.type is Subscription or isinstance(self.store(self._find_store(store)), TtlKeyValueStore):
-            return str
-        return (node.parents[0].key if node.parents else node.key).of_row or str
+        return self._keys.keys_of(store)
 
     def key_format_of(self, store: str) -> Format[Any] | None:
-        """Return the format of a store's keys; None: they are texts, or the store returns keys itself."""
-        node, declared = self._of_store[store], self._find_store(store)
-        if _is_process(node) or declared.key_format is not None:
-            return None
-        if node.value.type is Subscription or isinstance(declared, TtlKeyValueStore):
-            return None
-        return node.parents[0].key if node.parents else node.key
-
-    def _find_store(self, name: str) -> Store[Any]:
-        return next(s for node in self.nodes for s in node.stores if s.name == name)
+        return self._keys.format_of(store)
 
     def process(self, event: Any, ctx: Context[Any]) -> None:
         self._entries[ctx.topic](ctx.key, event, ctx.timestamp, ctx)
@@ -302,51 +248,3 @@ class CompiledSubTopology(Processor[Any, Any]):
                 assert on_timer is not None
                 on_timer(timer, ctx)
                 return
-
-
-def _is_process(node: Node) -> bool:
-    return node.name.startswith("process ")
-
-
-class _Passed:
-    """Counts the elements that go along an arrow from step to step."""
-
-    __slots__ = ("elements",)
-
-    def __init__(self) -> None:
-        self.elements = 0
-
-    def before(self, target: Flow) -> Flow:
-        """Return a flow that counts the elements and passes them on."""
-
-        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            self.elements += 1
-            target(key, value, timestamp, ctx)
-
-        return flow
-
-
-def _to_all(targets: Sequence[Flow]) -> Flow:
-    # The common case. A loop over one target would cost every record a call at every node.
-    if len(targets) == 1:
-        return targets[0]
-
-    def every(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        for target in targets:
-            target(key, value, timestamp, ctx)
-
-    return every if targets else _nowhere
-
-
-def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
-    """Take an element of a node without successors."""
-
-
-def _latest(target: Flow) -> Flow:
-    """Return a flow that leaves out changes which are not the latest of their key."""
-
-    def flow(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
-        if change.is_latest:
-            target(key, change, timestamp, ctx)
-
-    return flow

@@ -22,7 +22,8 @@ from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import GroupStorage, SnapshotWriter
-from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.task_settings import TaskSettings
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.memory import MemoryTable
 from forebay.testing.cell import Cell, CellCodec, Json, cell, plain

@@ -19,7 +19,8 @@ from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.reads import repartition_topics
-from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.task_settings import TaskSettings
 from forebay.stores.binding import Store
 from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Table

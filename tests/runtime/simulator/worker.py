@@ -22,8 +22,9 @@ from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.runner import LoopBusy, LoopEnded
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
-from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail
+from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.surroundings import GroupSurroundings

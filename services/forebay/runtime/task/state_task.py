@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from forebay.processor.attempts import compute
-from forebay.processor.batch import BatchResult, Position
+from forebay.processor.batch import Position
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
-from forebay.processor.engine_settings import UNBOUNDED, Bounds, StateEncoding
-from forebay.processor.messages import Message
+from forebay.processor.engine_settings import UNBOUNDED, Bounds
 from forebay.runtime.changelog.topics import ChangelogRouter, ChangelogRows
 from forebay.runtime.errors import StoreChanged, TaskTooLarge
 from forebay.runtime.protocol.lease import Lease
@@ -25,6 +22,8 @@ from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.suspicion import Suspicion
+from forebay.runtime.task.task_settings import TaskSettings
+from forebay.runtime.task.turn import Turn
 from forebay.stores.kinds import recorded_formats
 from forebay.stores.layouts import DeclarationChanged
 from forebay.stores.materialized import purge, store_of, unlogged_names
@@ -33,33 +32,6 @@ from forebay.stores.table import Table
 _KEY = itemgetter(0)
 _TOLD_UNNOTED = 10_000
 """Time announcements after which a task commits that it has read them: else each start would read them again."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSettings:
-    """Limits of one task, and its place in the topology.
-
-    Args:
-        name: `<application>-<sub-topology>-<task>`, used in errors.
-        part: number of the task's sub-topology.
-        number: of the task.
-        sends: names of the repartitions it forwards to.
-        code_version: of library, logic and settings; only reported.
-        groups: number of the job's groups.
-        max_state_bytes: bytes of the task's state above which the job stops.
-        max_error_rate: share of the latest records that may fail; 0: none; 1: any.
-        sub_topology: name of the task's sub-topology (see `SubTopology.identity`).
-    """
-
-    name: str
-    part: int
-    number: int
-    sends: tuple[str, ...] = ()
-    code_version: str = ""
-    groups: int = 1
-    max_state_bytes: int = 4_000_000_000
-    max_error_rate: float = 1.0
-    sub_topology: str = ""
 
 
 class StateTask:
@@ -174,9 +146,10 @@ class StateTask:
         if not (any(streams) or closes or due or self._has_work(lease, idle_ms)):
             return None
         self._is_new = False
-        turn = _Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds, due, now / 1_000)
+        n = self.position.n + 1
+        turn = Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds, due, now / 1_000)
         try:
-            result = self._compute(turn)
+            result = turn.compute(self.settings.name, n, self.engine, self.input)
         except MemoryError:
             self.suspicion.arose(self.engine.taken())
             raise
@@ -190,7 +163,7 @@ class StateTask:
         recent = self.position.recent.after(result)
         position = TaskPosition(
             checkpoint=lease.checkpoint,
-            n=self.position.n + 1,
+            n=n,
             stream_time=result.position.stream_time,
             closing_time=result.position.closing_time,
             code_version=self.settings.code_version,
@@ -203,7 +176,7 @@ class StateTask:
         if result.is_empty and not times and not self._moves(position):
             return None
         self._check_progress(position)
-        check_error_rate(self.settings.name, position.n, recent, result, self.settings.max_error_rate)
+        check_error_rate(self.settings.name, n, recent, result, self.settings.max_error_rate)
         return TaskCommit(self.settings.name, self.sender, result, position, self.changelogs, times)
 
     def _check_progress(self, position: TaskPosition) -> None:
@@ -313,47 +286,3 @@ class StateTask:
             lease.token if self._is_done(lease) and is_closed else 0,
         )
         return tuple((name, own) for name in self.settings.sends) if self._announcer.is_due(own) else ()
-
-    def _compute(self, turn: _Turn) -> BatchResult:
-        return compute(
-            f"{self.settings.name}: after {self.position.n} commits",
-            self.engine,
-            lambda encoding: self._attempt(turn, encoding),
-            blames_memory=turn.bounds.blames_memory,
-        )
-
-    def _attempt(self, turn: _Turn, encoding: StateEncoding) -> BatchResult:
-        engine, clock, bounds = self.engine, turn.clock, turn.bounds
-        if encoding is StateEncoding.EACH:
-            # The first attempt may have used all the time. Without as much again, this one would process one record.
-            bounds = replace(bounds, until=bounds.until + bounds.monotonic() - turn.begun)
-        processed = engine.run(turn.streams, clock, encoding, bounds)
-        if processed is not None:
-            turn.streams, turn.was_cut = self.input.give_back(turn.streams, processed), True
-        if turn.punctuates:
-            engine.punctuate(clock)
-        if not turn.was_cut:
-            if turn.close_until >= 0:
-                turn.was_cut = not engine.close(turn.close_until, clock)
-            elif turn.idle_ms > 0:
-                engine.tick(turn.idle_ms, clock)
-        return engine.finish(self.position.n + 1)
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What one commit of a task is computed of.
-
-    Args:
-        begun: time, by the monotonic clock of `bounds`, at which the first attempt began.
-        was_cut: whether the time was over before everything was done.
-    """
-
-    streams: list[list[Message]]
-    clock: int
-    idle_ms: int
-    close_until: int
-    bounds: Bounds
-    punctuates: bool
-    begun: float
-    was_cut: bool = False

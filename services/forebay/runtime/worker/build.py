@@ -40,7 +40,8 @@ from forebay.runtime.task.ports import Reader
 from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
-from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.broker_clock import broker_clock
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.retries import RetryWatch

@@ -1,0 +1,90 @@
+"""The keys of a sub-topology's stores: their formats, and the record key that each of them belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forebay.builder.components import Component
+from forebay.builder.foreign import Subscription, owner_of_subscription
+from forebay.builder.graph import Node
+from forebay.formats import Format, owner_of
+from forebay.stores.binding import Store
+from forebay.stores.keyed import MARK
+from forebay.stores.keys import split_key
+from forebay.stores.spread import NotSpreadable
+from forebay.stores.ttl import TtlKeyValueStore
+
+
+class StoredKeys:
+    """Reads the keys of stores.
+
+    Args:
+        stores: each store and its node, by the store's name.
+    """
+
+    def __init__(self, component: Component, stores: Mapping[str, tuple[Node, Store[Any]]]) -> None:
+        self._component = component
+        self._stores = stores
+
+    def record_key(self, name: str, key: str) -> str | bytes | None:
+        """Return the record key that a row of a store or a timer belongs to (see Processor.record_key)."""
+        for read in self._component.reads:
+            if read.partitioner is not None:
+                raise NotSpreadable(
+                    f"{read.where}: the repartition {read.name} has partitions or a partitioner of its own, which know "
+                    "nothing of other tasks: tasks of such a job can't be given other numbers"
+                )
+        if name not in self._stores:
+            return self._key_of_timer(name, key)
+        node, store = self._stores[name]
+        if node.is_global:
+            return None
+        if node.value.type is Subscription:
+            owner = owner_of_subscription(key) if name.endswith("-subscriptions") else key
+            return owner_of(node.parents[0].key)(owner)
+        inner = _format_of(node)
+        if store.key_format is not None and key.startswith(MARK):
+            if not store.key_format.is_same(inner):
+                raise NotSpreadable(
+                    f"{node.where}: the store {name} has {store.key_format} keys, which don't say to which {inner} key "
+                    "of the stream they belong: tasks of such a job can't be given other numbers"
+                )
+            # A mark begins the keys that are not text. They are keys of the stream, because their format is the
+            # stream's.
+            return owner_of(inner)(key.removeprefix(MARK))
+        if isinstance(store, TtlKeyValueStore) and not _is_process(node):
+            return owner_of(inner)(split_key(key)[0])
+        return owner_of(inner)(key)
+
+    def _key_of_timer(self, name: str, key: str) -> str | bytes | None:
+        """Return the record key of a processor's timer; others are the task's."""
+        for node in self._component.nodes:
+            if key and _is_process(node) and name.startswith(f"{node.name}: "):
+                return owner_of(node.parents[0].key)(key)
+        return None
+
+    def keys_of(self, name: str) -> Callable[[str], Any]:
+        """Return what makes a key of its text in a store; a processor's stores return keys themselves."""
+        node, store = self._stores[name]
+        if _is_process(node) or store.key_format is not None:
+            return lambda key: key
+        key_format = self.format_of(name)
+        return str if key_format is None else key_format.of_row or str
+
+    def format_of(self, name: str) -> Format[Any] | None:
+        """Return the format of a store's keys; None: they are texts, or the store returns keys itself."""
+        node, store = self._stores[name]
+        if _is_process(node) or store.key_format is not None:
+            return None
+        if node.value.type is Subscription or isinstance(store, TtlKeyValueStore):
+            return None
+        return _format_of(node)
+
+
+def _format_of(node: Node) -> Format[Any]:
+    return node.parents[0].key if node.parents else node.key
+
+
+def _is_process(node: Node) -> bool:
+    return node.name.startswith("process ")
