@@ -17,6 +17,7 @@ from forebay.catalog import find_service
 from forebay.job import load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
+from forebay.kafka.identities import control_group
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
@@ -137,9 +138,24 @@ class ServiceBench:
         )
 
     def leases(self) -> int:
-        """Return the number of leases that are over and whose snapshots are written."""
+        """Return the number of leases that are over."""
         batches = [int(file.name) for file in (self.checkpoint / "commits").glob("*") if file.name.isdecimal()]
         return max(batches, default=-1) + 1
+
+    def change_leases(self, clock_shift_ms: int = 0) -> None:
+        """Have the running leases end and others follow, as the driver does when executors join.
+
+        Args:
+            clock_shift_ms: how far the job's clock is ahead.
+        """
+        now = time.time_ns() // 1_000_000 + clock_shift_ms
+        control = Consumer(self.settings.consumer(**{"group.id": control_group(self.application)}))
+        control.commit(offsets=[TopicPartition(self.input, 0, now, "followed")], asynchronous=False)
+        control.close()
+
+    def snapshots(self) -> set[str]:
+        """Return the names of all snapshots' manifests."""
+        return {file.name for file in (self.checkpoint / "snapshots").rglob("*.manifest")}
 
     def marker_reader(self) -> Consumer:
         """Return a consumer of the job's markers; close it after use."""

@@ -1,9 +1,9 @@
-"""Leases change under load without a gap in the results, and a signal ends a long one within seconds."""
+"""The driver ends leases under load without a gap in the results, and a signal ends a job within seconds."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,10 @@ from bench import INPUT, Bench, Rules
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 from faults.feeder import Steady
-from job_process import JobProcess
+from job_process import PYTHON_PATH
+from job_thread import JobThread
 from service_bench import PARTITIONS
+from topic_reading import PositionWatch
 
 from forebay.platform import Platform
 from forebay.producing.base import Options
@@ -25,81 +27,71 @@ SECONDS_TO_END = 30.0
 
 
 @pytest.fixture
-def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
+def bench(platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
     bench = Bench(platform, "leases", tmp_path, Rules(idle_timeout_ms=60_000, dedupe_retention_ms=2_000))
     yield bench
     bench.close()
 
 
-@pytest.mark.timeout(400)
-def test_results_stay_exact_while_leases_change_and_a_signal_ends_a_long_one(bench: Bench) -> None:
-    positions = bench.positions()
+@pytest.fixture
+def load(bench: Bench) -> Iterator[Steady]:
     load = Steady(bench, rate=200)
-    try:
-        job = bench.job(*SHORT)
-        job.until(lambda: bench.leases() >= CHANGES and positions.commits() > 0, f"{CHANGES} leases are over")
-        assert job.terminate() == 0, job.text()
+    yield load
+    load.close()
 
-        commits = positions.commits()
-        job = bench.job(*LONG)
-        job.until(lambda: positions.commits() >= commits + 20, "it continues under a lease of ten minutes")
-        over = bench.leases()
-        load.close()
-        job.until(bench.has_read_everything, "lag tools see that all is read, within the lease", 10)
-        assert bench.leases() == over
-        asked = time.monotonic()
-        assert job.terminate() == 0, job.text()
-        assert time.monotonic() - asked < SECONDS_TO_END
-        assert bench.leases() == over + 1, "the lease that was ended early left its snapshot"
+
+@pytest.fixture
+def positions(bench: Bench) -> Iterator[PositionWatch]:
+    positions = bench.positions()
+    yield positions
+    positions.close()
+
+
+@pytest.mark.timeout(400)
+def test_results_stay_exact_while_the_driver_ends_leases_one_after_the_other(
+    bench: Bench, load: Steady, positions: PositionWatch, wait_until: Callable[..., None]
+) -> None:
+    job = JobThread(bench, interval_ms=1_000, slots=3)
+    try:
+        for _ in range(CHANGES):
+            commits, leases = positions.commits(), bench.leases()
+            wait_until(lambda commits=commits: positions.commits() >= commits + 20, "it commits under its leases", 120)
+            job.rebalance()
+            wait_until(lambda leases=leases: bench.leases() > leases, "the leases are over", 60)
     finally:
         load.close()
-        positions.close()
+        job.stop()
+    bench.drain("--slots", "3")
+    bench.check()
+
+
+@pytest.mark.timeout(400)
+def test_a_signal_ends_a_long_lease_which_leaves_its_snapshots(
+    bench: Bench, load: Steady, positions: PositionWatch
+) -> None:
+    job = bench.job(*LONG)
+    job.until(lambda: positions.commits() >= 20, "it commits under a lease of ten minutes")
+    assert bench.leases() == 0
+    load.close()
+    job.until(bench.has_read_everything, "lag tools see that all is read, within the lease", 10)
+    asked = time.monotonic()
+    assert job.terminate() == 0, job.text()
+    assert time.monotonic() - asked < SECONDS_TO_END
+    assert bench.leases() == 1
+    assert bench.snapshots()
     bench.drain()
     bench.check()
 
 
 @pytest.mark.timeout(400)
-def test_groups_stay_in_their_workers_whichever_worker_spark_gives_their_leases(bench: Bench) -> None:
-    groups = ("--slots", "3", *SHORT)
-    positions = bench.positions()
-    load = Steady(bench, rate=200)
-    try:
-        job = bench.job(*groups)
-        job.until(lambda: bench.leases() >= 3 * CHANGES and positions.commits() > 0, "leases are over")
-        assert moves(job) == []
-
-        over = bench.leases()
-        working = max(job.workers(), key=lambda worker: worker.cpu_times().user)
-        working.kill()
-        job.until(lambda: bench.leases() >= over + 2 * CHANGES, "leases are over behind the kill")
-        moved = len(moves(job))
-        assert moved <= 3
-        load.close()
-        job.until(bench.has_read_everything, "everything is read")
-        assert job.terminate() == 0, job.text()
-    finally:
-        load.close()
-        positions.close()
-    bench.drain(*groups)
-    bench.check()
-
-
-def moves(job: JobProcess) -> list[str]:
-    """Return the workers' messages about groups that another worker has opened."""
-    return [
-        message for message in job.messages() if "another worker has it" in message or "no lease has come" in message
-    ]
-
-
-@pytest.mark.timeout(400)
-def test_added_partitions_are_read_under_the_next_lease(bench: Bench) -> None:
+def test_partitions_that_are_added_during_a_lease_are_read(bench: Bench, positions: PositionWatch) -> None:
     bench.produce(Options(count=400, keys=40, seed=3))
     job = bench.job(*SHORT)
-    job.until(lambda: bench.leases() > 0, "a lease is over")
+    job.until(lambda: positions.commits() > 0, "it commits")
     admin = AdminClient(bench.settings.admin())
     admin.create_partitions([NewPartitions(INPUT, 2 * PARTITIONS)])[INPUT].result(30)
-    over = bench.leases()
-    job.until(lambda: bench.leases() > over + 1, "a lease has the new partitions")
+    job.until(lambda: bench.leases() > 0, "the driver ends the lease that knows the former partitions only")
     bench.produce(Options(count=400, keys=400, seed=4))
     group = Consumer(bench.settings.consumer(**{"group.id": f"{bench.application}-marker"}))
     new = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS, 2 * PARTITIONS)]

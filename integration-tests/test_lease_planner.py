@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import SENTINEL, Lease, LeaseOffset
 from forebay.runtime.spark.planner import LeasePlanner
 from forebay.runtime.spark.sealed import SealedSpec
-from forebay.runtime.spark.source import LeaseReader, rows
+from forebay.runtime.spark.source import LeaseReader, plan_partitions
 from forebay.runtime.spec import JobSpec, StartFrom
 
 Open = Callable[..., LeasePlanner]
@@ -63,6 +63,10 @@ def fill(bench: Bench, partition: int, times: range) -> None:
     bench.send(*((b"k", b"value", {"partition": partition, "timestamp": at}) for at in times))
 
 
+def leases(partitions: Sequence[Any]) -> list[str]:
+    return [partition.lease for partition in partitions]
+
+
 def offset(of: dict[str, Any]) -> LeaseOffset:
     result = LeaseOffset.from_json(of)
     assert result is not None
@@ -90,10 +94,9 @@ def test_leases_are_numbered_and_each_group_has_its_own_tasks(bench: Bench, plan
     assert [offset(first).number, offset(second).number] == [1, 2]
     assert offset(second).planned_at >= offset(first).planned_at >= before
     assert offset(second).checkpoint == offset(first).checkpoint
-    leases = [Lease.from_json(text) for _, text in rows(first, second)]
+    leases = [Lease.from_json(partition.lease) for partition in plan_partitions(first, second)]
     assert [(lease.group, list(lease.numbers), lease.number) for lease in leases] == [(0, [0, 2], 2), (1, [1, 3], 2)]
     assert all(lease.until is None for lease in leases)
-    assert len({bucket for bucket, _ in rows(first, second)}) == 2, "each group is a state partition of its own"
 
 
 def test_a_job_that_ends_by_itself_gets_one_lease_up_to_the_ends_at_its_start(bench: Bench, planner: Open) -> None:
@@ -197,13 +200,13 @@ def test_a_recreated_topic_is_refused(
     start = of.plan(SENTINEL)
     end = of.plan(start)
     reader = LeaseReader(SealedSpec(of.spec))
-    assert list(reader.readBetweenOffsets(start, end)) == rows(start, end)
+    assert leases(reader.partitions(start, end)) == leases(plan_partitions(start, end))
     fill(Bench(platform, "source", tmp_path), 0, range(1, 30))
     refused = f"{INPUT}: the checkpoint was made with topic id"
     with pytest.raises(TopicChanged, match=refused):
         (of if running else planner()).plan(end)
     with pytest.raises(TopicChanged, match=refused):
-        list(reader.readBetweenOffsets(start, end))
+        reader.partitions(start, end)
 
 
 def test_a_deleted_or_recreated_changelog_is_detected(bench: Bench, planner: Open) -> None:

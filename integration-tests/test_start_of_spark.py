@@ -19,7 +19,7 @@ FEWEST = 8_000
 SESSION = """
 import sys
 from forebay.runtime.driver.session import SparkOptions, build_session
-session = build_session("archived", 1, sys.argv[1], SparkOptions(), sys.argv[2])
+session = build_session("archived", sys.argv[1], SparkOptions(), sys.argv[2])
 print(session.range(5).count())
 session.stop()
 """
@@ -27,7 +27,7 @@ LAUNCHED = """
 import sys
 from forebay.runtime.driver.session import SparkOptions, build_session, launch
 launch(SparkOptions())
-session = build_session("launched", 1, sys.argv[1], SparkOptions(), sys.argv[2])
+session = build_session("launched", sys.argv[1], SparkOptions(), sys.argv[2])
 print(session.range(5).count(), "pandas" in sys.modules)
 session.stop()
 """
@@ -35,7 +35,7 @@ WORKER = """
 import sys
 from pyspark.sql.functions import udf
 from forebay.runtime.driver.session import SparkOptions, build_session
-session = build_session("worker", 1, sys.argv[1], SparkOptions(), sys.argv[2])
+session = build_session("worker", sys.argv[1], SparkOptions(), sys.argv[2])
 place = udf(lambda _: __import__("pyspark").__file__)
 print(session.range(1).select(place("id")).first()[0])
 session.stop()

@@ -29,7 +29,7 @@ def bench(release: Release, store: ObjectStore) -> ClusterBench:
 def test_every_output_equals_the_replay(release: Release, bench: ClusterBench, store: ObjectStore) -> None:
     release.settle(bench, release.load(Load(seed=1, count=6_000)))
     assert release.namespace.is_ready(release.driver)
-    assert {name.split("/")[1] for name in store.objects()} >= {"metadata", "offsets", "commits", "state"}
+    assert {name.split("/")[1] for name in store.objects()} >= {"metadata", "offsets", "commits", "snapshots"}
 
 
 def test_the_service_has_no_volume(release: Release, bench: ClusterBench) -> None:

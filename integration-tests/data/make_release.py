@@ -1,4 +1,4 @@
-"""Make the test data of a release: run its jobs on an embedded platform, kill them in mid-lease, keep their data.
+"""Make the test data of a release: run its jobs on an embedded platform, kill them after a snapshot, keep their data.
 
     git checkout RELEASE && python integration-tests/data/make_release.py NAME
 
@@ -32,12 +32,12 @@ from forebay.platform import Platform
 
 
 def leave(bench: ServiceBench, service: str) -> None:
-    """Run a service's job and kill it between two commits of its second lease."""
+    """Run a service's job and kill it between two commits after a snapshot."""
     for topic in bench.service.inputs:
         bench.produce(EVENTS, topic=topic.name)
     positions = bench.positions()
     job = bench.job(*SMALL_COMMITS)
-    job.until(lambda: positions.commits() >= 4 * PARTITIONS and bench.leases() > 0, "a lease is over, another one runs")
+    job.until(lambda: positions.commits() >= 4 * PARTITIONS and bool(bench.snapshots()), "a snapshot is written")
     job.kill()
     read, sent = positions.used_offsets(topic.name for topic in bench.service.inputs), len(bench.service.inputs) * COUNT
     positions.close()

@@ -12,11 +12,13 @@ import psutil
 from faults import zombies
 from faults.life import Life
 from faults.plan import Fault, Kind
-from faults.points import Armed
+from faults.points import Armed, Point
 from faults.proxy import Network
 
 FIRING_SECONDS = 240.0
 SLOW_WRITES_PER_SECOND = 40
+_CHANGES = (Point.PLANNING, Point.BEFORE_COMMIT_LOG, Point.LEASE_CHANGE)
+"""Points that a job only reaches when its leases change, which they do not do by themselves."""
 ZOMBIES = (Kind.TWO_WORKERS, Kind.ZOMBIE_SAME, Kind.ZOMBIE_COPY, Kind.ZOMBIE_FROZEN, Kind.ZOMBIE_JVM)
 
 
@@ -74,7 +76,13 @@ def _at_point(life: Life, fault: Fault) -> Injected:
     assert fault.point is not None
     assert fault.action is not None
     life.armory.arm(Armed(fault.point, fault.action, fault.where, fault.seconds), fault.calls)
-    life.until(lambda: life.armory.fired_at() is not None, f"reached: {fault.label}", FIRING_SECONDS)
+
+    def has_fired() -> bool:
+        if fault.point in _CHANGES:
+            life.change_leases()
+        return life.armory.fired_at() is not None
+
+    life.until(has_fired, f"reached: {fault.label}", FIRING_SECONDS)
     fired = life.armory.fired_at()
     assert fired is not None
     at = time.monotonic() - (time.time() - fired)

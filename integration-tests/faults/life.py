@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from job_process import PYTHON_PATH, JobProcess
 from service_bench import PARTITIONS, ServiceBench
@@ -32,6 +33,7 @@ LOGIC = {
 
 _STARTS_WITHOUT_OUTPUT = 8
 _POLL_SECONDS = 0.03
+_CHANGE_SECONDS = 3.0
 
 
 class NotRecovered(AssertionError):
@@ -78,6 +80,7 @@ class Life:
         (folder / "armory").mkdir()
         self._starts = 0
         self._received = 0
+        self._next_change = 0.0
         self.outputs = OutputWatch(self.bench)
         self.positions = PositionSampler(self.bench)
         self.feeder = Feeder(self.bench, plan.seed, self.positions.ends)
@@ -85,7 +88,7 @@ class Life:
 
     @property
     def groups(self) -> int:
-        """Return the number of task groups; several have workers that hold each other's leases."""
+        """Return the number of task groups: several may change places with their leases."""
         return 1 if self.plan.seed % 3 else 3
 
     @property
@@ -144,6 +147,13 @@ class Life:
         """Wait for some more commits of tasks."""
         wanted = self.positions.commits() + count
         self.until(lambda: self.positions.commits() >= wanted, f"{count} commits more")
+
+    def change_leases(self) -> None:
+        """Have the job's leases change, at most every few seconds; an unavailable broker is retried later."""
+        if time.monotonic() >= self._next_change:
+            self._next_change = time.monotonic() + _CHANGE_SECONDS
+            with suppress(KafkaException):
+                self.bench.change_leases(self.armory.shift())
 
     def purge(self) -> None:
         """Delete the used records of the repartition topics."""

@@ -1,4 +1,4 @@
-"""After a worker died for lack of memory, commits are smaller; once batches succeed, a new query has larger ones."""
+"""After a worker died for lack of memory commits are smaller; once workers work on, a new query has larger ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> JobRunner:
     monkeypatch.setattr(query, "data_source", lambda sealed: sealed)
     monkeypatch.setattr(query, "SealedSpec", lambda spec: spec)
     registered: list[Any] = []
-    session: Any = SimpleNamespace(dataSource=SimpleNamespace(register=registered.append), registered=registered)
+    context = SimpleNamespace(getConf=dict)
+    source = SimpleNamespace(register=registered.append)
+    session: Any = SimpleNamespace(dataSource=source, registered=registered, sparkContext=context)
     kafka: Any = None
     limits = Limits(max_records=50_000, max_bytes=1_000_000)
     spec = JobSpec("svc", "svc", 1, 1, kafka, {}, {}, "v1", limits=limits)
@@ -35,12 +37,12 @@ def limits(runner: JobRunner) -> tuple[int, int]:
 def test_they_are_halved_and_grow_again_by_a_new_query(runner: JobRunner) -> None:
     runner._smaller_commits()
     assert limits(runner) == (25_000, 500_000)
-    batches = 0
-    while not runner._rebalancing.is_set():
+    intervals = 0
+    while not runner._restarting.is_set():
         runner._may_grow()
-        batches += 1
-        assert batches < 10
-    assert batches > 1
+        intervals += 1
+        assert intervals < 10
+    assert intervals > 1
     assert limits(runner) == (25_000, 500_000), "a query keeps the limits that it was started with"
     runner._limit_commits()
     assert limits(runner) == (50_000, 1_000_000)
@@ -49,4 +51,4 @@ def test_they_are_halved_and_grow_again_by_a_new_query(runner: JobRunner) -> Non
 def test_a_query_that_has_its_limits_is_not_started_again(runner: JobRunner) -> None:
     for _ in range(100):
         runner._may_grow()
-    assert not runner._rebalancing.is_set()
+    assert not runner._restarting.is_set()

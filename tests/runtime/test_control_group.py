@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
@@ -26,8 +26,11 @@ class ControlGroup:
 
     def __init__(self) -> None:
         self.offsets: dict[tuple[str, int], Any] = {}
+        self.deleted: set[str] = set()
 
     def commit(self, *, offsets: list[Any], asynchronous: bool) -> None:
+        if any(place.topic in self.deleted for place in offsets):
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         self.offsets |= {(place.topic, place.partition): place for place in offsets}
 
     def committed(self, places: list[Any], _seconds: float) -> list[Any]:
@@ -167,3 +170,16 @@ def test_while_the_clock_advances_no_command_is_sent(group: ControlGroup, clock:
     clock.ms += 5
     driver.follow_clock()
     assert group.offsets == before
+
+
+@pytest.mark.parametrize("deleted", ["user_activity", "app.errors"])
+def test_leases_end_even_if_a_topic_that_holds_the_command_is_deleted(group: ControlGroup, deleted: str) -> None:
+    group.deleted.add(deleted)
+    DriverControl(spec("this")).end_leases()
+    assert WorkerControl(spec("this"), LEASE, cast("Any", group)).is_told_to_end
+
+
+def test_a_command_that_no_topic_holds_fails(group: ControlGroup) -> None:
+    group.deleted |= {"user_activity", "app.errors"}
+    with pytest.raises(KafkaException):
+        DriverControl(spec("this")).end_leases()

@@ -1,77 +1,86 @@
-"""The loop of the previous lease holds the next one, even if it is busy; a stuck or ended loop is replaced."""
+"""A lease lasts until the driver ends it, even if its loop ends or is stuck; it writes snapshots once an interval."""
 
 from __future__ import annotations
 
+import os
 import threading
-import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from forebay.runtime.errors import Unavailable
+from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark import leases
 from forebay.runtime.spark.control import WorkerControl
-from forebay.runtime.spark.loops import Loops
+from forebay.runtime.task.pacing import Limits
 from forebay.runtime.task.runner import LoopBusy
 
 LEASE = Lease("c1", 2, 0, 1, 1, 0, {"t": (0,)})
-IDENT = "app", "c1", 0
+GROUP = "app", "c1", 0
+LIMITS = Limits(checkpoint_interval_ms=30_000)
+SPEC: Any = SimpleNamespace(application="app", checkpoint="/checkpoint", limits=LIMITS)
 NAME = SimpleNamespace(name="app-group-0")
 
 
 @dataclass
 class Loop:
-    """A loop whose keeper returns the given outcomes in order."""
+    """A loop whose keeper answers with the outcomes it is given, one after the other, and then succeeds."""
 
-    outcomes: list[Unavailable | None]
+    outcomes: list[Unavailable] = field(default_factory=list)
     is_alive: bool = True
     is_stuck: bool = False
     beat_ms: int = 7
     trouble: str = ""
-    belongs_to: object = ("/checkpoint", {"t": 1})
+    belongs_to: object = ("/checkpoint", LIMITS, {"t": 1})
     finished: threading.Event = field(default_factory=threading.Event)
     renewed: list[int] = field(default_factory=list)
-    stopped: int = 0
-    failure: None = None
-    ends: list[str] = field(default_factory=list)
+    failure: Exception | None = None
+    events: list[str] = field(default_factory=list)
+    is_taken_over: bool = True
     group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}, settings=NAME, measure_lag=int))
 
-    @property
-    def keeper(self) -> Any:
-        return self
+    def __post_init__(self) -> None:
+        self.group.is_taken_over = lambda lease: self.is_taken_over
+        self.keeper = SimpleNamespace(put_waiting=self.put_waiting, write=self.write, trouble="")
 
     def put_waiting(self, loop: Loop) -> None:
-        outcome = self.outcomes.pop(0)
-        if outcome is not None:
-            raise outcome
+        if self.outcomes:
+            raise self.outcomes.pop(0)
 
     def write(self, loop: Loop, seconds: float = 0) -> None:
-        self.ends.append("wrote")
+        self.put_waiting(loop)
+        self.events.append("wrote")
 
     def renew(self, lease: Lease) -> None:
         self.renewed.append(lease.number)
 
     def hold(self, seconds: float = 0) -> None:
-        """Record that the lease is held."""
+        """Note that the lease is held."""
 
     def stop(self) -> None:
-        self.stopped += 1
+        self.events.append("stopped")
 
     def release(self) -> None:
-        self.ends.append("released")
+        self.events.append("released")
 
-    def lose(self) -> None:
-        self.ends.append("lost")
+    def outlive(self) -> None:
+        self.events.append("outlives")
 
 
 @dataclass
 class Control:
-    """A driver's control that records reports, and ends leases after a number of them."""
+    """What the lease reports to the driver, which ends leases after so many reports.
+
+    Args:
+        reported: what it does at each report.
+    """
 
     ends_after: int = 1_000
+    is_followed: bool = True
+    reported: Callable[[], object] = lambda: None
     reports: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -80,76 +89,190 @@ class Control:
 
     def tell(self, figures: object, beat_ms: int, trouble: str = "") -> None:
         self.reports.append((beat_ms, trouble))
+        self.reported()
 
 
-def holding(monkeypatch: pytest.MonkeyPatch, loop: Loop, control: Control) -> Any:
-    spec: Any = SimpleNamespace(
-        application="app", checkpoint="/checkpoint", limits=SimpleNamespace(checkpoint_interval_ms=30_000)
-    )
-    monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
-    monkeypatch.setattr(WorkerControl, "of", lambda spec, lease: control)
-    loops = Loops()
-    loops.put(IDENT, loop)  # type: ignore[arg-type]
-    monkeypatch.setattr(leases, "_LOOPS", loops)
-    monkeypatch.setattr(leases._Holding, "_start", lambda self: "started")
-    giver: Any = SimpleNamespace(is_gone=False)
-    return leases._Holding(spec, LEASE, giver, time.monotonic())
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@dataclass
+class Bench:
+    """A lease that is held in this process.
+
+    Args:
+        loop: the loop that runs already; None: there is none.
+        next_loops: what is started if it can't be used.
+    """
+
+    monkeypatch: pytest.MonkeyPatch
+    loop: Loop | None
+    control: Control
+    lease: Lease = LEASE
+    next_loops: list[Loop] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clock = Clock()
+        self.loops: dict[Any, Any] = {} if self.loop is None else {GROUP: self.loop}
+        self.monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
+        self.monkeypatch.setattr(leases, "time", self.clock)
+        self.monkeypatch.setattr(leases, "look_again", lambda application: None)
+        self.monkeypatch.setattr(leases, "_LOOPS", self.loops)
+        self.monkeypatch.setattr(WorkerControl, "of", lambda spec, lease: self.control)
+
+        def start(holding: object) -> Loop:
+            loop = self.loops[GROUP] = self.next_loops.pop(0)
+            return loop
+
+        self.monkeypatch.setattr(leases._Holding, "_start", start)
+        self.holding = leases._Holding(SPEC, self.lease)
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock.now += seconds
 
 
 def test_a_loop_continues_under_the_new_lease_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop = Loop([])
-    assert holding(monkeypatch, loop, Control())._opened() is loop
+    loop = Loop()
+    bench = Bench(monkeypatch, loop, Control(ends_after=1))
+    assert bench.holding.run() == []
     assert loop.renewed == [2]
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_lease_that_the_driver_ends_leaves_its_loop_to_the_next_one_if_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, *, is_followed: bool
+) -> None:
+    loop = Loop()
+    bench = Bench(monkeypatch, loop, Control(ends_after=3, is_followed=is_followed))
+    bench.holding.run()
+    assert loop.events == ["wrote", "released" if is_followed else "stopped"]
+    assert bool(bench.loops) == is_followed
+
+
+def test_a_lease_lasts_however_many_intervals_pass_and_writes_snapshots_in_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, control = Loop(), Control(ends_after=100)
+    bench = Bench(monkeypatch, loop, control)
+    control.reported = lambda: bench.pass_time(6.0)
+    bench.holding.run()
+    assert loop.events == ["wrote"] * (99 * 6 // 30) + ["wrote", "released"]
 
 
 @pytest.mark.parametrize(
     "loop",
     [
-        Loop([], is_stuck=True),
-        Loop([], is_alive=False),
-        Loop([], belongs_to=("", {"t": 1})),
-        Loop([], belongs_to=("/checkpoint", {"t": 2})),
+        Loop(is_stuck=True),
+        Loop(is_alive=False),
+        Loop(belongs_to=("", LIMITS, {"t": 1})),
+        Loop(belongs_to=("/checkpoint", LIMITS, {"t": 2})),
+        Loop(belongs_to=("/checkpoint", replace(LIMITS, max_records=1), {"t": 1})),
     ],
 )
 def test_a_loop_that_is_stuck_has_ended_or_was_built_for_something_else_is_replaced(
     monkeypatch: pytest.MonkeyPatch, loop: Loop
 ) -> None:
-    assert holding(monkeypatch, loop, Control())._opened() == "started"
-    assert loop.stopped == 1
-    assert not leases._LOOPS.all()
+    new = Loop()
+    bench = Bench(monkeypatch, loop, Control(ends_after=1), next_loops=[new])
+    bench.holding.run()
+    assert loop.events == ["stopped"]
+    assert bench.loops == {GROUP: new}
 
 
-def test_a_stuck_loop_is_reported(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    holding(monkeypatch, Loop([], is_stuck=True), Control())._opened()
+@pytest.mark.parametrize("end", ["is_stuck", "is_alive"])
+def test_a_loop_that_gets_stuck_or_ends_during_its_lease_is_replaced_within_it(
+    monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    loop, new, control = Loop(), Loop(), Control(ends_after=20)
+    bench = Bench(monkeypatch, loop, control, next_loops=[new])
+
+    def report() -> None:
+        if len(control.reports) == 10:
+            setattr(loop, end, end == "is_stuck")
+            if end == "is_alive":
+                loop.finished.set()
+
+    control.reported = report
+    bench.holding.run()
+    assert loop.events == ["stopped"]
+    assert new.events == ["wrote", "released"]
+
+
+def test_a_loop_that_is_stuck_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    Bench(monkeypatch, Loop(is_stuck=True), Control(ends_after=1), next_loops=[Loop()]).holding.run()
     assert caplog.messages == ["app-group-0: its loop is stuck in a call to the broker: another takes its place"]
 
 
-def test_a_loop_that_is_busy_in_mid_lease_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ended_the_loop_ends_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = Loop(failure=GroupFenced("another has it"))
+    loop.finished.set()
+    bench = Bench(monkeypatch, loop, Control())
+    with pytest.raises(GroupFenced):
+        bench.holding.run()
+    assert not bench.loops
+
+
+def test_a_lease_whose_executor_has_ended_leaves_its_loop_for_the_next_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, control = Loop(), Control()
+    bench = Bench(monkeypatch, loop, control)
+    control.reported = lambda: monkeypatch.setattr(os, "getppid", lambda: 1)
+    with pytest.raises(Unavailable, match="the executor of this worker has ended"):
+        bench.holding.run()
+    assert loop.events == ["outlives"]
+
+
+def test_a_loop_that_is_busy_during_its_lease_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     control = Control(ends_after=2)
-    loop = Loop([LoopBusy("busy"), None])
-    holding(monkeypatch, loop, control)._hold(loop)
+    Bench(monkeypatch, Loop([LoopBusy("busy")]), control).holding.run()
     assert control.reports == [(7, "busy"), (7, "")]
 
 
-def test_a_store_that_fails_in_mid_lease_is_reported_and_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    control = Control(ends_after=3)
-    loop = Loop([Unavailable("the disk is full"), None])
-    held = holding(monkeypatch, loop, control)
-    held._hold(loop)
-    assert control.reports == [(7, "the disk is full")] * 3
-    assert len(loop.outcomes) == 1, "it is not asked at once"
-    held._next_put = control.ends_after = 4
-    held._hold(loop)
-    assert control.reports[3:] == [(7, "")]
+def test_a_store_that_fails_during_a_lease_is_reported_and_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    control = Control(ends_after=4)
+    bench = Bench(monkeypatch, Loop([Unavailable("the disk is full")]), control)
+    control.reported = lambda: bench.pass_time(2.0)
+    bench.holding.run()
+    assert control.reports == [(7, "the disk is full")] * 3 + [(7, "")]
 
 
-@pytest.mark.parametrize(("is_gone", "ends"), [(True, ["lost"]), (False, ["wrote", "released"])])
-def test_a_lease_whose_worker_has_gone_leaves_its_loop_the_rest_of_its_time(
-    monkeypatch: pytest.MonkeyPatch, *, is_gone: bool, ends: list[str]
+def test_a_snapshot_that_failed_is_written_again_before_the_next_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, control = Loop(), Control(ends_after=22)
+    bench = Bench(monkeypatch, loop, control)
+
+    def report() -> None:
+        bench.pass_time(2.0)
+        if bench.clock.now == 30.0:
+            loop.outcomes.append(Unavailable("the disk is full"))
+
+    control.reported = report
+    bench.holding.run()
+    assert loop.events == ["wrote", "wrote", "released"], "one of the interval, and one at the end"
+
+
+def test_a_lease_that_ends_by_itself_leaves_its_loop_to_the_one_that_aligns_the_results(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    loop = Loop([])
+    loop = Loop()
     loop.finished.set()
-    held = holding(monkeypatch, loop, Control())
-    held._giver.is_gone = is_gone
-    assert held.run() == []
-    assert loop.ends == ends
+    Bench(monkeypatch, loop, Control(), replace(LEASE, until={"t": (9,)})).holding.run()
+    assert loop.events == ["wrote", "released"]
+
+
+def test_a_lease_that_restores_lasts_until_the_state_is_the_checkpoints_own_and_ends_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, control = Loop(is_taken_over=False), Control()
+    bench = Bench(monkeypatch, loop, control, replace(LEASE, restore=True))
+
+    def report() -> None:
+        bench.pass_time(10.0)
+        loop.is_taken_over = len(control.reports) >= 5
+
+    control.reported = report
+    bench.holding.run()
+    assert len(control.reports) == 5
+    assert loop.events[-2:] == ["wrote", "released"]

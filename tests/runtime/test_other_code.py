@@ -13,7 +13,7 @@ from forebay.runtime import spec as spec_module
 from forebay.runtime.code_version import code_version
 from forebay.runtime.driver.query import cause_of
 from forebay.runtime.errors import GroupFenced, StoreChanged, Unavailable
-from forebay.runtime.spark.holder import LeaseHolder
+from forebay.runtime.spark.holder import LeaseHolder, hold_lease
 from forebay.runtime.spark.other_code import OtherCodeError, told
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec, StartFrom
@@ -94,11 +94,19 @@ def test_only_an_executor_that_is_replaced_on_its_own_leaves(
     monkeypatch.setattr("forebay.runtime.spark.leases.hold", hold)
     monkeypatch.setattr("forebay.runtime.spark.holder.is_supervised", lambda: supervised)
     monkeypatch.setattr("forebay.runtime.spark.holder.leave_driver", leaving.append)
-    holder = LeaseHolder(SealedSpec(SPEC))
-    holder.init(Mock())
     with pytest.raises(raised, match="convert them"):
-        next(holder.handleInputRows(None, [{"lease": "{}"}], None))
+        hold_lease(SealedSpec(SPEC), "{}")
     assert bool(leaving) is left
+
+
+def test_an_executor_leaves_a_driver_of_release_0_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaving: list[Exception] = []
+    monkeypatch.setattr("forebay.runtime.spark.holder.leave_driver", leaving.append)
+    holder = LeaseHolder.__new__(LeaseHolder)
+    holder.init(Mock())
+    with pytest.raises(OtherCodeError, match="release 0"):
+        holder.handleInputRows(None, [{"lease": "{}"}], None)
+    assert leaving
 
 
 @pytest.mark.parametrize("failure", [Unavailable("the broker is away"), GroupFenced("group 0")])

@@ -10,14 +10,14 @@ from forebay.runtime.driver.session import REQUIRED, RefusedSetting, SparkOption
 @pytest.mark.parametrize("key", REQUIRED)
 def test_a_setting_exactness_rests_on_is_refused(key: str) -> None:
     with pytest.raises(RefusedSetting, match=f"{key}=other is refused"):
-        build_session("sums", 1, "/data/cp", SparkOptions(conf={key: "other"}))
+        build_session("sums", "/data/cp", SparkOptions(conf={key: "other"}))
 
 
 def test_fewer_task_attempts_than_a_lost_worker_needs_are_refused() -> None:
     with pytest.raises(RefusedSetting, match="a lost worker would end the job"):
-        build_session("sums", 1, "/data/cp", SparkOptions(conf={"spark.task.maxFailures": "1"}))
+        build_session("sums", "/data/cp", SparkOptions(conf={"spark.task.maxFailures": "1"}))
 
 
 def test_memory_needs_a_unit() -> None:
     with pytest.raises(RefusedSetting, match="give a number with k, m, g or t"):
-        build_session("sums", 1, "/data/cp", SparkOptions(memory="1024"))
+        build_session("sums", "/data/cp", SparkOptions(memory="1024"))

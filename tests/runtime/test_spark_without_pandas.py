@@ -11,7 +11,7 @@ from pyspark.util import PythonEvalType
 from forebay.runtime.launch.pandas_later import pandas_unasked
 
 def make():
-    pandas_udf(lambda *_: [], StructType(), PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)
+    pandas_udf(lambda *_: [], StructType(), PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
     print("pandas" in sys.modules)
 
 with pandas_unasked():
@@ -20,6 +20,6 @@ make()
 """
 
 
-def test_a_function_of_state_is_made_without_pandas_and_others_ask_for_it() -> None:
+def test_a_function_of_batches_is_made_without_pandas_and_others_ask_for_it() -> None:
     done = subprocess.run([sys.executable, "-c", MADE], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["False", "True"], done.stderr

@@ -76,6 +76,25 @@ def test_those_of_a_new_query_are_none(job: Job, caplog: pytest.LogCaptureFixtur
     assert job.count == 1
 
 
+def test_a_report_of_the_previous_lease_that_arrives_late_is_none(job: Job) -> None:
+    job.report(t0=11)
+    job.started = job.now + 0.5
+    job.report(t0=11)
+    job.report(t0=22)
+    assert job.count == 0
+    job.report(t0=33)
+    assert job.count == 1
+
+
+def test_one_that_is_replaced_long_after_a_placement_in_the_same_worker_counts(job: Job) -> None:
+    job.report(t0=11)
+    job.started = job.now + 0.5
+    job.report(t0=11)
+    job.now += 60
+    job.report(t0=22)
+    assert job.count == 1
+
+
 def test_a_report_that_is_seen_again_is_none(job: Job) -> None:
     first = TaskFigures(0, 0, opened=1, at=5, worker=11)
     for report in (first, replace(first, at=4), first):

@@ -67,7 +67,7 @@ def backfill(service: Service, sources: tuple[str, ...], home: Path, **options: 
     engine["limits"] = limits
     job = application_of(service, home, {**options, **ENDING}, engine)
     spec = replace(job.prepare(), checkpoint="")
-    session = build_session(f"{spec.application}-backfill", spec.groups, "", spark_options(options))
+    session = build_session(f"{spec.application}-backfill", "", spark_options(options))
     try:
         with warnings.catch_warnings():
             # A job's workers are started by a script that finds this Python.

@@ -25,7 +25,6 @@ from forebay.runtime.launch.jvmlog import LOGGING
 from forebay.runtime.launch.rpc_secret import ENCRYPTED, executor_environment
 from forebay.runtime.launch.shared_classes import archive_options, class_path
 from forebay.runtime.process.outliving import LEAVE, allow_outliving, left_behind
-from forebay.runtime.spark.siblings import make_folder
 
 DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -234,7 +233,6 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
         raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
     allow_outliving(os.environ)
-    make_folder(os.environ)
     settings = ENCRYPTED if spark_secret is not None else {}
 
     def command(address: str) -> list[str]:

@@ -80,7 +80,7 @@ _OPTIONS = (
     ),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
     _number("--commit-interval-ms", 100, "Time between two commits of a group that has caught up.", 1, 60_000),
-    _number("--checkpoint-interval-ms", 30_000, "How long a lease, one Spark batch, lasts.", 1_000, 600_000),
+    _number("--checkpoint-interval-ms", 30_000, "Time between two snapshots of a task.", 1_000, 600_000),
     _number("--max-records-per-commit", 50_000, "Most records of a group's commit in a backlog.", low=1),
     click.option(
         "--max-bytes-per-commit",

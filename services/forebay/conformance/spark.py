@@ -8,10 +8,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import udf
 
 from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, load_cases
 from forebay.conformance.runner import case_name, judge, make_script
@@ -24,31 +23,19 @@ from forebay.runtime.snapshots.storage import SnapshotFiles
 from forebay.testing.cell import Json
 
 _STEPS_SCHEMA = "task int, start int, stop int"
-_OUTCOMES_SCHEMA = "task int, outcomes string"
 
 Progress = Callable[[int, int], None]
 """Called after each micro-batch with its number and how many there are."""
 
 
-class CaseStates(StatefulProcessor):
-    """Runs the next steps of each case; every case has the snapshots that a job's task has: blocks and a manifest."""
+def case_function(cases: list[Json], checkpoint: str) -> Callable[[int, int, int], str]:
+    """Return what runs steps of a case; every case has the snapshots that a job's task has: blocks and a manifest."""
 
-    def __init__(self, cases: list[Json], checkpoint: str) -> None:
-        self._cases = cases
-        self._checkpoint = checkpoint
+    def run(task: int, start: int, stop: int) -> str:
+        storage = SnapshotFiles(open_files(checkpoint), CHECKPOINT)
+        return encode_outcomes(run_steps(cases[task], task, range(start, stop), storage))
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        return
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
-        for row in rows:
-            task, steps = int(row["task"]), range(int(row["start"]), int(row["stop"]))
-            storage = SnapshotFiles(open_files(self._checkpoint), CHECKPOINT)
-            outcomes = run_steps(self._cases[task], task, steps, storage)
-            yield Row(task=task, outcomes=encode_outcomes(outcomes))
-
-    def close(self) -> None:
-        return
+    return run
 
 
 @dataclass(slots=True)
@@ -106,7 +93,7 @@ def _run_query(runs: list[_Run], progress: Progress) -> None:
         batches = _write_batches(runs, Path(place) / "batches")
         checkpoint = str(Path(place) / "checkpoint")
         with kept_interrupt():
-            session = build_session("forebay-conformance", 1, checkpoint, SparkOptions())
+            session = build_session("forebay-conformance", checkpoint, SparkOptions())
         try:
             _stream(session, runs, Path(place) / "batches", checkpoint, lambda number: progress(number, batches))
         finally:
@@ -139,12 +126,12 @@ def _stream(
             runs[row["task"]].outcomes.update(decode_outcomes(row["outcomes"]))
         progress(batch + 1)
 
+    run_case = udf(case_function([run.case for run in runs], checkpoint), "string", useArrow=False).asNondeterministic()
     query = (
         session.readStream.schema(_STEPS_SCHEMA)
         .option("maxFilesPerTrigger", 1)
         .json(batches.as_uri())
-        .groupBy("task")
-        .transformWithState(CaseStates([run.case for run in runs], checkpoint), _OUTCOMES_SCHEMA, "Append", "None")
+        .select("task", run_case("task", "start", "stop").alias("outcomes"))
         .writeStream.foreachBatch(collect)
         .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)

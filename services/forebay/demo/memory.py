@@ -9,7 +9,7 @@ from forebay.demo.errors import DemoError
 LEAST_HEAP_MB = 384
 MOST_HEAP_MB = 1024
 OUTSIDE_HEAP_MB = 450
-"""What a process of jobs takes besides its heap: the rest of the JVM, RocksDB, the driver in Python."""
+"""What a process of jobs takes besides its heap: the rest of the JVM, the driver in Python."""
 JOB_MB = 250
 """What each of its jobs takes: its processes in Python, and a producer."""
 _STEP_MB = 64

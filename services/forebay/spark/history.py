@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructType, TimestampNTZType, TimestampType
 
-from forebay.runtime.spark.buckets import bucket_ids
+from forebay.spark.buckets import bucket_ids
 from forebay.spark.errors import OptionError
 
 RAW = (

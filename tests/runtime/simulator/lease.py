@@ -18,7 +18,9 @@ class Holding:
         self.worker = worker
         self.lease = lease
         self._seconds = seconds
+        self._next_snapshot = 0.0
         self.loop: Loop | None = None
+        """The loop of this lease, once it was opened."""
         self.is_done = False
 
     def open(self) -> None:
@@ -40,18 +42,29 @@ class Holding:
             return
         self.worker.loops[place] = self.loop = loop
 
-    def hold(self) -> None:
-        """Put the waiting calls."""
-        if self.loop is not None and self.loop.is_alive:
-            try:
-                self.loop.keeper.put_waiting(self.loop)
-            except Unavailable:
-                return
+    def hold(self, now: float) -> None:
+        """Put waiting rows, or write snapshots that are due; open the group again if its loop gave up."""
+        loop = self.loop
+        if loop is None:
+            return
+        if not loop.is_alive:
+            if loop.failure is None:
+                self.open()
+            return
+        loop.hold()
+        try:
+            if now >= self._next_snapshot:
+                loop.keeper.write(loop)
+                self._next_snapshot = now + self._seconds / 4
+            else:
+                loop.keeper.put_waiting(loop)
+        except Unavailable:
+            return
 
     @property
     def is_over(self) -> bool:
-        """Whether the loop has nothing left to do, or has ended."""
-        return self.loop is not None and (self.loop.finished or not self.loop.is_alive)
+        """Whether the loop has nothing left to do, or failed."""
+        return self.loop is not None and (self.loop.finished or self.loop.failure is not None)
 
     def end(self) -> None:
         """Write the snapshots. Raises the error that ended the loop."""

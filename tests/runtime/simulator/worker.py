@@ -172,8 +172,12 @@ class Loop:
         self.lease, self.finished, self._is_held = lease, False, True
         self._deadline = self._monotonic() + self._seconds
 
+    def hold(self) -> None:
+        self._deadline = max(self._deadline, self._monotonic() + self._seconds)
+
     def release(self) -> None:
         self._is_held = False
+        self._deadline = self._monotonic() + self._seconds
 
     def between_commits(self, call: Callable[[], T], seconds: float = 0) -> T:
         if not self.is_alive:

@@ -54,7 +54,7 @@ class Setup:
         edits: how often a release adds a sub-topology in front of the others, or takes it away again.
         waves: parts of the input. The first is there as the job starts; each other comes while the job is down, after
             all that was there has been used.
-        lease_seconds: how long a lease lasts.
+        lease_seconds: how long most leases last, until the driver ends them.
     """
 
     topology: str = "sum"
@@ -270,7 +270,7 @@ class World:
                     raise Crashed
                 if holding.loop is None:
                     holding.open()
-                holding.hold()
+                holding.hold(self.broker.now)
                 if is_over or holding.is_over:
                     holding.end()
             except (Crashed, Unavailable):
@@ -289,7 +289,8 @@ class World:
             alive = [self._workers[-1]]
         worker = self._random.choice(alive)
         if not self._holdings:
-            self._batch_ends = self.broker.now + self.setup.lease_seconds
+            # The driver ends leases soon, as when executors change, or after several snapshots.
+            self._batch_ends = self.broker.now + self.setup.lease_seconds * self._random.choice((1, 1, 4))
         self._holdings[group] = Holding(worker, self.lease(group), 2 * self.setup.lease_seconds)
 
     def lease(self, group: int) -> Lease:

@@ -51,6 +51,7 @@ from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.observability.worker_restarts import WorkerRestarts
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.protocol.backfills import is_finished
+from forebay.runtime.snapshots.former_state import drop_former_state
 from forebay.runtime.snapshots.object_store import store_settings
 from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
@@ -304,7 +305,7 @@ class JobApplication:
             self._options.plan.checkpoint,
         )
         try:
-            with self._sessions(spec.application, spec.groups, self._options.plan.checkpoint) as session:
+            with self._sessions(spec.application, self._options.plan.checkpoint) as session:
                 self._run_in(session, spec)
         finally:
             self._log(seconds=0.0)
@@ -330,6 +331,7 @@ class JobApplication:
                 held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
                 following_executors(session, executors, self.health, runner, self._stopping),
             ):
+                drop_former_state(self._options.plan.checkpoint, spec.store_settings)
                 runner.run()
         finally:
             watcher.close()
@@ -347,7 +349,7 @@ class JobApplication:
         """Record what the tasks report while their leases run, or when they end."""
         reported = self.metrics.observe(figures)
         if self._runner is not None:
-            self._worker_restarts.observe(figures, self._runner.query_started)
+            self._worker_restarts.observe(figures, self._runner.placed_at)
         if trouble:
             self._report_trouble(trouble)
         elif reported:

@@ -13,35 +13,35 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyspark
-from pyspark.sql import DataFrame, Row
-from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql import DataFrame
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit
 
 from forebay.runtime.driver.session import SparkOptions, build_session
-from forebay.runtime.launch.pandas_later import pandas_unasked
 from forebay.runtime.launch.shared_classes import archive_file
-from forebay.runtime.spark.holder import OUTPUT_SCHEMA, declared_states
+from forebay.runtime.spark.source import SCHEMA
 
 _SECONDS = 300.0
 _BATCHES = 3
 
 
-class _Stream(SimpleDataSourceStreamReader):
+class _Stream(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, int]:
         return {"at": 0}
 
-    def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int, str]], dict[str, int]]:
-        end = min(start["at"] + 1, _BATCHES)
-        return self.readBetweenOffsets(start, {"at": end}), {"at": end}
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        return {"at": min(start["at"] + 1, _BATCHES)}
 
-    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int, str]]:
-        # Spark copies the iterator: a generator can't be copied.
-        return iter([(0, "row")] * (end["at"] - start["at"]))
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        return [InputPartition(number) for number in range(start["at"], end["at"])]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
+        yield ("reports",)
 
 
 class _Source(DataSource):
@@ -50,30 +50,10 @@ class _Source(DataSource):
         return "forebay-class-archive"
 
     def schema(self) -> str:
-        return "bucket int, lease string"
+        return SCHEMA
 
-    def simpleStreamReader(self, schema: Any) -> _Stream:
+    def streamReader(self, schema: Any) -> _Stream:
         return _Stream()
-
-
-class _Holder(StatefulProcessor):
-    """Does with its states what a job's snapshots do."""
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._states = declared_states(handle)
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
-        tasks, blocks = self._states
-        for row in rows:
-            had = tasks.containsKey((0, 0)) and tasks.getValue((0, 0))
-            tasks.updateValue((0, 0), (b"task",))
-            for place, _ in list(blocks.iterator()):
-                blocks.removeKey(place)
-            blocks.updateValue((0, 0, 1), (b"block",))
-            yield Row(reports=f"{row['lease']} {had}")
-
-    def close(self) -> None:
-        pass
 
 
 def build(file: Path) -> None:
@@ -101,13 +81,16 @@ def _train(file: str) -> None:
     java_options = f'"-XX:ArchiveClassesAtExit={file}"' if file else ""
     with tempfile.TemporaryDirectory(prefix="forebay-class-archive-") as place:
         checkpoint = str(Path(place, "checkpoint"))
-        session = build_session("class-archive", 1, checkpoint, SparkOptions(), java_options)
+        session = build_session("class-archive", checkpoint, SparkOptions(), java_options)
         session.sparkContext.parallelize([0], 1).map(str).collect()  # as a job's worker is warmed
         session.dataSource.register(_Source)
-        buckets = session.readStream.format(_Source.name()).load().groupBy("bucket")
-        with pandas_unasked():
-            reports = buckets.transformWithState(_Holder(), OUTPUT_SCHEMA, "Append", "None")
-        query = reports.writeStream.foreachBatch(_collect).option("checkpointLocation", checkpoint).start()
+        query = (
+            session.readStream.format(_Source.name())
+            .load()
+            .writeStream.foreachBatch(_collect)
+            .option("checkpointLocation", checkpoint)
+            .start()
+        )
         query.processAllAvailable()
         query.stop()
         gateway: Any = session.sparkContext._gateway

@@ -1,4 +1,4 @@
-"""Runs a job's streaming query: starts it, watches it, starts it again after an outage, ends it at a batch's end."""
+"""Runs a job's streaming query: starts it, watches it, restarts it after a failure, and ends its leases."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from forebay.flags import Flag
 from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.remedies import PASSING, explain
+from forebay.runtime.driver.steadiness import Steadiness
 from forebay.runtime.driver.warming import warm_worker
 from forebay.runtime.errors import STOP_MARK
 from forebay.runtime.launch.own_workers import is_local, own_workers
-from forebay.runtime.launch.pandas_later import pandas_unasked
-from forebay.runtime.protocol.lease import OTHER_RELEASE
 from forebay.runtime.spark.control import DriverControl
-from forebay.runtime.spark.holder import OUTPUT_SCHEMA, LeaseHolder
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spark.source import data_source
 from forebay.runtime.spec import JobSpec
@@ -60,8 +58,6 @@ _PASSES = (
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, executors of another
 release, a full volume."""
 
-_OTHER_STATE = ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA")
-"""What Spark says where it finds the state of a release that kept it otherwise, before a lease could look."""
 _SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")
 """What Spark says of a Python worker without memory, or killed for it."""
 _SIZE_HINT = "If commits are too large: smaller --max-records-per-commit or --max-bytes-per-commit, or more memory"
@@ -103,18 +99,23 @@ class JobRunner:
         self._stopping = Flag()
         self._rebalancing = threading.Event()
         self._expects_leases = True
+        self._restarting = threading.Event()
         self._abandoning = threading.Event()
         self._progressed = threading.Event()
         self.query: StreamingQuery | None = None
-        self.query_started = time.monotonic()
-        """When the query was started last, by the monotonic clock."""
+        self.placed_at = time.monotonic()
+        """When Spark last began to place the groups, by the monotonic clock."""
+        self._steadiness = self._new_steadiness()
+
+    def _new_steadiness(self) -> Steadiness:
+        return Steadiness(self._limits.checkpoint_interval_ms / 1000)
 
     def stop(self) -> None:
         """Ask the job to end once its running leases have. Safe in a signal handler."""
         self._stopping.set()
 
     def rebalance(self, *, is_followed: bool = True) -> None:
-        """Start the query again after the running leases, so that its groups are spread over all executors.
+        """End the leases, so that Spark spreads the groups over all executors with the next ones.
 
         Args:
             is_followed: whether workers may expect other leases soon.
@@ -131,15 +132,15 @@ class JobRunner:
         sealed = SealedSpec(self._spec)
         if is_local(self._session.sparkContext.master or ""):
             warm_worker(self._session, self._spec.application, sealed)
-        self._session.dataSource.register(data_source(sealed))
+        self._register(sealed)
         pause, failures = 1.0, 0
         while not self._stopping.is_set():
             self._progressed.clear()
-            self._rebalancing.clear()
+            self._restarting.clear()
             self._limit_commits()
             try:
                 self._run_query()
-                if not self._rebalancing.is_set():
+                if not self._restarting.is_set():
                     return
             except (Py4JNetworkError, ConnectionError) as error:
                 raise JobStopped(
@@ -149,7 +150,7 @@ class JobRunner:
                 text = str(error)
                 if _END_REQUESTED in text:
                     continue
-                fatal = _stop_message(text) or _of_other_release(text)
+                fatal = _stop_message(text)
                 if fatal is not None:
                     raise JobStopped(fatal) from error
                 if self._progressed.is_set():
@@ -172,7 +173,7 @@ class JobRunner:
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _smaller_commits(self) -> None:
-        """Have commits get smaller, until batches succeed: a worker died as if it had not had the memory."""
+        """Make commits smaller until workers work steadily: one died as if it had not had the memory."""
         self._size.on_failure()
         self._limit_commits()
         log.warning(
@@ -188,20 +189,21 @@ class JobRunner:
         limits = replace(full, max_records=size.share_of(full.max_records), max_bytes=most_bytes)
         if limits != self._spec.limits:
             self._spec = replace(self._spec, limits=limits)
-            self._session.dataSource.register(data_source(SealedSpec(self._spec)))
+            self._register(SealedSpec(self._spec))
+
+    def _register(self, sealed: SealedSpec) -> None:
+        with own_workers(self._session.sparkContext, self._spec.application):
+            self._session.dataSource.register(data_source(sealed))
 
     def _may_grow(self) -> None:
-        """Start the query again if its batches have succeeded for long enough to try larger commits."""
+        """Start the query again if its workers have worked for long enough to try larger commits."""
         self._size.on_commit()
         if self._size.share_of(self._limits.max_records) > self._spec.limits.max_records:
             log.info("%s: commits get larger again", self._spec.application)
-            self.rebalance()
+            self._restarting.set()
 
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
-        with own_workers(self._session.sparkContext, self._spec.application), pandas_unasked():
-            holder = LeaseHolder(SealedSpec(self._spec))
-            frame = frame.groupBy("bucket").transformWithState(holder, OUTPUT_SCHEMA, "Append", "None")
         writer = (
             frame.writeStream.queryName(self._spec.application)
             .foreachBatch(self._on_batch)
@@ -214,7 +216,8 @@ class JobRunner:
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
         query = self.query = writer.start()
-        self.query_started = time.monotonic()
+        self.placed_at = time.monotonic()
+        self._steadiness = self._new_steadiness()
         asked_at = told_at = 0.0
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
@@ -222,10 +225,9 @@ class JobRunner:
                 if self._abandoning.is_set() or (self._ending and self._is_idle(query)):
                     query.stop()
                     return
-                if self._ending and now - asked_at >= _ASK_AGAIN_SECONDS:
+                if (self._ending or self._rebalancing.is_set()) and now - asked_at >= _ASK_AGAIN_SECONDS:
                     asked_at = now
-                    with suppress(KafkaException):
-                        control.end_leases(is_followed=self._leases_follow)
+                    self._end_leases(control)
                 if now - told_at >= _TELL_SECONDS:
                     told_at = now
                     if not self._ending:
@@ -238,17 +240,28 @@ class JobRunner:
                 if query.isActive:
                     query.stop()
 
+    def _end_leases(self, control: DriverControl) -> None:
+        # It is cleared first, since another thread may set it at any time.
+        self._rebalancing.clear()
+        try:
+            control.end_leases(is_followed=self._leases_follow)
+        except KafkaException:
+            self._rebalancing.set()
+
     def _tell(self, control: DriverControl) -> None:
         try:
             figures, trouble = control.figures()
         except KafkaException as error:
             log.debug("the tasks' figures can't be read: %s", error)
             return
+        if self._steadiness.observe(figures, trouble):
+            self._progressed.set()
+            self._may_grow()
         self._observer(figures, trouble)
 
     @property
     def _ending(self) -> bool:
-        return self._stopping.is_set() or self._rebalancing.is_set()
+        return self._stopping.is_set() or self._restarting.is_set()
 
     @property
     def _leases_follow(self) -> bool:
@@ -263,13 +276,9 @@ class JobRunner:
             raise InterruptedError(_END_REQUESTED)
         reports = [TaskFigures.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
         self._progressed.set()
-        self._may_grow()
+        self.placed_at = time.monotonic()
         log.debug("Spark batch %d is through", batch_id)
         self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")
-
-
-def _of_other_release(text: str) -> str | None:
-    return OTHER_RELEASE if any(sign in text for sign in _OTHER_STATE) else None
 
 
 def _is_size(text: str) -> bool:

@@ -23,24 +23,13 @@ from forebay.runtime.launch.rpc_secret import ENCRYPTED
 from forebay.runtime.launch.shared_classes import archive_options
 from forebay.runtime.launch.worker_python import choose_python
 
-STATE = "spark.sql.streaming.stateStore"
-
 REQUIRED: Mapping[str, str] = {
-    f"{STATE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    f"{STATE}.rocksdb.changelogCheckpointing.enabled": "true",
-    f"{STATE}.checkpointFormatVersion": "2",
-    f"{STATE}.rocksdb.boundedMemoryUsage": "true",
     "spark.speculation": "false",
     "spark.python.worker.reuse": "true",
 }
-"""Settings that must not be changed: exactness or bounded memory would be lost."""
+"""Settings that must not be changed: exactness would be lost."""
 
 LEAN: Mapping[str, str] = {
-    f"{STATE}.rocksdb.trackTotalNumberOfRows": "false",
-    f"{STATE}.rocksdb.maxMemoryUsageMB": "256",
-    f"{STATE}.minDeltasForSnapshot": "20",
-    # One task hands out all leases: Spark would run all groups where it ran, however many executors there are.
-    "spark.shuffle.reduceLocality.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -124,16 +113,13 @@ def launch(options: SparkOptions) -> None:
     threading.Thread(target=start, name="launch").start()
 
 
-def build_session(
-    name: str, state_partitions: int, checkpoint: str, options: SparkOptions, java_options: str = ""
-) -> SparkSession:
-    """Start Spark for a job with that many state partitions. Raises RefusedSetting.
+def build_session(name: str, checkpoint: str, options: SparkOptions, java_options: str = "") -> SparkSession:
+    """Start Spark for a job. Raises RefusedSetting.
 
     Args:
         java_options: of the JVM, in place of those that use the archive of Spark's classes.
     """
     settings = {
-        "spark.sql.shuffle.partitions": str(state_partitions),
         **checkpoint_settings(checkpoint),
         **_common_settings(options, java_options),
     }

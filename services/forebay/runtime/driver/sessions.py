@@ -12,17 +12,17 @@ from pyspark.sql import SparkSession
 from forebay.runtime.driver.interrupt import kept_interrupt
 from forebay.runtime.driver.session import SparkOptions, build_session
 
-Sessions = Callable[[str, int, str], AbstractContextManager[SparkSession]]
-"""Gives a session for the time of a block: for an application, its number of state partitions, its checkpoint."""
+Sessions = Callable[[str, str], AbstractContextManager[SparkSession]]
+"""Gives a session for the time of a block: for an application and its checkpoint."""
 
 
 def own_session(options: SparkOptions) -> Sessions:
     """Return what starts a Spark for one job, and stops it. Raises RefusedSetting where it is used."""
 
     @contextmanager
-    def opened(application: str, state_partitions: int, checkpoint: str) -> Iterator[SparkSession]:
+    def opened(application: str, checkpoint: str) -> Iterator[SparkSession]:
         with kept_interrupt():
-            session = build_session(application, state_partitions, checkpoint, options)
+            session = build_session(application, checkpoint, options)
         try:
             yield session
         finally:
@@ -43,14 +43,13 @@ class SharedSpark:
         self._first: SparkSession | None = None
 
     @contextmanager
-    def session(self, application: str, state_partitions: int, checkpoint: str) -> Iterator[SparkSession]:
+    def session(self, application: str, checkpoint: str) -> Iterator[SparkSession]:
         """Give a job its session (see Sessions). Raises RefusedSetting."""
         with self._lock:
             if self._first is None:
                 with kept_interrupt():
-                    self._first = build_session("forebay", state_partitions, checkpoint, self._options)
+                    self._first = build_session("forebay", checkpoint, self._options)
             session = self._first.newSession()
-        session.conf.set("spark.sql.shuffle.partitions", str(state_partitions))
         yield session
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ from pyspark.java_gateway import launch_gateway
 
 from forebay.runtime.launch.forking import start_fork_server
 from forebay.runtime.launch.jvmlog import filtered_stderr
-from forebay.runtime.spark.siblings import make_folder
 
 _STARTING = threading.Lock()
 _ON_COMMAND_LINE = ("spark.driver.memory", "spark.driver.extraJavaOptions")
@@ -46,7 +45,6 @@ def start_jvm(given: Mapping[str, str]) -> None:
     """
     with _STARTING:
         if SparkContext._gateway is None:
-            make_folder(os.environ)
             start_fork_server(os.environ)
             conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
             with filtered_stderr() as stderr:

@@ -16,8 +16,6 @@ _NOISE = (
     "Setting default log level",
     "To adjust logging level use",
     "Using Spark's default log4j profile",
-    "Starting Streaming TransformWithState",
-    "Streaming TransformWithState",
 )
 
 

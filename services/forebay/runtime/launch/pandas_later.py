@@ -20,8 +20,7 @@ _ASKING = threading.Lock()
 def pandas_unasked() -> Iterator[None]:
     """Have Spark make functions in the block without importing pandas to ask for its version.
 
-    `transformWithState` makes one of the kind that takes pandas' frames, though its rows never are. Importing takes
-    0.3 s of a start, and all else waits. Our requirements bound the version as Spark does.
+    `mapInArrow` asks, though its batches are pyarrow's. Images of services have no pandas.
     """
     from pyspark.sql.pandas import functions  # noqa: PLC0415 (the forks' server imports it in its own order)
 

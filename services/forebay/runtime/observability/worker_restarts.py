@@ -22,6 +22,8 @@ _CAUSES = (
     "It was killed for lack of memory (see --memory and the container's limit), because it showed no life for a "
     "minute, or together with its executor"
 )
+_PLACING_SECONDS = 60.0
+"""How long the workers of the previous leases may still be reported after Spark began to place the groups."""
 
 
 class WorkerRestarts:
@@ -42,15 +44,17 @@ class WorkerRestarts:
         self._health = health
         self._monotonic = monotonic
         self._last: dict[Place, tuple[TaskFigures, float]] = {}
+        self._placed: dict[Place, float] = {}
+        """When Spark began to place the groups, as of the latest placement that each task's reports were seen of."""
         self._counted = (0, 0)
         self._count = 0
 
-    def observe(self, reports: Iterable[TaskFigures], query_started: float) -> None:
+    def observe(self, reports: Iterable[TaskFigures], placed_at: float) -> None:
         """Take in what tasks report.
 
         Args:
-            query_started: when the query started, by the monotonic clock. A new query places the groups again, so the
-                workers it uses first are no restarts.
+            placed_at: when Spark last began to place the groups, by the monotonic clock. The workers that it uses first
+                are no restarts.
         """
         now = self._monotonic()
         for report in reports:
@@ -59,7 +63,11 @@ class WorkerRestarts:
             if before is not None and report.at <= before[0].at and report.worker == before[0].worker:
                 continue
             self._last[place] = report, now
-            if before is not None and before[1] > query_started and before[0].worker != report.worker:
+            if before is not None and before[0].worker == report.worker:
+                continue
+            is_placed = self._placed.get(place) == placed_at or now - placed_at > _PLACING_SECONDS
+            self._placed[place] = placed_at
+            if before is not None and is_placed:
                 self._count_move(before[0], report)
 
     def _count_move(self, before: TaskFigures, now: TaskFigures) -> None:

@@ -144,6 +144,19 @@ class ArrowFiles:
 
         return self._call(f"look for {path}", is_there)
 
+    def has_folder(self, folder: str) -> bool:
+        """Return whether there is a folder. Raises StoreUnavailable."""
+
+        def is_there() -> bool:
+            (info,) = self._system.get_file_info([self._path(folder)])
+            return bool(info.type == fs.FileType.Directory)
+
+        return self._call(f"look for {folder}", is_there)
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder with all it holds. Raises StoreUnavailable, FileNotFoundError."""
+        self._call(f"delete {folder}", lambda: self._system.delete_dir(self._path(folder)))
+
     def _path(self, path: str) -> str:
         return f"{self._root}/{path}"
 

@@ -1,4 +1,4 @@
-"""How driver and workers talk while a Spark batch runs: by the metadata of offsets in the job's control group.
+"""How driver and workers communicate while leases last: by the metadata of offsets in the job's control group.
 
 No topic, no open port: what both sides need is the right to commit to one group. The driver commits, for the first
 input partition, a time in ms as an offset: leases planned before it end. A worker commits, for each task's partition of
@@ -12,13 +12,14 @@ import logging
 import time
 from collections.abc import Iterable
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.runtime.changelog.topics import internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.worker.deadline import leave
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +32,9 @@ _CONSUMERS: dict[str, Consumer] = {}
 """A worker's connection, by application."""
 
 
-def _command(spec: JobSpec) -> TopicPartition:
-    return TopicPartition(spec.entry.inputs[0].name, 0)
+def _places(spec: JobSpec) -> list[tuple[str, int]]:
+    """Return the partitions whose offsets are the driver's command: two, since one of the topics may be deleted."""
+    return [(spec.entry.inputs[0].name, 0), (spec.entry.errors.name, 0)]
 
 
 def connection(spec: JobSpec) -> Consumer:
@@ -79,13 +81,16 @@ class WorkerControl:
             return
         self._looked_at = now
         try:
-            (found,) = self._consumer.committed([_command(self._spec)], _ANSWER_SECONDS)
+            places = [TopicPartition(*place) for place in _places(self._spec)]
+            answers = self._consumer.committed(places, _ANSWER_SECONDS)
         except KafkaException as error:
             log.debug("the control group can't be read: %s", error)
             return
-        if found.error is None:
-            self._ended = self._ended or found.offset >= self._lease.planned_at
-            self.is_followed = found.metadata == _FOLLOWED
+        commands = [answer for answer in answers if answer.error is None]
+        if commands:
+            command = max(commands, key=lambda answer: int(answer.offset))
+            self._ended = self._ended or command.offset >= self._lease.planned_at
+            self.is_followed = command.metadata == _FOLLOWED
 
     def tell(
         self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "", *, asynchronous: bool = True
@@ -138,13 +143,16 @@ class DriverControl:
             for task in range(spec.tasks)
         ]
 
-    def end_leases(self, *, is_followed: bool = False) -> None:
-        """Have every lease end that was planned before now, also by a clock since set back. Raises KafkaException.
+    def end_leases(self, *, is_followed: bool = False, planned: int = -1) -> int:
+        """Have every lease end that was planned before now; return the time that they were told. Raises KafkaException.
 
         Args:
             is_followed: whether others follow, of this driver or the next one: until then loops may go on.
+            planned: when a lease was planned, perhaps by a clock that was set back since: it ends as well.
         """
-        self._command(max(now_ms(), self._planned), _FOLLOWED if is_followed else "")
+        time_ms = max(now_ms(), self._planned, planned)
+        self._command(time_ms, _FOLLOWED if is_followed else "")
+        return time_ms
 
     def follow_clock(self) -> None:
         """Let leases last that are planned from now on: to be called while none is to end. Raises KafkaException.
@@ -157,9 +165,18 @@ class DriverControl:
             self._command(min(now, self._begun))
 
     def _command(self, time_ms: int, metadata: str = "") -> None:
-        topic = _command(self._spec)
-        place = TopicPartition(topic.topic, topic.partition, time_ms, metadata)
-        self._consumer.commit(offsets=[place], asynchronous=False)
+        missing: list[KafkaException] = []
+        places = _places(self._spec)
+        for topic, partition in places:
+            try:
+                place = TopicPartition(topic, partition, time_ms, metadata)
+                self._consumer.commit(offsets=[place], asynchronous=False)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+                missing.append(error)
+        if len(missing) == len(places):
+            raise missing[0]
         self._commanded = time_ms
 
     def figures(self) -> tuple[list[TaskFigures], str]:
@@ -180,4 +197,4 @@ class DriverControl:
 
     def close(self) -> None:
         """Leave the broker."""
-        self._consumer.close()
+        leave(self._consumer)

@@ -1,19 +1,13 @@
-"""A task group inside a worker of Spark: it holds leases and keeps snapshots.
-
-Spark hands a lease to any idle worker of an executor. If the group's loop runs in another worker, the lease is passed
-on to that worker.
-"""
+"""A task group inside a worker of Spark: it holds a lease until the driver ends it, and keeps snapshots."""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
-from functools import cache
-from multiprocessing.connection import Connection
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
@@ -24,9 +18,6 @@ from forebay.runtime.process.watchdog import die_when_silent
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.snapshots.opening import open_storage
 from forebay.runtime.spark.control import WorkerControl
-from forebay.runtime.spark.loops import Loops, Want
-from forebay.runtime.spark.passing import Giver, OtherWorker, ThisWorker, WorkerGone, pass_on
-from forebay.runtime.spark.siblings import answered, connections, listen
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.figures import TaskFigures
@@ -39,29 +30,28 @@ log = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
-_SENDING_SECONDS = 120.0
-"""How long the loop continues while blocks are sent in mid-lease: the store may not answer."""
+_SENDING_SECONDS = 180.0
+"""How long the loop continues while blocks and snapshots are sent: the store may not answer."""
 _STORE_SECONDS = 5.0
 """How long to wait before a store of snapshots that failed is asked again."""
 
-_ROOM_SECONDS = 2.0
-"""How long a worker that has a loop looks for one that has none. An executor holds all of its groups' leases at a time,
-each in a worker of its own: one that has none is there, or about to be."""
+_GroupKey = tuple[str, str, int]
+"""Application, checkpoint, group."""
 
-_LOOPS = Loops()
-"""This worker's loops."""
+_LOOPS: dict[_GroupKey, GroupRunner] = {}
+"""This worker's loops: the current lease's, and those of earlier leases that run until another worker takes over."""
 
 _CONTROLS: deque[WorkerControl] = deque(maxlen=1)
 """The control of the latest lease."""
 
 
 def _is_working() -> bool:
-    """Return whether a loop of this worker works that has outlived its executor; one that nothing follows is ended."""
+    """Return whether a loop of this worker still runs after its executor; stop those that no lease will follow."""
     control = next(iter(_CONTROLS), None)
     if control is not None and control.is_told_to_leave:
-        for runner in _LOOPS.all():
+        for runner in _LOOPS.values():
             runner.stop()
-    return any(runner.is_working for runner in _LOOPS.all())
+    return any(runner.is_working for runner in _LOOPS.values())
 
 
 def hold(spec: JobSpec, lease: str) -> str:
@@ -71,120 +61,58 @@ def hold(spec: JobSpec, lease: str) -> str:
     end_when_starved()
     die_when_silent()
     outlive(_is_working)
-    _listen()
-    return json.dumps(_held(spec, Lease.from_json(lease)))
+    return json.dumps(_Holding(spec, Lease.from_json(lease)).run())
 
 
-@cache
-def _listen() -> None:
-    listen(_hold_for)
-
-
-def _hold_for(connection: Connection) -> None:
-    """Hold the lease that another worker was given, if this is the worker that it looks for."""
-    with connection, suppress(EOFError, OSError):  # the other one has ended
-        ident, want = connection.recv()
-        claim = _LOOPS.claim(ident, want)
-        if claim is None:
-            connection.send(False)
-            return
-        with claim as turn:
-            # Before its turn: who asks waits for the one that has the group, however long that is busy with it.
-            connection.send(True)
-            spec, lease, begun = connection.recv()
-            giver = OtherWorker(connection)
-            outlive(_is_working)
-            with giver.heartbeats(), turn:
-                try:
-                    giver.end(_Holding(spec, lease, giver, begun).run())
-                except Exception as error:  # whatever ends a lease
-                    giver.fail(error)
-
-
-def _held(spec: JobSpec, lease: Lease) -> list[str]:
-    """Hold a lease where its group's loop runs; if that is nowhere in this executor, where no other loop does."""
-    ident = spec.application, lease.checkpoint, lease.group
-    # Whoever takes it up after another: it ends when the other groups' leases do, which wait for it in Spark's batch.
-    begun = time.monotonic()
-    silent: set[str] = set()
-    for want in _wants():
-        claim = _LOOPS.claim(ident, want)
-        if claim is not None:
-            with claim as turn, turn:
-                return _Holding(spec, lease, ThisWorker(), begun).run()
-        for name, connection in connections(but=silent):
-            with connection:
-                answer = answered(connection, (ident, want))
-                if answer is None:
-                    silent.add(name)
-                if not answer:
-                    continue
-                try:
-                    return pass_on(connection, (spec, lease, begun))
-                except WorkerGone as error:
-                    log.warning("%s: %s: another opens the group", spec.transactional_id(lease.group), error)
-    raise AssertionError("any worker can hold a lease")
-
-
-def _wants() -> Iterator[Want]:
-    """Return which worker to look for, one look after the other."""
-    yield Want.LOOP
-    deadline = time.monotonic() + _ROOM_SECONDS
-    yield Want.ROOM
-    while time.monotonic() < deadline:
-        time.sleep(_WAIT_SECONDS)
-        yield Want.ROOM
-    yield Want.ANY
+def _drop(group: _GroupKey) -> None:
+    """Stop a group's loop, if there is one, and forget it."""
+    runner = _LOOPS.pop(group, None)
+    if runner is not None:
+        runner.stop()
 
 
 class _Holding:
-    """One lease from its beginning to its end.
+    """One lease from its beginning to its end."""
 
-    Args:
-        giver: the worker that Spark gave it.
-        begun: when that worker was given it, by the monotonic clock.
-    """
-
-    def __init__(self, spec: JobSpec, lease: Lease, giver: Giver, begun: float) -> None:
+    def __init__(self, spec: JobSpec, lease: Lease) -> None:
         recall_matches(spec)
         self._spec = spec
         self._lease = lease
-        self._giver = giver
-        self._ident = spec.application, lease.checkpoint, lease.group
-        self._seconds = spec.limits.checkpoint_interval_ms / 1000
-        self._begun = begun
+        self._group: _GroupKey = spec.application, lease.checkpoint, lease.group
+        self._interval = spec.limits.checkpoint_interval_ms / 1000
+        self._begun = time.monotonic()
+        self._executor = os.getppid()
         self._trouble = ""
         self._next_put = float("-inf")
+        self._next_snapshot = self._begun + self._interval
         self._control = WorkerControl.of(spec, lease)
         _CONTROLS.append(self._control)
 
     def run(self) -> list[str]:
-        """Hold the lease; return the tasks' reports."""
+        """Hold the lease; return the tasks' reports. Raises what ended the loop; Unavailable."""
         if self._control.is_told_to_end and not self._lease.restore:
             return []
-        runner = self._opened()
-        if runner is not None:
-            try:
+        while True:
+            runner = self._opened()
+            if runner is not None:
                 self._hold(runner)
-                if runner.is_alive and not self._giver.is_gone:
-                    self._write(runner)
-            except Unavailable as error:
-                log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
-            finally:
-                if self._giver.is_gone:
-                    runner.lose()
-                else:
-                    runner.release()
-            if runner.failure is not None:
-                _LOOPS.drop(self._ident)
-                raise runner.failure
-            if self._control.is_told_to_end:
+                if runner.failure is not None:
+                    _drop(self._group)
+                    raise runner.failure
+            if self._is_orphaned:
+                if runner is not None:
+                    runner.outlive()
+                # An executor that lives on repeats the task: it would take an answer for the end of the lease.
+                raise Unavailable("the executor of this worker has ended")
+            if runner is None:
+                return []
+            if self._is_over or (runner.finished.is_set() and runner.is_alive):
                 self._end(runner)
-        return [] if runner is None else self._reports(runner)
+                return self._reports(runner)
 
     def _opened(self) -> GroupRunner | None:
         """Return the group's loop, running; None if the lease ended before the broker answered."""
-        runner = _LOOPS.get(self._ident)
+        runner = _LOOPS.get(self._group)
         if runner is not None:
             if runner.is_alive and not runner.is_stuck and runner.belongs_to == self._origin:
                 # If another worker has taken over the group since, the loop's next commit fails.
@@ -193,14 +121,15 @@ class _Holding:
             if runner.is_stuck:
                 name = runner.group.settings.name
                 log.warning("%s: its loop is stuck in a call to the broker: another takes its place", name)
-            _LOOPS.drop(self._ident)
+            _drop(self._group)
         return self._start()
 
     @property
     def _origin(self) -> object:
-        """What a loop must be built for. Its clients may take minutes to learn of a topic's new partitions."""
+        """What a loop must have been built for, so that this lease can continue with it."""
+        # The clients of a loop know a topic's new partitions only minutes later.
         shape = {topic: len(offsets) for topic, offsets in self._lease.start.items()}
-        return self._spec.checkpoint, shape
+        return self._spec.checkpoint, self._spec.limits, shape
 
     def _start(self) -> GroupRunner | None:
         """Return a new loop, running, that begins with the snapshots; None if the lease ended before."""
@@ -228,34 +157,33 @@ class _Holding:
                     runner.stop()
                     self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
                 time.sleep(_RETRY_SECONDS)
-                if self._is_over:
+                if self._is_over or self._is_orphaned:
                     return None
                 continue
-            _LOOPS.put(self._ident, runner)
+            _LOOPS[self._group] = runner
             return runner
 
     def _hold(self, runner: GroupRunner) -> None:
+        """Hold the lease until it is over, or the loop ends or is stuck."""
         while not self._is_over and not runner.finished.wait(_WAIT_SECONDS):
-            if not runner.is_alive:
+            if not runner.is_alive or runner.is_stuck or self._is_orphaned:
                 return
             runner.hold()
             trouble = runner.trouble
             if time.monotonic() >= self._next_put:
-                self._trouble = self._put_waiting(runner)
+                self._trouble = self._keep(runner)
             self._tell(runner, trouble or self._trouble or runner.keeper.trouble)
             look_again(self._spec.application)
 
-    def _write(self, runner: GroupRunner) -> None:
-        """Write the snapshots. Raises Unavailable."""
-        ends = self._lease.until is not None or self._lease.restore
-        runner.hold(ALL_SECONDS)
-        runner.keeper.write(runner, ALL_SECONDS if ends else ANSWER_SECONDS)
-
-    def _put_waiting(self, runner: GroupRunner) -> str:
-        """Put rows that wait for the next snapshot; return what hinders it, or ""."""
+    def _keep(self, runner: GroupRunner) -> str:
+        """Write the snapshots once an interval, and waiting rows in between; return what hinders it, or ""."""
         runner.hold(_SENDING_SECONDS)
         try:
-            runner.keeper.put_waiting(runner)
+            if time.monotonic() >= self._next_snapshot:
+                runner.keeper.write(runner, ANSWER_SECONDS)
+                self._next_snapshot = time.monotonic() + self._interval
+            else:
+                runner.keeper.put_waiting(runner)
         except LoopBusy as error:
             return str(error)
         except Unavailable as error:
@@ -268,22 +196,35 @@ class _Holding:
 
     @property
     def _is_over(self) -> bool:
-        """Whether the lease's time is up. One that restores lasts until its state is the checkpoint's own."""
-        if self._giver.is_gone:
-            return True
-        runner = _LOOPS.get(self._ident)
-        if self._lease.restore and runner is not None and not runner.group.is_taken_over(self._lease):
-            return False
-        if self._lease.until is None and time.monotonic() - self._begun >= self._seconds:
-            return True
+        """Whether the driver ends the lease. One that restores ends by itself, once its state is the checkpoint's."""
+        runner = _LOOPS.get(self._group)
+        if self._lease.restore and runner is not None:
+            if not runner.group.is_taken_over(self._lease):
+                return False
+            if time.monotonic() - self._begun >= self._interval:
+                return True
         return self._control.is_told_to_end
 
+    @property
+    def _is_orphaned(self) -> bool:
+        """Whether the executor has ended: nothing else ends a lease that no driver knows of any more."""
+        return os.getppid() != self._executor
+
     def _end(self, runner: GroupRunner) -> None:
-        """End a loop that was told to, unless other leases follow and this process may wait for them."""
-        if self._control.is_followed and self._lease.until is None and is_outliving():
+        """Write the last snapshots of the lease, and end its loop unless other leases follow."""
+        is_last, is_ended = self._lease.until is not None, self._control.is_told_to_end
+        if runner.is_alive:
+            try:
+                runner.hold(ALL_SECONDS)
+                runner.keeper.write(runner, ALL_SECONDS if is_last or self._lease.restore else ANSWER_SECONDS)
+            except Unavailable as error:
+                log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
+        if is_ended and (is_last or not self._control.is_followed):
+            _drop(self._group)
+        elif is_ended and is_outliving():
             runner.outlive()
         else:
-            _LOOPS.drop(self._ident)
+            runner.release()
 
     def _reports(self, runner: GroupRunner) -> list[str]:
         reports = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Collection, Sequence
@@ -19,6 +20,7 @@ from forebay.runtime.broker.requests import BrokerView, check_same
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.positions import closing_times, committed_positions
 from forebay.runtime.protocol.lease import LeaseOffset, Partitioned
+from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
 
@@ -47,6 +49,10 @@ class LeasePlanner:
         self._until: Partitioned | None = None
         self._is_planned = False
         self._unreachable_since: float | None = None
+        self._lock = threading.Lock()
+        self._latest: LeaseOffset | None = None
+        self._ended_at = -1
+        """Leases that were planned until then (ms) were told to end."""
 
     def freeze(self) -> None:
         """Fix the ends for good: what comes later is for the next run."""
@@ -54,6 +60,35 @@ class LeasePlanner:
 
     def plan(self, start: dict[str, Any]) -> dict[str, Any]:
         """Return the end of the next lease; `start` itself when there is nothing left to do."""
+        with self._lock:
+            planned = self._plan(start)
+            self._latest = LeaseOffset.from_json(planned)
+            return planned
+
+    def is_outdated(self) -> bool:
+        """Return whether topics have changed since the latest leases were planned; never while the broker is away."""
+        with self._lock:
+            latest = self._latest
+            if latest is None or latest.until is not None:
+                return False
+            try:
+                now = self._checked(latest)
+            except TopicChanged:
+                return True
+            return (now.topic_ids, now.start) != (latest.topic_ids, latest.start)
+
+    def end_leases(self) -> None:
+        """Have the latest leases end; others follow. Raises KafkaException."""
+        with self._lock:
+            control = DriverControl(self.spec)
+            try:
+                planned = -1 if self._latest is None else self._latest.planned_at
+                self._ended_at = control.end_leases(is_followed=True, planned=planned)
+                self._latest = None
+            finally:
+                control.close()
+
+    def _plan(self, start: dict[str, Any]) -> dict[str, Any]:
         begin = LeaseOffset.from_json(start)
         if begin is None:
             self._is_planned = True
@@ -81,7 +116,7 @@ class LeasePlanner:
             replace(
                 begin,
                 number=begin.number + 1,
-                planned_at=now_ms(),
+                planned_at=max(now_ms(), self._ended_at + 1),
                 until=self._until,
                 restore=False,
                 restore_only=False,

@@ -1,61 +1,71 @@
-"""The source as a PySpark Python data source: it hands out leases, records never pass through Spark.
+"""The leases as a PySpark Python data source: Spark runs a task for each group, records never pass through Spark.
 
-Spark unpickles it in four processes of a start, of which one plans: what planning needs is imported there alone.
+Spark unpickles the reader in several processes of a start. One of them plans, the workers hold leases: what each needs
+is imported there alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkNotImplementedError
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, SimpleDataSourceStreamReader
-from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from forebay.runtime.process.logs import configure_logging
 from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset
-from forebay.runtime.spark.buckets import bucket_ids
+from forebay.runtime.spark.holder import hold_lease
 from forebay.runtime.spark.sealed import SealedSpec
 
 if TYPE_CHECKING:
     from forebay.runtime.spark.planner import LeasePlanner
 
-SCHEMA = "bucket int, lease string"
-
-Row = tuple[int, str]
+SCHEMA = "reports string"
 
 
-def rows(start: dict[str, Any], end: dict[str, Any], whole: Collection[str] = frozenset()) -> list[Row]:
-    """Return one row per group: its bucket and its lease.
+class LeasePartition(InputPartition):
+    """A lease as Spark sends it to the task of its group."""
+
+    def __init__(self, lease: str) -> None:
+        super().__init__(lease)
+        self.lease = lease
+
+
+def plan_partitions(
+    start: dict[str, Any], end: dict[str, Any], whole: Collection[str] = frozenset()
+) -> list[LeasePartition]:
+    """Return the leases between two offsets, one for each group.
 
     Args:
         whole: global tables' topics, of which every group reads all partitions.
     """
-    finish = LeaseOffset.from_json(end)
-    if finish is None or start == end:
+    offset = LeaseOffset.from_json(end)
+    if offset is None or start == end:
         return []
-    buckets = bucket_ids(finish.groups, finish.groups)
-    return [(buckets[lease.group], lease.to_json()) for lease in finish.leases(whole)]
+    return [LeasePartition(lease.to_json()) for lease in offset.leases(whole)]
 
 
-class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Hands out leases. It opens its planner where it is first needed: readers are pickled, connections can't be."""
+class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans leases and holds them. It opens its planner on first use: readers are pickled, connections can't be."""
 
     def __init__(self, spec: SealedSpec) -> None:
         self._spec = spec
         self._opened: LeasePlanner | None = None
+        self._planned: dict[str, Any] | None = None
 
     @property
     def _planner(self) -> LeasePlanner:
         if self._opened is None:
             from forebay.runtime.process.watchdog import die_when_silent  # noqa: PLC0415 (nor die of it)
             from forebay.runtime.spark.planner import LeasePlanner  # noqa: PLC0415 (most processes plan nothing)
+            from forebay.runtime.spark.topic_watch import TopicWatch  # noqa: PLC0415 (as above)
 
             die_when_silent()
             spec = self._spec.open()
             configure_logging(spec.log_format)
-            self._opened = LeasePlanner(spec)
+            self._opened = planner = LeasePlanner(spec)
+            TopicWatch(planner, planner.end_leases, spec.limits.checkpoint_interval_ms / 1000).start()
         return self._opened
 
     def initialOffset(self) -> dict[str, Any]:
@@ -64,19 +74,22 @@ class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         self._planner.freeze()
 
-    def read(self, start: dict[str, Any]) -> tuple[Iterator[Row], dict[str, Any]]:
-        end = self._planner.plan(start)
-        return iter(rows(start, end, self._planner.whole)), end
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        self._planned = self._planner.plan(start)
+        return self._planned
 
-    def readBetweenOffsets(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[Row]:
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         offset = LeaseOffset.from_json(end)
-        if offset is None or start == end:
-            return iter(())
-        self._planner.check_topics(offset)
-        return iter(rows(start, end, self._planner.whole))
+        if offset is not None and end not in (start, self._planned):
+            self._planner.check_topics(offset)  # An earlier run planned these leases, and did not finish them.
+        return plan_partitions(start, end, self._planner.whole)
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
+        assert isinstance(partition, LeasePartition)
+        yield (hold_lease(self._spec, partition.lease),)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_spec": self._spec, "_opened": None}
+        return {"_spec": self._spec, "_opened": None, "_planned": None}
 
 
 def data_source(spec: SealedSpec) -> type[DataSource]:
@@ -91,11 +104,6 @@ def data_source(spec: SealedSpec) -> type[DataSource]:
             return SCHEMA
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-            raise PySparkNotImplementedError(
-                errorClass="NOT_IMPLEMENTED", messageParameters={"feature": "streamReader"}
-            )
-
-        def simpleStreamReader(self, schema: StructType) -> SimpleDataSourceStreamReader:
             return LeaseReader(spec)
 
     return LeaseSource

@@ -29,7 +29,7 @@ class Limits:
         max_records: of a commit, over all partitions of a group.
         max_bytes: of a commit; 0: no limit.
         commit_interval_ms: time between two commits while caught up.
-        checkpoint_interval_ms: how long a lease, one Spark batch, lasts.
+        checkpoint_interval_ms: time between two snapshots of a task.
         idle: whether idle time passes on idle topics.
     """
 

@@ -1,4 +1,4 @@
-"""Runs a group's loop on a thread of its own, from lease to lease."""
+"""Runs a group's loop on a thread of its own."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from forebay.runtime.task.pacing import Pacing
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 20.0
-"""How long a loop continues after its lease, waiting for the next one."""
+"""How long a loop continues after its lease, while the driver hands out the next one."""
 
 OUTLIVING_SECONDS = 90.0
-"""How long it does where the driver is replaced: what a new pod takes, which may have to wait for an image."""
+"""How long a loop continues while the driver is replaced. A new pod may have to wait for an image."""
 
 ANSWER_SECONDS = 15.0
-"""How long a lease waits for its loop to begin what it asks: less than the grace, after which the loops of the other
-groups would end because this one's lease holds up the next."""
+"""How long a lease waits for its loop to begin a call. It is shorter than the grace: a lease that is about to end holds
+up the next leases of all groups, whose loops would end."""
 
 STUCK_SECONDS = 150.0
 """A commit that fails, its abort and the search for the cause take at most 130 s. A loop that
@@ -54,10 +54,9 @@ class LoopBusy(Unavailable):
 
 
 class GroupRunner:
-    """A group's loop. It survives its lease by a grace period, so processing continues while Spark plans the next.
+    """A group's loop. It continues for a short grace after its lease, until the worker of the next lease takes over.
 
     Args:
-        seconds: how long a lease lasts.
         keeper: writes the group's snapshots.
         progress: what differs once the running commit has processed more.
     """
@@ -66,7 +65,6 @@ class GroupRunner:
         self,
         group: TaskGroup,
         pacing: Pacing,
-        seconds: float,
         keeper: SnapshotKeeper,
         monotonic: Callable[[], float] = time.monotonic,
         progress: Callable[[], object] = lambda: None,
@@ -76,7 +74,6 @@ class GroupRunner:
         self.belongs_to: object = None
         """What the loop was built for: a lease with another origin can't continue with it."""
         self._pacing = pacing
-        self._seconds = seconds
         self._monotonic = monotonic
         self._lease: Lease | None = None
         self._deadline = float("-inf")
@@ -92,12 +89,12 @@ class GroupRunner:
         self._beat_ms = now_ms()
         self._turned_at = 0.0
         self._progress, self._progress_before = progress, progress()
-        self._is_held = False
+        self._is_held = self._has_ended = False
 
     @property
     def is_alive(self) -> bool:
         """Whether the loop runs."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._thread is not None and self._thread.is_alive() and not self._has_ended
 
     @property
     def is_working(self) -> bool:
@@ -135,7 +132,7 @@ class GroupRunner:
     def renew(self, lease: Lease) -> None:
         """Continue under another lease."""
         self._lease, self._grace = lease, GRACE_SECONDS
-        self._deadline = self._monotonic() + self._seconds + GRACE_SECONDS
+        self._deadline = self._monotonic() + GRACE_SECONDS
         self._is_held = True
         self.finished.clear()
 
@@ -144,14 +141,9 @@ class GroupRunner:
         self._deadline = max(self._deadline, self._monotonic() + seconds)
 
     def release(self) -> None:
-        """Note that the lease is over: the loop continues for the grace period, but does not reopen the group."""
+        """Note that the lease is over: the loop continues for the grace, but does not open the group again."""
         self._is_held = False
         self._deadline = self._monotonic() + self._grace
-
-    def lose(self) -> None:
-        """Note that the lease was lost, as if its worker had been killed: the loop continues as it would have."""
-        self._is_held = False
-        self._deadline = min(self._deadline, self._monotonic() + self._seconds + GRACE_SECONDS)
 
     def outlive(self) -> None:
         """Note that the next lease comes only from the next driver: the loop continues for longer."""
@@ -223,7 +215,8 @@ class GroupRunner:
                 log.info("%s: another worker has it now", self.group.settings.name)
                 self.group.close()
         finally:
-            # The lease waits for this. After a failure it would otherwise hold up the Spark batch until its end.
+            self._has_ended = True
+            # The lease waits for this: the task then replaces the loop or reports the failure.
             self.finished.set()
 
     def _loop(self) -> None:

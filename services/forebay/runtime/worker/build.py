@@ -144,7 +144,7 @@ def _runner(
         broker_clock(spec).now_ms,
     )
     group.coverage.begin_with(snapshots)
-    return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000, keeper, progress=group.progress)
+    return GroupRunner(group, pacing, keeper, progress=group.progress)
 
 
 _READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536, "queued.min.messages": 10_000}

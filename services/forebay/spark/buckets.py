@@ -1,4 +1,4 @@
-"""Grouping keys that spread tasks evenly over Spark's state partitions."""
+"""Values of a column that Spark's `repartition` spreads evenly over its partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spark_hash(value: int) -> int:
 
 @cache
 def bucket_ids(tasks: int, partitions: int) -> tuple[int, ...]:
-    """Return one int per task; task t's lands in Spark's state partition t % `partitions`."""
+    """Return one int per task; task t's lands in partition t % `partitions`."""
     spare: dict[int, list[int]] = {}
     for candidate in count():
         spare.setdefault(spark_hash(candidate) % partitions, []).append(candidate)

@@ -1,0 +1,59 @@
+"""A rebalance ends the running leases once, even if the broker refuses the first command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from forebay.runtime.driver.query import JobRunner
+from forebay.runtime.spec import JobSpec
+
+
+class Control:
+    """A driver's control group, whose broker refuses the first commands."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.commands: list[bool] = []
+
+    def end_leases(self, *, is_followed: bool) -> int:
+        if self.refusals:
+            self.refusals -= 1
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        self.commands.append(is_followed)
+        return 0
+
+
+@pytest.fixture
+def runner() -> JobRunner:
+    nothing: Any = None
+    spec = JobSpec("svc", "svc", 1, 1, nothing, {}, {}, "v1")
+    return JobRunner(nothing, spec, nothing, lambda *_: None, is_followed=lambda: False)
+
+
+def test_a_command_that_the_broker_refuses_is_repeated(runner: JobRunner) -> None:
+    control: Any = Control(refusals=2)
+    runner.rebalance()
+    repetitions = 0
+    while runner._rebalancing.is_set():
+        runner._end_leases(control)
+        repetitions += 1
+    assert (repetitions, control.commands) == (3, [True])
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_workers_learn_whether_other_leases_follow_a_rebalance(runner: JobRunner, *, is_followed: bool) -> None:
+    control: Any = Control(refusals=0)
+    runner.rebalance(is_followed=is_followed)
+    runner._end_leases(control)
+    assert control.commands == [is_followed]
+
+
+def test_no_leases_follow_the_end_of_a_job_without_another_driver(runner: JobRunner) -> None:
+    control: Any = Control(refusals=0)
+    runner.rebalance()
+    runner.stop()
+    runner._end_leases(control)
+    assert control.commands == [False]
