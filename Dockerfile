@@ -41,14 +41,14 @@ WORKDIR /src
 FROM tools AS sbom
 RUN --mount=type=cache,target=/root/.cache/pip \
     set -- --frozen --no-dev --no-emit-workspace --preview-features sbom-export --format cyclonedx1.5 \
- && /opt/tools/bin/uv export -q --package forebay-services "$@" --prune pandas -o /forebay.json \
- && /opt/tools/bin/uv export -q --extra platform "$@" --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /platform.json
+ && /opt/tools/bin/uv export -q --package forebay-services "$@" -o /forebay.json \
+ && /opt/tools/bin/uv export -q --extra platform "$@" --prune pyspark --prune pyarrow --prune protobuf -o /platform.json
 
-# The lock's exact versions and hashes, and without what a job never loads. Only notebooks use pandas.
+# The lock's exact versions and hashes.
 FROM tools AS dependencies
 RUN --mount=type=cache,target=/root/.cache/pip \
     /opt/tools/bin/uv export -q --frozen --no-dev --package forebay-services --no-emit-workspace --no-header --no-annotate \
-      --prune pandas -o /requirements.txt \
+      -o /requirements.txt \
  && python3 -m venv /opt/forebay \
  && /opt/forebay/bin/pip install -q --no-deps --use-pep517 --require-hashes -r /requirements.txt
 COPY docker/slim /usr/local/bin/
@@ -85,7 +85,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
 FROM tools AS platform-dependencies
 RUN --mount=type=cache,target=/root/.cache/pip \
     /opt/tools/bin/uv export -q --frozen --no-dev --extra platform --no-emit-workspace --no-header --no-annotate \
-      --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /requirements.txt \
+      --prune pyspark --prune pyarrow --prune protobuf -o /requirements.txt \
  && python3 -m venv /opt/forebay \
  && /opt/forebay/bin/pip install -q --no-deps --require-hashes -r /requirements.txt
 COPY docker/slim /usr/local/bin/

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -56,6 +57,12 @@ def test_a_store_as_a_table_of_arrow_and_pandas(address: str) -> None:
     assert view.to_arrow().to_pylist() == [{"key": key, "value": value} for key, value in ROWS.items()]
     assert view.to_pandas()["value"].sum() == 6
     assert view.to_arrow(limit=2).num_rows == 2, "bounds are those of entries()"
+
+
+def test_pandas_is_asked_for_where_it_is_missing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(CannotQuery, match=r"needs pandas: pip install 'forebay\[pandas\]'"):
+        StoreView("counts", lambda: address).to_pandas()
 
 
 def test_values_of_different_types_are_no_table(address: str, monkeypatch: pytest.MonkeyPatch) -> None:

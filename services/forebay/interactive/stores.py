@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -97,7 +98,16 @@ class StoreView:
             ) from error
 
     def to_pandas(self, **bounds: object) -> pd.DataFrame:
-        """Return the entries of all keys as a pandas DataFrame. Arguments and errors are those of `to_arrow`."""
+        """Return the entries of all keys as a pandas DataFrame.
+
+        Args:
+            bounds: As for `entries`.
+
+        Raises:
+            CannotQuery: As for `to_arrow`; or pandas is not installed.
+        """
+        if find_spec("pandas") is None:
+            raise CannotQuery("to_pandas() needs pandas: pip install 'forebay[pandas]', or use to_arrow()")
         frame: pd.DataFrame = self.to_arrow(**bounds).to_pandas()
         return frame
 
