@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from forebay.sql.errors import SqlError
 from forebay.sql.program import program_of
 from forebay.sql.reading import reading_of
 
@@ -44,3 +45,24 @@ def test_a_key_equals_what_is_written(kind: str, written: str, condition: str) -
     )
     keys = reading_of(program.selects[0].query, program.catalog).keys
     assert (None if keys is None else [key for (key,) in keys]) == CASES[kind, written]
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [("INT", "'3'"), ("DOUBLE", "'3'"), ("DECIMAL(4, 2)", "'3'"), ("BOOLEAN", "'true'"), ("STRING", "3")],
+)
+@pytest.mark.parametrize("condition", ["id = {0}", "id IN ({0})"])
+def test_a_pull_query_does_not_convert_the_key_that_it_names(kind: str, written: str, condition: str) -> None:
+    create = f"CREATE TABLE t (id {kind} PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON');"
+    program = program_of(f"{create}SELECT * FROM t WHERE {condition.format(written)};")
+    with pytest.raises(SqlError, match=r"can't be (converted to the type of the key column|compared)"):
+        reading_of(program.selects[0].query, program.catalog)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "key"), [("INT", "'3'", 3), ("DOUBLE", "'3'", 3.0), ("BOOLEAN", "'true'", True)]
+)
+def test_a_push_query_converts_texts_in_a_list_as_any_statement(kind: str, written: str, key: Any) -> None:
+    create = f"CREATE TABLE t (id {kind} PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON');"
+    program = program_of(f"{create}SELECT * FROM t WHERE id IN ({written}) EMIT CHANGES;")
+    assert reading_of(program.selects[0].query, program.catalog).keys == ((key,),)

@@ -5,19 +5,34 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from forebay.sql import casts
 from forebay.sql.errors import SqlError
 from forebay.sql.literals import type_of_literal
-from forebay.sql.syntax import Expression
-from forebay.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, SqlType, common, is_number
+from forebay.sql.syntax import ArrayOf, Expression, Literal, MapOf, StructOf
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    ArrayType,
+    MapType,
+    SqlType,
+    StructType,
+    common,
+    is_number,
+)
 
 if TYPE_CHECKING:
     from forebay.sql.generate import Generator, Typed
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
+_POWER_OF_TEN = re.compile(_NUMBER.pattern + r"[eE][+-]?[0-9]{1,2}")
 
 
 def alike(make: Generator, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
@@ -36,6 +51,39 @@ def alike(make: Generator, values: Sequence[Typed], where: Expression) -> tuple[
             raise SqlError(where.place, f"{kind} and {value.type} don't go together: CAST one to the other's type")
         kind = shared
     return [make.cast(value, kind, where).source for value in values], kind
+
+
+def convert_nested(make: Generator, expressions: Sequence[Expression]) -> Sequence[Expression]:
+    """Return the expressions of a list; texts within ARRAY, MAP and STRUCT are numbers where the first value has them.
+
+    Raises SqlError.
+    """
+    if not any(isinstance(expression, ArrayOf | MapOf | StructOf) for expression in expressions):
+        return expressions
+    types = (make.of(expression).type for expression in expressions)
+    lead = next((kind for kind in types if kind != NULL), NULL)
+    return [_within(expression, lead) for expression in expressions]
+
+
+def _within(expression: Expression, kind: SqlType) -> Expression:
+    match expression, kind:
+        case ArrayOf(items), ArrayType(item):
+            return replace(expression, items=tuple(_within(part, item) for part in items))
+        case MapOf(entries), MapType(key, value):
+            pairs = tuple((_within(name, key), _within(part, value)) for name, part in entries)
+            return replace(expression, entries=pairs)
+        case StructOf(fields), StructType():
+            types = dict(kind.fields)
+            return replace(
+                expression, fields=tuple((name, _within(part, types.get(name, NULL))) for name, part in fields)
+            )
+        case Literal(str() as text), _ if is_number(kind) and _NUMBER.fullmatch(text.strip()):
+            return replace(expression, value=_number_of(text.strip()))
+    return expression
+
+
+def _number_of(text: str) -> Decimal | int:
+    return int(text) if text.lstrip("+-").isdecimal() else Decimal(f"{Decimal(text):f}")
 
 
 def _as_text(make: Generator, value: Typed) -> Typed:
@@ -65,8 +113,8 @@ def _read(make: Generator, value: Typed, kind: SqlType, where: Expression) -> Ty
 def _number(make: Generator, value: Typed, kind: SqlType, where: Expression) -> Typed:
     """Return a text that is written down as the number that it is, of its own type."""
     text = str(literal_eval(value.source)).strip()
-    if _NUMBER.fullmatch(text):
-        number: Decimal | int = Decimal(text) if "." in text else int(text)
+    if _NUMBER.fullmatch(text) or _POWER_OF_TEN.fullmatch(text):
+        number = _number_of(text)
         source = make.constant(number) if isinstance(number, Decimal) else repr(number)
         return value._replace(source=source, type=type_of_literal(number))
     try:

@@ -131,11 +131,11 @@ class Generator:
                 kind = StructType(tuple((name, part.type) for name, part in parts))
                 return Typed(f"({''.join(self.attempt(part.source) + ', ' for _, part in parts)})", kind)
             case ArrayOf(items):
-                parts_, item = self.alike([self.of(item) for item in items], expression)
+                parts_, item = self.all_alike(items, expression)
                 return Typed(f"({''.join(self.attempt(part) + ', ' for part in parts_)})", ArrayType(item))
             case MapOf(entries):
-                keys, key = self.alike([self.of(item) for item, _ in entries], expression)
-                values, value_kind = self.alike([self.of(item) for _, item in entries], expression)
+                keys, key = self.all_alike([name for name, _ in entries], expression)
+                values, value_kind = self.all_alike([value for _, value in entries], expression)
                 pairs = ", ".join(f"{self.attempt(k)}: {self.attempt(v)}" for k, v in zip(keys, values, strict=True))
                 return Typed("{" + pairs + "}", MapType(key, value_kind))
         raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
@@ -198,6 +198,10 @@ class Generator:
     def alike(self, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
         """Return the sources of values as their common type. Raises SqlError."""
         return coercion.alike(self, values, where)
+
+    def all_alike(self, expressions: Sequence[Expression], where: Expression) -> tuple[list[str], SqlType]:
+        """Return the sources of expressions as their common type. Raises SqlError."""
+        return self.alike([self.of(expression) for expression in coercion.convert_nested(self, expressions)], where)
 
     def function(self, parameters: Sequence[SqlType], made: Lambda, result: SqlType | None = None) -> Typed:
         """Return the source of a function written in place, and what it gives, or that as a type. Raises SqlError."""

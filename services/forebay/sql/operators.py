@@ -107,7 +107,7 @@ def _in(make: Generator, call: Call) -> Typed:
         subject, *others = call.arguments
         same = [Call("=", (subject, other), place=call.place) for other in others]
         return make.of(chain("OR", same, call.place))
-    sources, kind = make.alike([make.of(argument) for argument in call.arguments], call)
+    sources, kind = make.all_alike(call.arguments, call)
     return make.apply(
         f"({{0}} in ({', '.join(source.replace('{', '{{').replace('}', '}}') for source in sources[1:])},))",
         [_typed_source(sources[0], kind)],

@@ -21,7 +21,7 @@ from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.sources import row_maker
 from forebay.sql.syntax import Call, Column, Expression, Literal, Query
-from forebay.sql.types import BIGINT, STRING
+from forebay.sql.types import BIGINT, STRING, common
 from forebay.sql.values import as_held
 from forebay.sql.walk import parts
 
@@ -87,7 +87,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     return Reading(
         source,
         columns,
-        () if query.emit and _compares_null(conditions) else _keys(source, alias, conditions),
+        () if query.emit and _compares_null(conditions) else _keys(source, alias, conditions, pulls=not query.emit),
         _starts(source, alias, conditions),
         query.limit,
         _maker(codes, None if where is None else relation.condition(where), source, extras),
@@ -179,10 +179,16 @@ class _NoNames:
         raise SqlError(column.place, "a column can't stand here")
 
 
-def _constant(value: Expression, like: Named) -> Any:
+def _constant(value: Expression, like: Named, *, pulls: bool) -> Any:
     """Return a literal as a key column holds it; None: no key equals it. Raises SqlError."""
     make = Generator(_NoNames(), FUNCTIONS)
-    (_, source), _kind = make.alike([Typed("None", like.type), make.of(value)], value)
+    literal = make.of(value)
+    # A pull query does not read texts as numbers, as ksqlDB's QueryFilterNode, although IN does elsewhere.
+    if pulls and STRING in (literal.type, like.type) and common(literal.type, like.type) is None:
+        raise SqlError(
+            value.place, f"{to_sql(value)} can't be converted to the type of the key column {like}: CAST it to the type"
+        )
+    (_, source), _kind = make.alike([Typed("None", like.type), literal], value)
     result = compile_tuple("", [source], make.namespace)()[0]
     try:
         return None if result is None else as_held(result, like.type)
@@ -213,7 +219,9 @@ def _check_functions(query: Query) -> None:
                 )
 
 
-def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[tuple[Any, ...], ...] | None:
+def _keys(
+    source: Source, alias: str, conditions: Sequence[Expression], *, pulls: bool
+) -> tuple[tuple[Any, ...], ...] | None:
     """Return the keys that conditions name: an equality for each key column, or IN for a single one."""
     wanted: list[list[Any]] = []
     number = 1
@@ -222,7 +230,7 @@ def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple
         for condition in conditions:
             literals = _equals(condition, column)
             if literals is not None:
-                results = [held for literal in literals if (held := _constant(literal, named)) is not None]
+                results = [held for literal in literals if (held := _constant(literal, named, pulls=pulls)) is not None]
                 break
         if results is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -30,6 +31,15 @@ VALUES: dict[str, Any] = {
     "b IN (true, 10)": SqlError,
     "n IN ('3', 4)": True,
     "n IN ('x', 4)": SqlError,
+    "a IN (ARRAY['1', 2])": True,
+    "a IN (ARRAY['x', 2])": SqlError,
+    "a IN (ARRAY[1, '2'], ARRAY['1', null])": True,
+    "STRUCT(x := n) IN (STRUCT(x := '3'))": True,
+    "STRUCT(x := n) IN (STRUCT(x := '3', y := 1))": False,
+    "MAP('k' := ARRAY[n]) IN (MAP('k' := ARRAY['3']))": True,
+    "ARRAY[ARRAY[n], ARRAY['4']]": ((3,), (4,)),
+    "n IN ('3e0', 5)": True,
+    "ARRAY[n, '2e1'][2]": Decimal(20),
     "a < ARRAY[1]": SqlError,
     "MAP('k' := n) > MAP('k' := 1)": SqlError,
     "STRUCT(x := n) >= STRUCT(x := 1)": SqlError,
