@@ -33,7 +33,3 @@ def test_only_local_checkpoints_use_the_renaming_manager() -> None:
     assert "spark.sql.streaming.checkpointFileManagerClass" in checkpoint_settings("/data/cp")
     assert "spark.sql.streaming.checkpointFileManagerClass" not in checkpoint_settings("s3a://bucket/cp")
     assert not checkpoint_settings("hdfs://host/cp")
-
-
-def test_requests_to_s3_use_one_client() -> None:
-    assert checkpoint_settings("s3a://bucket/cp") == {"spark.hadoop.fs.s3a.optimized.copy.from.local.enabled": "false"}

@@ -42,7 +42,7 @@ class JobSpec:
         service: name in the table of services.
         application: prefix of changelog topics, transactional ids and groups.
         tasks: number of state tasks.
-        groups: task groups, Spark's state partitions, that the tasks are spread over at first start.
+        groups: task groups that the tasks are spread over at the first start.
         kafka: connection settings (secrets included: never logged, never written).
         logic: settings of the service's logic, by name.
         schema_ids: registered id of each contract written, by topic.

@@ -1,4 +1,4 @@
-"""A task group: the tasks of one Spark state partition, with one reader, one producer, one transaction at a time."""
+"""A task group: the tasks of one lease, with one reader, one producer, one transaction at a time."""
 
 from __future__ import annotations
 
