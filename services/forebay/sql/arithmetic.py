@@ -73,6 +73,14 @@ def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
     return outcome
 
 
+def exact_decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
+    """Return a number with so many digits behind the point. Raises ArithmeticError if that changes the number."""
+    outcome = decimal_of(value, precision, scale)
+    if outcome != (Decimal(repr(value)) if isinstance(value, float) else value):
+        raise ArithmeticError(f"a value does not fit into DECIMAL({precision}, {scale}) without rounding")
+    return outcome
+
+
 def decimal_negative(value: Decimal) -> Decimal:
     """Return the number with the other sign; zero has none."""
     return value.copy_negate() if value else value

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from forebay.codec import DecodeError
-from forebay.sql.arithmetic import decimal_of, text_of_double
+from forebay.sql.arithmetic import exact_decimal_of, text_of_double
 from forebay.sql.number_texts import decimal_of_text, whole_of, whole_part
 from forebay.sql.types import (
     BIGINT,
@@ -33,6 +33,9 @@ from forebay.sql.types import (
 Convert = Callable[[Any], Any]
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 200
+NO_NUMBERS = frozenset(["NaN", "Infinity", "-Infinity"])
+"""Texts of doubles that are no numbers, as Java writes and reads them."""
+_DAY_MS = 86_400_000
 _PLAIN_DIGITS = 400
 """Zeros that a number in a text column is written out with: more than any double has."""
 
@@ -64,7 +67,7 @@ def brief(value: Any) -> str:
 def _reader(kind: SqlType, raw: bool) -> Convert:
     match kind:
         case DecimalType(precision, scale):
-            return lambda value: decimal_of(_number(value), precision, scale)
+            return lambda value: exact_decimal_of(_number(value), precision, scale)
         case ArrayType(item):
             read = reader(item, raw=raw)
             return lambda value: tuple(read(part) for part in _of(value, list))
@@ -83,18 +86,18 @@ def _reader(kind: SqlType, raw: bool) -> Convert:
         INT: lambda value: _whole(value, 32),
         BIGINT: lambda value: _whole(value, 64),
         DOUBLE: _double,
-        BOOLEAN: _boolean,
+        BOOLEAN: lambda value: bool(_of(value, bool)),
         STRING: _text,
         BYTES: lambda value: base64.b64decode(value, validate=True),
         DATE: lambda value: _whole(value, 32),
-        TIME: lambda value: _whole(value, 32),
+        TIME: lambda value: time_of_day(_whole(value, 32)),
         TIMESTAMP: lambda value: _whole(value, 64),
     }[kind]
 
 
 def map_key_reader(kind: SqlType) -> Convert:
     """Return what reads a map's key, which many formats write as a text. Raises DecodeError where it does not fit."""
-    read = reader(kind)
+    read = boolean_of_text if kind == BOOLEAN else reader(kind)
     return lambda key: None if key in (None, "null") and kind != STRING else read(key)
 
 
@@ -133,15 +136,21 @@ def _number(value: Any) -> Any:
 
 
 def _double(value: Any) -> float:
-    if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):  # as they are written
+    if isinstance(value, str) and value in NO_NUMBERS:
         return float(value)
     return float(_number(value))
 
 
-def _boolean(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.lower() == "true"
-    return bool(_of(value, bool))
+def time_of_day(ms: int) -> int:
+    """Return a TIME (ms since midnight). Raises ValueError for one that is outside of a day."""
+    if not 0 <= ms <= _DAY_MS:
+        raise ValueError(f"a TIME of {ms} ms is outside of a day")
+    return ms
+
+
+def boolean_of_text(text: str) -> bool:
+    """Return the BOOLEAN that a text is in formats that only have texts, as Java's `Boolean.parseBoolean`."""
+    return text.lower() == "true"
 
 
 def _text(value: Any) -> str:
@@ -150,7 +159,10 @@ def _text(value: Any) -> str:
     if isinstance(value, Decimal):
         exponent = value.as_tuple().exponent
         return f"{value:f}" if exponent and abs(int(exponent)) <= _PLAIN_DIGITS else str(value)
-    if isinstance(value, dict | list):
+    if isinstance(value, list):
+        # ksqlDB joins the elements of an array as texts; an object within it is JSON.
+        return f"[{', '.join('null' if item is None else _text(item) for item in value)}]"
+    if isinstance(value, dict):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 

@@ -20,20 +20,25 @@ from forebay.formats import DOUBLE as DOUBLE_BYTES
 from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
 from forebay.sql import casts
+from forebay.sql.arithmetic import exact_decimal_of
 from forebay.sql.catalog import Encoding, Named, delimiter_of
-from forebay.sql.encodings.readers import brief, reader, writer
+from forebay.sql.encodings.readers import NO_NUMBERS, boolean_of_text, brief, reader, time_of_day, writer
 from forebay.sql.encodings.readers import field as field_of
 from forebay.sql.encodings.wires import Wire, takes_all
+from forebay.sql.number_texts import decimal_of_text, double_of_text, whole_of
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
+    DATE,
     DOUBLE,
     INT,
     STRING,
+    TIME,
     TIMES,
     TIMESTAMP,
     ArrayType,
+    DecimalType,
     MapType,
     SqlType,
     StructType,
@@ -137,11 +142,17 @@ def _is_mark(letter: str) -> bool:
 
 
 def _of_text(kind: SqlType) -> casts.Caster | None:
-    if kind in TIMES:
-        return int
-    if kind == BOOLEAN:
-        return lambda text: text.lower() == "true"
-    return _of_base64 if kind == BYTES else casts.caster(STRING, kind)
+    if isinstance(kind, DecimalType):
+        return lambda text: exact_decimal_of(decimal_of_text(text), kind.precision, kind.scale)
+    special: dict[SqlType, casts.Caster] = {
+        BOOLEAN: boolean_of_text,
+        BYTES: _of_base64,
+        DATE: lambda text: whole_of(text, 32),
+        TIME: lambda text: time_of_day(whole_of(text, 32)),
+        TIMESTAMP: lambda text: whole_of(text, 64),
+        DOUBLE: lambda text: float(text) if text in NO_NUMBERS else double_of_text(text),
+    }
+    return special.get(kind) or casts.caster(STRING, kind)
 
 
 def _of_base64(text: str) -> bytes:
@@ -151,7 +162,7 @@ def _of_base64(text: str) -> bytes:
 def _to_text(kind: SqlType) -> casts.Caster:
     if kind == BYTES:
         return lambda value: base64.b64encode(value).decode()
-    return str if kind == DOUBLE or kind in TIMES else casts.texter(kind)
+    return str if kind in TIMES else casts.texter(kind)
 
 
 class SingleRow:
