@@ -114,7 +114,7 @@ def test_slow_timers_are_committed_in_time(how: str, monkeypatch: pytest.MonkeyP
 
 def test_timers_that_make_a_commit_too_large_fire_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the bound, finals of many windows at once would use up the memory in every attempt."""
-    monkeypatch.setattr("forebay.processor.engine._MOST_FIRED_OUTPUTS", 99)
+    monkeypatch.setattr("forebay.processor.steps._MOST_FIRED_OUTPUTS", 99)
     bench = GroupBench(Slow)
     bench.feed(*((f"key-{number}", number, 1) for number in range(COUNT)))
     run(bench)

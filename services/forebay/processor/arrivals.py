@@ -87,6 +87,21 @@ class Streams:
             for index, length in enumerate(self._lengths)
         ]
 
+    def count_cut(
+        self,
+        streams: Sequence[Iterable[Message]],
+        processed: Sequence[int],
+        counts: dict[str, int],
+        names: Mapping[str, str],
+    ) -> None:
+        """Add the processed records of the streams that have not ended to the counts by topic."""
+        assert all(count >= 0 for count in processed), "records count as processed that were not given"
+        for index, count in enumerate(processed):
+            if count and index not in self.ended:
+                topic: str = streams[index][0].topic()  # type: ignore[index]
+                name = names.get(topic, topic)
+                counts[name] = counts.get(name, 0) + count
+
 
 def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, int]) -> Iterator[Arrival]:
     """Yield the records of all streams by event time (semantics.md, order of processing).

@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec, EncodeError
 from forebay.processor.api import NO_KEY, NoKey, Timer
+from forebay.processor.batch import Position
 from forebay.processor.engine_settings import OUTPUT_BYTES
 from forebay.processor.forwarded import own_headers
 from forebay.processor.messages import Headers, Message, Output
@@ -102,6 +103,17 @@ class TaskContext:
         self.output_bytes_left = max_output_bytes
         """What the outputs of the record or timer in hand may still take."""
         self.timer_ops: list[tuple[str, str, int | None]] = []
+
+    def begin(self, clock: int, position: Position) -> list[Output]:
+        """Begin a commit at a position of the task; return the list of its outputs."""
+        self.current_system_time = clock
+        self.outputs = []
+        self.timer_ops.clear()
+        self.late_by = IN_TIME
+        self.record_follows = False
+        self.stream_time = position.stream_time
+        self.closing_time = max(position.stream_time, position.closing_time)
+        return self.outputs
 
     def _call_apart(self, _timer: Timer, step: Callable[[TaskContext], None]) -> None:
         step(self)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from forebay.codec import EncodeError, Unavailable
-from forebay.processor.api import AnyProcessor, LateRecord, Timer
-from forebay.processor.arrivals import Plan, Streams, TimerMessage, arrivals
+from forebay.processor.api import AnyProcessor, LateRecord
+from forebay.processor.arrivals import Streams, arrivals
 from forebay.processor.batch import BatchResult, Position, latest
-from forebay.processor.codecs import Codecs, key_readers, key_writers
-from forebay.processor.context import IN_TIME, TaskContext
+from forebay.processor.codecs import Codecs
+from forebay.processor.context import IN_TIME
 from forebay.processor.declared import bind_stores
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.effects import Effects
 from forebay.processor.engine_settings import UNBOUNDED, Bounds, Emit, EngineSettings, StateEncoding
-from forebay.processor.forwarded import as_received
-from forebay.processor.messages import ErrorStage, Message, Output
-from forebay.processor.side_topics import error_record, late_record
+from forebay.processor.messages import ErrorStage, Message
+from forebay.processor.plans import context_of, plan_of
+from forebay.processor.reports import FAILURES, Reports
+from forebay.processor.steps import Steps
 from forebay.processor.timers import NEVER, Timers
 from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
@@ -26,12 +26,6 @@ from forebay.stores.kinds import Kinds
 from forebay.stores.rows import Journal
 from forebay.stores.table import Table
 from forebay.time.durations import ms_of
-
-_FAILURES = (Exception, SystemExit)
-"""What logic may raise. A call of `sys.exit` ends the record, not the worker."""
-
-_MOST_FIRED_OUTPUTS = 100_000
-"""Outputs of a commit above which its timers wait for the next commit."""
 
 
 class TaskEngine:
@@ -49,37 +43,12 @@ class TaskEngine:
         self.table = table
         self._codecs = codecs
         self._journal = Journal()
-        targets = codecs.targets
         self._repartitions = codecs.repartitions
         cached = codecs.table_outputs if settings.emit is Emit.LATEST else frozenset[str]()
         self._cached_outputs = cached | codecs.cached_outputs
         rooms = self._rooms = Rooms(settings.limits)
-        fitted = {
-            name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
-            for name, codec in targets.items()
-        }
-        write_keys, read_keys = key_writers(codecs.keys), key_readers({**codecs.keys, **codecs.read_keys})
-        self._handed = codecs.handed_topics
-        self._context = TaskContext(
-            fitted,
-            next(iter(targets), ""),
-            settings.max_record_bytes,
-            settings.max_output_bytes,
-            rooms.internal,
-            write_keys,
-            codecs.names,
-            self._handed,
-        )
-        self._plan = Plan(
-            codecs.inputs,
-            read_keys,
-            codecs.tables,
-            codecs.nullable,
-            codecs.timeless,
-            processor,
-            codecs.handed,
-            codecs.names,
-        )
+        self._context = context_of(codecs, settings, rooms)
+        self._plan = plan_of(codecs, processor)
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects, rooms)
         stores = bind_stores(processor, codecs, lent)
         self._stores = lent.opened
@@ -89,10 +58,12 @@ class TaskEngine:
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
         self._result = BatchResult()
-        self._encoding, self._bounds, self._given = StateEncoding.AT_END, UNBOUNDED, Streams(())
+        self._given = Streams(())
         self._most_output_bytes = settings.max_output_bytes
         self._effects = Effects(self._context, self._journal, self.timers)
-        self._context.isolated, self._context.apart = self._run_isolated, self._apart
+        self._reports = Reports(settings.service, rooms, self._context, codecs.handed_topics, self._result)
+        self._steps = Steps(processor, self._context, self._effects, self.timers, self._reports)
+        self._context.isolated, self._context.apart = self._steps.run_isolated, self._steps.run_apart
 
     @property
     def footprint_bytes(self) -> int:
@@ -154,8 +125,9 @@ class TaskEngine:
             Unavailable: the batch can't be computed now. MemoryError: see `taken`.
         """
         assert not self._journal.entries, "effects of an earlier record are neither kept nor undone"
-        result = self._result = BatchResult(outputs=self._reset_context(clock))
-        self._encoding, self._bounds = encoding, bounds
+        result = self._result = BatchResult(outputs=self._context.begin(clock, self.position))
+        self._reports.begin(result, bounds)
+        self._steps.begin(bounds, checks_puts=encoding is StateEncoding.EACH)
         self._rooms.begin(clock)
         times = self._rooms.event_times(clock, self.settings.max_future_ms)
         seen, digest = self.dedupe.seen, self.dedupe.digest
@@ -172,16 +144,15 @@ class TaskEngine:
                 return self._cut(streams, stream_time)
             over = until
             if failure is not None:
-                self._report(message, failure, clock, ErrorStage.DECODE)
+                self._reports.report(message, failure, clock, ErrorStage.DECODE)
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
             if deduping and ident_of is not None:
                 try:
                     identity = None if (name := ident_of(event)) is None else digest(name)
-                except _FAILURES as error:
-                    self._raise_unless_blamed(error)
-                    self._report(message, error, clock)
+                except FAILURES as error:
+                    self._reports.blame(message, error, clock)
                     continue
                 # Before stream time moves: an input that is replayed would otherwise close windows early.
                 if identity is not None and seen(identity, now):
@@ -192,7 +163,7 @@ class TaskEngine:
                 context.closing_time = now
             if timers.first <= context.closing_time:
                 context.record_follows = True
-                is_done = self._fire(clock)
+                is_done = self._steps.fire(clock)
                 context.record_follows = False
                 if not is_done:
                     return self._cut(streams, stream_time)
@@ -219,14 +190,8 @@ class TaskEngine:
     def _cut(self, streams: Sequence[Iterable[Message]], stream_time: int) -> list[int]:
         """End a run before the record in hand; return how many records of each stream were processed."""
         self.position = Position(stream_time, self.position.closing_time)
-        given, counts, names = self._given, self._result.records_by_topic, self._codecs.names
-        processed = given.processed_counts()
-        assert all(count >= 0 for count in processed), "records count as processed that were not given"
-        for index, count in enumerate(processed):
-            if count and index not in given.ended:
-                topic: str = streams[index][0].topic()  # type: ignore[index]
-                name = names.get(topic, topic)
-                counts[name] = counts.get(name, 0) + count
+        processed = self._given.processed_counts()
+        self._given.count_cut(streams, processed, self._result.records_by_topic, self._codecs.names)
         return processed
 
     def close(self, until: int, clock: int) -> bool:
@@ -240,7 +205,7 @@ class TaskEngine:
             return True
         self._context.stream_time = stream_time
         self._context.closing_time = max(stream_time, closing_time)
-        if not self._fire(clock):
+        if not self._steps.fire(clock):
             return False
         self.position = Position(stream_time, closing_time)
         return True
@@ -257,7 +222,7 @@ class TaskEngine:
         self._context.stream_time = stream_time
         self._context.closing_time = max(closing_time, idle_until)
         fired = self._result.timers_fired
-        self._fire(clock)
+        self._steps.fire(clock)
         # A task commits a position that differs. If idle time alone changed it, an idle task would commit in every
         # cycle.
         if self._result.timers_fired > fired:
@@ -277,20 +242,7 @@ class TaskEngine:
 
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
-        context = self._context
-        context.key, context.timestamp, context.message = "", now, None
-        context.output_bytes_left = self.settings.max_output_bytes
-        mark = len(context.outputs)
-        try:
-            self.processor.on_wall_clock(now, context)
-            if self._encoding is StateEncoding.EACH:
-                self._effects.check_puts()
-        except _FAILURES as error:
-            self._effects.undo(mark)
-            self._raise_unless_blamed(error)
-            self._report(TimerMessage(Timer(now, "wall clock", "")), error, now)
-        else:
-            self._effects.keep()
+        self._steps.punctuate(now)
 
     def _idle_until(self, idle_ms: int) -> int:
         idle = self.processor.idle
@@ -317,17 +269,6 @@ class TaskEngine:
         result.position = self.position
         return result
 
-    def _reset_context(self, clock: int) -> list[Output]:
-        context = self._context
-        context.current_system_time = clock
-        context.outputs = []
-        context.timer_ops.clear()
-        context.late_by = IN_TIME
-        context.record_follows = False
-        context.stream_time = self.position.stream_time
-        context.closing_time = max(self.position.stream_time, self.position.closing_time)
-        return context.outputs
-
     def _attempt(self, message: Message, event: Any, clock: int) -> bool:
         context = self._context
         context.output_bytes_left = self._most_output_bytes
@@ -337,115 +278,21 @@ class TaskEngine:
                 self.processor.removed(context.topic, context)
             else:
                 self.processor.process(event, context)
-            if self._encoding is StateEncoding.EACH:
+            if self._steps.checks_puts:
                 self._effects.check_puts()
         except LateRecord as late:
             self._effects.undo(mark)
-            self._report_late(message, late.by_ms, clock)
+            self._reports.report_late(message, late.by_ms, clock)
             return False
-        except _FAILURES as error:
+        except FAILURES as error:
             self._effects.undo(mark)
-            self._raise_unless_blamed(error)
-            self._report(message, error, clock)
+            self._reports.blame(message, error, clock)
             return False
         if context.late_by != IN_TIME:
-            self._report_late(message, context.late_by, clock)
+            self._reports.report_late(message, context.late_by, clock)
             context.late_by = IN_TIME
         # As `Effects.keep` does, without the call: most records set no timer.
         self._journal.entries.clear()
         if context.timer_ops:
             self._effects.keep()
         return True
-
-    def _run_isolated(self, step: Callable[[], None]) -> None:
-        """Run a step of the record in hand; if it fails, undo it and report the record; the other steps continue."""
-        message = self._context.message
-        if message is None:
-            step()
-        else:
-            self._try(step, message)
-
-    def _apart(self, timer: Timer, step: Callable[[TaskContext], None]) -> None:
-        """Run a step as if a timer fired now: the record in hand is neither seen nor blamed, nor undone with it."""
-        context = self._context
-        before = context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by
-        context.message, context.key, context.timestamp = None, timer.key, timer.due
-        context.output_bytes_left, context.late_by = self._most_output_bytes, IN_TIME
-
-        def checked() -> None:
-            step(context)
-            self._check_in_time()
-
-        try:
-            self._try(checked, TimerMessage(timer))
-        finally:
-            context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by = before
-
-    def _check_in_time(self) -> None:
-        if self._context.late_by != IN_TIME:
-            raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
-
-    def _try(self, step: Callable[[], None], message: Message) -> None:
-        effects, clock = self._effects, self._context.current_system_time
-        point = effects.savepoint()
-        try:
-            step()
-            if self._encoding is StateEncoding.EACH:
-                effects.check_puts(point.puts)
-        except _FAILURES as error:
-            effects.undo_since(point)
-            if isinstance(error, LateRecord) and self._context.message is not None:
-                self._context.late_by = max(self._context.late_by, error.by_ms)
-                return
-            self._raise_unless_blamed(error)
-            self._report(message, error, clock)
-
-    def _fire(self, clock: int) -> bool:
-        """Fire the timers due by the context's closing time; return whether that were all of them.
-
-        If the time is over, or if what was fired makes a commit too large, the others fire with the next commit.
-        """
-        context, fired, bounds = self._context, 0, self._bounds
-        context.message = None
-        try:
-            while (timer := self.timers.pop_due(context.closing_time)) is not None:
-                fired += 1
-                context.key, context.timestamp = timer.key, timer.due
-                context.output_bytes_left = self._most_output_bytes
-                mark = len(context.outputs)
-                try:
-                    self.processor.on_timer(timer, context)
-                    self._check_in_time()
-                    if self._encoding is StateEncoding.EACH:
-                        self._effects.check_puts()
-                except _FAILURES as error:
-                    self._effects.undo(mark)
-                    self._raise_unless_blamed(error)
-                    self._report(TimerMessage(timer), error, clock)
-                else:
-                    self._effects.keep()
-                if bounds is not UNBOUNDED and (
-                    bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
-                ):
-                    # The timer that was just fired may have been the last one that was due.
-                    return self.timers.first > context.closing_time
-        finally:
-            self._result.timers_fired += fired
-        return True
-
-    def _raise_unless_blamed(self, error: BaseException) -> None:
-        """Raise a failure again that is not the fault of the record or timer in hand."""
-        if isinstance(error, Unavailable) or (isinstance(error, MemoryError) and not self._bounds.blames_memory):
-            raise error
-
-    def _report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
-        if isinstance(error, EncodeError):
-            stage = ErrorStage.ENCODE
-        service, room = self.settings.service, self._rooms.errors
-        record = as_received(message, self._handed)
-        self._result.errors.append(error_record(record, service, stage, error, clock, room))
-
-    def _report_late(self, message: Message, by_ms: int, clock: int) -> None:
-        stream_time, room = self._context.stream_time, self._rooms.late
-        record = as_received(message, self._handed)
-        self._result.late.append(late_record(record, by_ms, stream_time, clock, room))

@@ -1,0 +1,57 @@
+"""Reports of records that failed or came late."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from forebay.codec import EncodeError, Unavailable
+from forebay.processor.batch import BatchResult
+from forebay.processor.context import TaskContext
+from forebay.processor.engine_settings import UNBOUNDED, Bounds
+from forebay.processor.forwarded import as_received
+from forebay.processor.messages import ErrorStage, Message
+from forebay.processor.side_topics import error_record, late_record
+from forebay.room import Rooms
+
+FAILURES = (Exception, SystemExit)
+"""What logic may raise. A call of `sys.exit` ends the record, not the worker."""
+
+
+class Reports:
+    """Adds to a commit's result what goes to .errors and .late.
+
+    Args:
+        handed: repartition topics that are read; their records are reported as they were before the repartition.
+    """
+
+    def __init__(
+        self, service: str, rooms: Rooms, context: TaskContext, handed: Collection[str], result: BatchResult
+    ) -> None:
+        self._service = service
+        self._rooms = rooms
+        self._context = context
+        self._handed = handed
+        self._bounds = UNBOUNDED
+        self.result = result
+
+    def begin(self, result: BatchResult, bounds: Bounds) -> None:
+        """Report to the result of a new commit."""
+        self.result, self._bounds = result, bounds
+
+    def blame(self, message: Message, error: BaseException, clock: int) -> None:
+        """Report a record or timer that failed; raise a failure again that is not its fault."""
+        if isinstance(error, Unavailable) or (isinstance(error, MemoryError) and not self._bounds.blames_memory):
+            raise error
+        self.report(message, error, clock)
+
+    def report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
+        """Report a record or timer that failed."""
+        if isinstance(error, EncodeError):
+            stage = ErrorStage.ENCODE
+        record = as_received(message, self._handed)
+        self.result.errors.append(error_record(record, self._service, stage, error, clock, self._rooms.errors))
+
+    def report_late(self, message: Message, by_ms: int, clock: int) -> None:
+        """Report a record that came too late."""
+        record = as_received(message, self._handed)
+        self.result.late.append(late_record(record, by_ms, self._context.stream_time, clock, self._rooms.late))

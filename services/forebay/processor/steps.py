@@ -1,0 +1,128 @@
+"""What runs apart from a record's own processing: timers, punctuation, and steps that fail alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.processor.api import AnyProcessor, LateRecord, Timer
+from forebay.processor.arrivals import TimerMessage
+from forebay.processor.context import IN_TIME, TaskContext
+from forebay.processor.effects import Effects
+from forebay.processor.engine_settings import UNBOUNDED, Bounds
+from forebay.processor.messages import Message
+from forebay.processor.reports import FAILURES, Reports
+from forebay.processor.timers import Timers
+
+_MOST_FIRED_OUTPUTS = 100_000
+"""Outputs of a commit above which its timers wait for the next commit."""
+
+
+class Steps:
+    """Runs steps of a task's commit. What a failed step did is undone, and the failure is reported."""
+
+    def __init__(
+        self, processor: AnyProcessor, context: TaskContext, effects: Effects, timers: Timers, reports: Reports
+    ) -> None:
+        self._processor = processor
+        self._context = context
+        self._effects = effects
+        self._timers = timers
+        self._reports = reports
+        self._bounds = UNBOUNDED
+        self._most_output_bytes = context.output_bytes_left
+        self.checks_puts = False
+        """Whether what each record or step put is encoded at once: a row of this commit can't be encoded."""
+
+    def begin(self, bounds: Bounds, *, checks_puts: bool) -> None:
+        """Begin a commit."""
+        self._bounds, self.checks_puts = bounds, checks_puts
+
+    def punctuate(self, now: int) -> None:
+        """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
+        context = self._context
+        context.key, context.timestamp, context.message = "", now, None
+        context.output_bytes_left = self._most_output_bytes
+        mark = len(context.outputs)
+        try:
+            self._processor.on_wall_clock(now, context)
+            if self.checks_puts:
+                self._effects.check_puts()
+        except FAILURES as error:
+            self._effects.undo(mark)
+            self._reports.blame(TimerMessage(Timer(now, "wall clock", "")), error, now)
+        else:
+            self._effects.keep()
+
+    def fire(self, clock: int) -> bool:
+        """Fire the timers due by the context's closing time; return whether that were all of them.
+
+        If the time is over, or if what was fired makes a commit too large, the others fire with the next commit.
+        """
+        context, fired, bounds = self._context, 0, self._bounds
+        context.message = None
+        try:
+            while (timer := self._timers.pop_due(context.closing_time)) is not None:
+                fired += 1
+                context.key, context.timestamp = timer.key, timer.due
+                context.output_bytes_left = self._most_output_bytes
+                mark = len(context.outputs)
+                try:
+                    self._processor.on_timer(timer, context)
+                    self._check_in_time()
+                    if self.checks_puts:
+                        self._effects.check_puts()
+                except FAILURES as error:
+                    self._effects.undo(mark)
+                    self._reports.blame(TimerMessage(timer), error, clock)
+                else:
+                    self._effects.keep()
+                if bounds is not UNBOUNDED and (
+                    bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
+                ):
+                    # The timer that was just fired may have been the last one that was due.
+                    return self._timers.first > context.closing_time
+        finally:
+            self._reports.result.timers_fired += fired
+        return True
+
+    def run_isolated(self, step: Callable[[], None]) -> None:
+        """Run a step of the record in hand; if it fails, undo it and report the record; the other steps continue."""
+        message = self._context.message
+        if message is None:
+            step()
+        else:
+            self._try(step, message)
+
+    def run_apart(self, timer: Timer, step: Callable[[TaskContext], None]) -> None:
+        """Run a step as if a timer fired now: the record in hand is neither seen nor blamed, nor undone with it."""
+        context = self._context
+        before = context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by
+        context.message, context.key, context.timestamp = None, timer.key, timer.due
+        context.output_bytes_left, context.late_by = self._most_output_bytes, IN_TIME
+
+        def checked() -> None:
+            step(context)
+            self._check_in_time()
+
+        try:
+            self._try(checked, TimerMessage(timer))
+        finally:
+            context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by = before
+
+    def _check_in_time(self) -> None:
+        if self._context.late_by != IN_TIME:
+            raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
+
+    def _try(self, step: Callable[[], None], message: Message) -> None:
+        effects, clock = self._effects, self._context.current_system_time
+        point = effects.savepoint()
+        try:
+            step()
+            if self.checks_puts:
+                effects.check_puts(point.puts)
+        except FAILURES as error:
+            effects.undo_since(point)
+            if isinstance(error, LateRecord) and self._context.message is not None:
+                self._context.late_by = max(self._context.late_by, error.by_ms)
+                return
+            self._reports.blame(message, error, clock)
