@@ -69,15 +69,15 @@ def fields_of(record_type: type) -> tuple[str, ...]:
 
 def as_dict(record: Any) -> dict[str, Any]:
     """Return a record's fields by name, the records in it as dicts as well."""
-    return {name: _unrecorded(getattr(record, name)) for name in fields_of(type(record))}
+    return {name: _plain_value(getattr(record, name)) for name in fields_of(type(record))}
 
 
-def _unrecorded(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if is_record_type(type(value)):
         return as_dict(value)
     if isinstance(value, FrozenMap):
-        return {key: _unrecorded(item) for key, item in value.items()}
-    return tuple(map(_unrecorded, value)) if isinstance(value, tuple) else value
+        return {key: _plain_value(item) for key, item in value.items()}
+    return tuple(map(_plain_value, value)) if isinstance(value, tuple) else value
 
 
 def check_record_type(record_type: type) -> None:

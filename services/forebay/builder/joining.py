@@ -168,7 +168,9 @@ class Joining(Generic[K, V]):
         )
         check_keys(sides[0].node, sides[1].node, f"join {store}")
         left, right = bring_together(self.graph, sides)
-        return self._made(joins.with_stream(left, right, windows, joiner, format_or_refuse(into), kind, store, alone))
+        return self._add_stream(
+            joins.with_stream(left, right, windows, joiner, format_or_refuse(into), kind, store, alone)
+        )
 
     def _with_table(
         self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: Duration = 0, waiting: str = ""
@@ -181,16 +183,16 @@ class Joining(Generic[K, V]):
         )
         check_keys(sides[0].node, sides[1].node, f"join {table.name}")
         parent, along = bring_together(self.graph, sides)
-        return self._made(joins.with_table(parent, along, joiner, into, kind, ms_of(grace_ms), waiting))
+        return self._add_stream(joins.with_table(parent, along, joiner, into, kind, ms_of(grace_ms), waiting))
 
     def _with_global(
         self, table: GlobalTable[Any, Any], joiner: Any, into: Any, kind: Join, *, key_of: Callable[..., Any]
     ) -> Any:
         wanted = to_rows(table.node.key, on_keys(self.node.key, key_of))
         node = joins.with_global(self.node, table.node, wanted, joiner, format_or_refuse(into), kind)
-        return self._made(node, self.is_rekeyed)
+        return self._add_stream(node, self.is_rekeyed)
 
-    def _made(self, node: Node, is_rekeyed: bool = False) -> Any:
+    def _add_stream(self, node: Node, is_rekeyed: bool = False) -> Any:
         from forebay.builder.stream import Stream  # noqa: PLC0415 (streams and tables make each other)
 
         return Stream(self.graph, self.graph.add(node), is_rekeyed)

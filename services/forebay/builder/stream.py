@@ -300,13 +300,13 @@ class Split(Generic[K, V]):
 
     def default_branch(self, name: str) -> dict[str, Stream[K, V]]:
         """Return the branches by name, including one for the records that no other branch takes."""
-        return self._made([*self._branches, (name, None)])
+        return self._split([*self._branches, (name, None)])
 
     def no_default_branch(self) -> dict[str, Stream[K, V]]:
         """Return the branches by name. Records that no branch takes are dropped."""
-        return self._made(self._branches)
+        return self._split(self._branches)
 
-    def _made(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:
+    def _split(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:
         stream = self._stream
         streams: dict[str, Stream[K, V]] = {}
         for number, (name, _) in enumerate(branches):

@@ -28,12 +28,12 @@ def check_service(service: Service, given: Mapping[str, str]) -> Trial:
         Mistake, Disagreement, PluginError: what is wrong, where, and what to write instead.
         WrongSettings: a setting that does not exist or makes no sense.
     """
-    with _told(service, f"the job {service.job}"):
+    with _name_place(service, f"the job {service.job}"):
         job = load_job(service.job)
-    with _told(service, f"the settings of {service.name}"):
+    with _name_place(service, f"the settings of {service.name}"):
         _require_defaults(job)
         settings = job.settings(**parse_logic(service, given))
-    with _told(service, service.name):
+    with _name_place(service, service.name):
         check_agreement(service, job, settings)
         return try_records(service, settings)
 
@@ -55,7 +55,7 @@ def _require_defaults(job: Job) -> None:
 
 
 @contextmanager
-def _told(service: Service, doing: str) -> Iterator[None]:
+def _name_place(service: Service, doing: str) -> Iterator[None]:
     """Add the place in the service's files to the errors they raise."""
     try:
         yield

@@ -59,7 +59,7 @@ class _Witness:
             setattr(processor, name, self._watch(getattr(processor, name)))
 
     def _watch(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(*arguments: Any) -> Any:
+        def watch(*arguments: Any) -> Any:
             try:
                 return method(*arguments)
             except _EXPECTED:
@@ -68,7 +68,7 @@ class _Witness:
                 self.error = self.error or error
                 raise
 
-        return watched
+        return watch
 
 
 @registering_nothing()
@@ -112,11 +112,11 @@ def _in_order(service: Service, sources: Iterable[Source], count: int) -> Iterat
     """Return the producers' records by time; of one time tables come first, as in a task."""
     tables = load_job(service.job).tables
     ordered = sorted(sources, key=lambda source: source.topic not in tables)
-    streams = [_made(service, source, count) for source in ordered]
+    streams = [_generate_events(service, source, count) for source in ordered]
     return heapq.merge(*streams, key=lambda made: made[1].timestamp)
 
 
-def _made(service: Service, source: Source, count: int) -> Iterator[tuple[Source, Event[Any]]]:
+def _generate_events(service: Service, source: Source, count: int) -> Iterator[tuple[Source, Event[Any]]]:
     options = Options(count=count, keys=_KEYS)
     try:
         for event in records(source.generator(options), options):

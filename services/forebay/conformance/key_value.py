@@ -45,19 +45,19 @@ class KeyValueSteps(StoreSteps):
         return plain(self._store.get(self._key(key)))
 
     def range(self, from_: Json, to_: Json) -> Json:
-        return self._shown(self._store.range(self.keys.encode(from_), self.keys.encode(to_)))
+        return self._show(self._store.range(self.keys.encode(from_), self.keys.encode(to_)))
 
     def reverse_range(self, from_: Json, to_: Json) -> Json:
-        return self._shown(self._store.reverse_range(self.keys.encode(from_), self.keys.encode(to_)))
+        return self._show(self._store.reverse_range(self.keys.encode(from_), self.keys.encode(to_)))
 
     def all(self) -> Json:
-        return self._shown(self._store.all())
+        return self._show(self._store.all())
 
     def reverse_all(self) -> Json:
-        return self._shown(self._store.reverse_all())
+        return self._show(self._store.reverse_all())
 
     def prefix_scan(self, prefix: Json) -> Json:
-        return self._shown(self._store.prefix_scan(prefix))
+        return self._show(self._store.prefix_scan(prefix))
 
     def approximate_num_entries(self) -> Json:
         return self._store.approximate_num_entries()
@@ -74,7 +74,7 @@ class KeyValueSteps(StoreSteps):
     def _key(self, key: Json) -> Json:
         return self.keys.encode(key)
 
-    def _shown(self, entries: Iterator[tuple[str, Cell]]) -> Json:
+    def _show(self, entries: Iterator[tuple[str, Cell]]) -> Json:
         return shown(self, entries)
 
 

@@ -47,30 +47,30 @@ class WindowSteps(StoreSteps):
         return None if entry is None else plain(entry.value)
 
     def fetch(self, key: Json, from_: int, to_: int) -> Json:
-        return self._shown(self._store.fetch(self.keys.encode(key), from_, to_))
+        return self._show(self._store.fetch(self.keys.encode(key), from_, to_))
 
     def backward_fetch(self, key: Json, from_: int, to_: int) -> Json:
-        return self._shown(self._store.backward_fetch(self.keys.encode(key), from_, to_))
+        return self._show(self._store.backward_fetch(self.keys.encode(key), from_, to_))
 
     def fetch_key_range(self, key_from: Json, key_to: Json, from_: int, to_: int) -> Json:
         low, high = self.keys.encode(key_from), self.keys.encode(key_to)
-        return self._shown(self._store.fetch_key_range(low, high, from_, to_))
+        return self._show(self._store.fetch_key_range(low, high, from_, to_))
 
     def backward_fetch_key_range(self, key_from: Json, key_to: Json, from_: int, to_: int) -> Json:
         low, high = self.keys.encode(key_from), self.keys.encode(key_to)
-        return self._shown(self._store.backward_fetch_key_range(low, high, from_, to_))
+        return self._show(self._store.backward_fetch_key_range(low, high, from_, to_))
 
     def fetch_all(self, from_: int, to_: int) -> Json:
-        return self._shown(self._store.fetch_all(from_, to_))
+        return self._show(self._store.fetch_all(from_, to_))
 
     def backward_fetch_all(self, from_: int, to_: int) -> Json:
-        return self._shown(self._store.backward_fetch_all(from_, to_))
+        return self._show(self._store.backward_fetch_all(from_, to_))
 
     def all(self) -> Json:
-        return self._shown(self._store.all())
+        return self._show(self._store.all())
 
     def backward_all(self) -> Json:
-        return self._shown(self._store.backward_all())
+        return self._show(self._store.backward_all())
 
     def dropped_records_total(self) -> Json:
         return self._store.dropped_total
@@ -83,7 +83,7 @@ class WindowSteps(StoreSteps):
             self.put(record["key"], record["value"], record["window_start"])
         self._store.dropped_total = dropped
 
-    def _shown(self, entries: Iterable[WindowEntry[Cell]]) -> Json:
+    def _show(self, entries: Iterable[WindowEntry[Cell]]) -> Json:
         return [{"key": self.keys.decode(e.key), "start": e.start, "value": plain(e.value)} for e in entries]
 
 
@@ -107,17 +107,17 @@ class SessionSteps(StoreSteps):
         return plain(self._store.fetch_session(self.keys.encode(key), start, end))
 
     def fetch(self, key: Json) -> Json:
-        return self._shown(self._store.fetch(self.keys.encode(key)))
+        return self._show(self._store.fetch(self.keys.encode(key)))
 
     def backward_fetch(self, key: Json) -> Json:
-        return self._shown(self._store.backward_fetch(self.keys.encode(key)))
+        return self._show(self._store.backward_fetch(self.keys.encode(key)))
 
     def fetch_key_range(self, key_from: Json, key_to: Json) -> Json:
-        return self._shown(self._store.fetch_key_range(self.keys.encode(key_from), self.keys.encode(key_to)))
+        return self._show(self._store.fetch_key_range(self.keys.encode(key_from), self.keys.encode(key_to)))
 
     def backward_fetch_key_range(self, key_from: Json, key_to: Json) -> Json:
         low, high = self.keys.encode(key_from), self.keys.encode(key_to)
-        return self._shown(self._store.backward_fetch_key_range(low, high))
+        return self._show(self._store.backward_fetch_key_range(low, high))
 
     def find_sessions(
         self,
@@ -128,9 +128,9 @@ class SessionSteps(StoreSteps):
         key_to: Json = None,
     ) -> Json:
         if key is not _MISSING:
-            return self._shown(self._store.find_sessions(self.keys.encode(key), earliest_end, latest_start))
+            return self._show(self._store.find_sessions(self.keys.encode(key), earliest_end, latest_start))
         low, high = self.keys.encode(key_from), self.keys.encode(key_to)
-        return self._shown(self._store.find_sessions_key_range(low, high, earliest_end, latest_start))
+        return self._show(self._store.find_sessions_key_range(low, high, earliest_end, latest_start))
 
     def backward_find_sessions(
         self,
@@ -141,15 +141,15 @@ class SessionSteps(StoreSteps):
         key_to: Json = None,
     ) -> Json:
         if key is not _MISSING:
-            return self._shown(self._store.backward_find_sessions(self.keys.encode(key), earliest_end, latest_start))
+            return self._show(self._store.backward_find_sessions(self.keys.encode(key), earliest_end, latest_start))
         low, high = self.keys.encode(key_from), self.keys.encode(key_to)
-        return self._shown(self._store.backward_find_sessions_key_range(low, high, earliest_end, latest_start))
+        return self._show(self._store.backward_find_sessions_key_range(low, high, earliest_end, latest_start))
 
     def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> Json:
-        return self._shown(self._store.find_sessions_by_end(earliest_end, latest_end))
+        return self._show(self._store.find_sessions_by_end(earliest_end, latest_end))
 
     def all(self) -> Json:
-        return self._shown(self._store.all())
+        return self._show(self._store.all())
 
     def dropped_records_total(self) -> Json:
         return self._store.dropped_total
@@ -161,7 +161,7 @@ class SessionSteps(StoreSteps):
             self.put(record["key"], record["start"], record["end"], record["value"])
         self._store.dropped_total = dropped
 
-    def _shown(self, entries: Iterable[SessionEntry[Cell]]) -> Json:
+    def _show(self, entries: Iterable[SessionEntry[Cell]]) -> Json:
         return [
             {"key": self.keys.decode(e.key), "start": e.start, "end": e.end, "value": plain(e.value)} for e in entries
         ]

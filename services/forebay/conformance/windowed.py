@@ -56,12 +56,12 @@ class WindowedTopology(Topology):
         outcome = self._aggregate.process(key, cell(value), ts, self.stream_time)
         self.dropped += outcome.refused
         if self._suppress is None:
-            return self._shown(outcome.results)
+            return self._show(outcome.results)
         released: list[Suppressed[Cell]] = []
         for result in outcome.results:
             update = (result.key, result.window, result.value, result.timestamp)
             released += self._suppress.process(*update, self.stream_time)
-        return self._shown(WindowResult(r.key, r.window or Window(-1, -1), r.value, r.timestamp) for r in released)
+        return self._show(WindowResult(r.key, r.window or Window(-1, -1), r.value, r.timestamp) for r in released)
 
     def facts(self) -> dict[str, Callable[[], Json]]:
         if self._sessions is None:
@@ -141,7 +141,7 @@ class WindowedTopology(Topology):
             for s in self._sessions.all()
         ]
 
-    def _shown(self, results: Iterable[WindowResult[Cell]]) -> list[Json]:
+    def _show(self, results: Iterable[WindowResult[Cell]]) -> list[Json]:
         return [
             {
                 "key": self.keys.decode(r.key),

@@ -87,7 +87,7 @@ class TopicPages:
             consumer.close()
         records.sort(key=lambda found: (found.timestamp()[1], found.offset() or 0), reverse=True)
         return {
-            "records": self._shown(topic, records[:count]),
+            "records": self._render(topic, records[:count]),
             "partitions": len(bounds),
             "offsets": sum(high - low for low, high in bounds.values()),
         }
@@ -121,7 +121,7 @@ class TopicPages:
                     messages += [message for message in consumer.consume(_FETCH, left) if message.error() is None]
                 if messages:
                     told_at = time.monotonic()
-                    shown = self._shown(topic, messages[-_SHOWN_A_BEAT:])
+                    shown = self._render(topic, messages[-_SHOWN_A_BEAT:])
                     content = {"records": shown[::-1], "count": len(messages), "seconds": _BEAT_S}
                     yield f"event: records\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()
                 elif time.monotonic() - told_at > _SILENT_S:
@@ -142,14 +142,14 @@ class TopicPages:
             for number in known.partitions
         }
 
-    def _shown(self, topic: str, records: list[Message]) -> list[Any]:
+    def _render(self, topic: str, records: list[Message]) -> list[Any]:
         if topic not in self._contents:
             self._contents[topic] = known_contents(topic, self._kafka)
         renderer = Renderer(shared_registry(self._kafka.registry()), True, self._contents[topic])
-        return [_shown(renderer, record) for record in records]
+        return [_render(renderer, record) for record in records]
 
 
-def _shown(renderer: Renderer, record: Message) -> Any:
+def _render(renderer: Renderer, record: Message) -> Any:
     try:
         return json.loads(renderer.line(record))
     except Unavailable as error:

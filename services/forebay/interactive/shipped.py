@@ -48,7 +48,7 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
     Raises:
         TopologyError: it can't run. CannotShip.
     """
-    shipped = _made(topology, name, contracts)
+    shipped = _shipped_of(topology, name, contracts)
     try:
         data = dumps(topology)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -69,10 +69,10 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
 def _load(folder: Path) -> Shipped:
     facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
     topology: Topology = loads((folder / _PICKLE).read_bytes())
-    return _made(topology, facts["name"], Path(facts["contracts"]) if facts["contracts"] else None)
+    return _shipped_of(topology, facts["name"], Path(facts["contracts"]) if facts["contracts"] else None)
 
 
-def _made(topology: Topology, name: str, contracts: Path | None) -> Shipped:
+def _shipped_of(topology: Topology, name: str, contracts: Path | None) -> Shipped:
     new_job = job(NoSettings, lambda _: topology, may_end=True)
     folder = "" if contracts is None else str(contracts)
     summary = "a topology of a script or notebook"

@@ -59,7 +59,7 @@ class TopicAdmin:
 
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         """Return the topics that exist, by name in the order asked for."""
-        topics = self._found(names)
+        topics = self._describe(names)
         configs = self._configs(list(topics))
         return {
             name: TopicDescription(
@@ -77,7 +77,7 @@ class TopicAdmin:
 
     def partitions(self, names: Iterable[str]) -> dict[str, int]:
         """Return the number of partitions of the topics that exist; needs no right to see configuration."""
-        return {name: len(topic.partitions) for name, topic in self._found(names).items()}
+        return {name: len(topic.partitions) for name, topic in self._describe(names).items()}
 
     def names(self) -> list[str]:
         """Return the names of all topics that we may see."""
@@ -88,7 +88,7 @@ class TopicAdmin:
 
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
         """Return the broker's id of each topic. Raises TopicMissing for one that does not exist."""
-        topics = self._found(names)
+        topics = self._describe(names)
         missing = [name for name in names if name not in topics]
         if missing:
             raise TopicMissing(f"{self._servers} has no topic {', '.join(missing)}: `forebay topics create` makes it")
@@ -118,7 +118,7 @@ class TopicAdmin:
                     raise self._admission.failure(error, f"can't create the topic {name}") from error
         return tuple(created)
 
-    def _found(self, names: Iterable[str]) -> dict[str, Any]:
+    def _describe(self, names: Iterable[str]) -> dict[str, Any]:
         """Return librdkafka's description of the topics that exist, by name in the order asked for."""
         asked = list(dict.fromkeys(names))  # librdkafka refuses a topic that is asked for twice
         if not asked:

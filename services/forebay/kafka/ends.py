@@ -38,7 +38,7 @@ def partition_ends(
         Unavailable: the broker can't be reached, or refuses.
     """
     asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
-    return _found(admin, asked, isolation, f"can't ask for {whose} ends", seconds)
+    return _request_offsets(admin, asked, isolation, f"can't ask for {whose} ends", seconds)
 
 
 def partition_begins(
@@ -46,10 +46,10 @@ def partition_begins(
 ) -> dict[Place, int]:
     """Return the first offset of each partition. Arguments and errors as of `partition_ends`."""
     asked = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
-    return _found(admin, asked, IsolationLevel.READ_COMMITTED, f"can't ask for {whose} begins", seconds)
+    return _request_offsets(admin, asked, IsolationLevel.READ_COMMITTED, f"can't ask for {whose} begins", seconds)
 
 
-def _found(
+def _request_offsets(
     admin: AdminClient, asked: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel, doing: str, seconds: float
 ) -> dict[Place, int]:
     try:

@@ -73,7 +73,7 @@ class SchemaRegistry:
         if answer.status != 200:
             raise RegistryRefused(self._refusal(subject, schema.name if kind == AVRO else "made of columns", answer))
         self.keep_compatibility(subject)
-        registered = RegisteredSchema(self._told(answer, "id", int, _path(subject)), schema)
+        registered = RegisteredSchema(self._field(answer, "id", int, _path(subject)), schema)
         self._schemas[registered.schema_id] = schema
         return registered
 
@@ -126,7 +126,7 @@ class SchemaRegistry:
         if answer.status == 404:
             return None
         schema = Schema(self._text(answer, path))
-        return RegisteredSchema(self._told(answer, "id", int, path), schema)
+        return RegisteredSchema(self._field(answer, "id", int, path), schema)
 
     def compatibility(self, subject: str) -> Compatibility | None:
         """Return the subject's own rule, or None if it has none."""
@@ -165,7 +165,7 @@ class SchemaRegistry:
             RegistryUnavailable: Not available for as long as we are patient.
         """
         known = {} if known is None else known
-        text = self._told(answer, "schema", str, path)
+        text = self._field(answer, "schema", str, path)
         texts: dict[str, str] = {}
         for reference in answer.content.get("references") or []:
             referred = f"{_path(str(reference['subject']))}/versions/{reference['version']}?deleted=true"
@@ -185,7 +185,7 @@ class SchemaRegistry:
                 return insert_types(text, texts)
         return text
 
-    def _told(self, answer: Answer, field: str, kind: type[T], path: str) -> T:
+    def _field(self, answer: Answer, field: str, kind: type[T], path: str) -> T:
         """Return a field of the registry's answer. Raises RegistryUnavailable: it has none, so no registry gave it."""
         value = answer.content.get(field)
         if answer.status != 200 or not isinstance(value, kind):

@@ -88,11 +88,11 @@ class Build:
         called = self.call(source)
         give_key, gives = giver_of(key), [giver_of(value) for value in values]
 
-        def given(own: Any, *rest: Any) -> Any:
+        def call_source(own: Any, *rest: Any) -> Any:
             shown = own if give_key is None or own is None else give_key(own)
             return called(shown, *[v if g is None or v is None else g(v) for g, v in zip(gives, rest, strict=True)])
 
-        return given
+        return call_source
 
     def valued_call(self, source: Source, *values: Type) -> Callable[..., Any]:
         """Return what calls a function with values, without a key."""

@@ -131,14 +131,14 @@ class _Reader:
         self._within.append(node)
         try:
             if isinstance(node, yaml.MappingNode):
-                return self._made(node, self._mapping(node))
+                return self._node(node, self._mapping(node))
             if isinstance(node, yaml.SequenceNode):
-                return self._made(node, [self.read(item) for item in node.value])
+                return self._node(node, [self.read(item) for item in node.value])
             return self._scalar(node)
         finally:
             self._within.pop()
 
-    def _made(self, node: yaml.Node, value: Any) -> Node:
+    def _node(self, node: yaml.Node, value: Any) -> Node:
         text = self._text[node.start_mark.index : node.end_mark.index]
         line = node.start_mark.line + 1
         return Node(self._file, value, text, line, line)

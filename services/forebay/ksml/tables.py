@@ -22,14 +22,16 @@ def filter_rows(build: Build, node: Node, piece: TablePiece, *, passes: bool) ->
     """Leave rows out."""
     call = _call(build, node, piece, build.function(node.value["if"], "predicate"))
     verb = piece.table.filter if passes else piece.table.filter_not
-    return _kept(build, node, TablePiece(piece.key, piece.value, verb(lambda k, v: bool(call(k, v))), piece.windows))
+    return _store_rows(
+        build, node, TablePiece(piece.key, piece.value, verb(lambda k, v: bool(call(k, v))), piece.windows)
+    )
 
 
 def value_mapped(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Change each row's value."""
     source = build.function(node.value["mapper"], "valueTransformer")
     table = piece.table.map_values(_call(build, node, piece, source), build.format(source.result, node))
-    return _kept(build, node, TablePiece(piece.key, source.result, table, piece.windows))
+    return _store_rows(build, node, TablePiece(piece.key, source.result, table, piece.windows))
 
 
 def convert_rows(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
@@ -152,7 +154,7 @@ def _call(build: Build, node: Node, piece: TablePiece, source: Source) -> Callab
     return build.keyed_call(source, piece.key, piece.value)
 
 
-def _kept(build: Build, node: Node, piece: TablePiece) -> TablePiece:
+def _store_rows(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Keep the rows in a store of their own where one is named."""
     if node.get("store") is None:
         return piece

@@ -19,7 +19,7 @@ class WindowProxy(Proxy):
         """Return a value by key and start; entries by key, first and last start; or by two keys and both."""
         if len(arguments) == 2:
             entry = self._store.fetch_one(self._text(arguments[0]), int(arguments[1]))
-            return None if entry is None else self._shown(entry)
+            return None if entry is None else self._show(entry)
         return self._range("fetch", arguments)
 
     def backwardFetch(self, *arguments: Any) -> Entries:
@@ -42,13 +42,13 @@ class WindowProxy(Proxy):
         """Return all entries, backwards."""
         return self._of_keys(self._store.backward_all())
 
-    def _shown(self, entry: Any) -> Any:
+    def _show(self, entry: Any) -> Any:
         return self._out(entry.value)
 
     def _range(self, how: str, arguments: tuple[Any, ...]) -> Entries:
         if len(arguments) == 3:
             entries = getattr(self._store, how)(self._text(arguments[0]), int(arguments[1]), int(arguments[2]))
-            return Entries({"key": entry.start, "value": self._shown(entry)} for entry in entries)
+            return Entries({"key": entry.start, "value": self._show(entry)} for entry in entries)
         one, other, first, last = arguments
         ranged = getattr(self._store, f"{how}_key_range")
         return self._of_keys(ranged(self._bound(one), self._bound(other), int(first), int(last)))
@@ -58,7 +58,7 @@ class WindowProxy(Proxy):
         return Entries(
             {
                 "key": {"key": self._of_row(entry.key), "start": entry.start, "end": entry.start + size},
-                "value": self._shown(entry),
+                "value": self._show(entry),
             }
             for entry in entries
         )
@@ -67,7 +67,7 @@ class WindowProxy(Proxy):
 class TimestampedWindowProxy(WindowProxy):
     """A window store whose values have a timestamp."""
 
-    def _shown(self, entry: Any) -> Any:
+    def _show(self, entry: Any) -> Any:
         return {"value": self._out(entry.value), "timestamp": entry.timestamp}
 
 
@@ -100,13 +100,13 @@ class SessionProxy(Proxy):
 
     def findSessions(self, *arguments: Any) -> Entries:
         """Return sessions by key (or two keys), earliest end and latest start."""
-        return self._found("find_sessions", arguments)
+        return self._find("find_sessions", arguments)
 
     def backwardFindSessions(self, *arguments: Any) -> Entries:
         """Return what findSessions() returns, backwards."""
-        return self._found("backward_find_sessions", arguments)
+        return self._find("backward_find_sessions", arguments)
 
-    def _found(self, how: str, arguments: tuple[Any, ...]) -> Entries:
+    def _find(self, how: str, arguments: tuple[Any, ...]) -> Entries:
         if len(arguments) == 3:
             return self._sessions(getattr(self._store, how)(self._text(arguments[0]), *map(int, arguments[1:])))
         keys = (self._bound(arguments[0]), self._bound(arguments[1]))

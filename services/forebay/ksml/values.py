@@ -199,12 +199,12 @@ def _enum(kind: Type) -> Taker:
 
 
 def _list(take: Taker) -> Taker:
-    def taken(value: Any) -> list[Any]:
+    def convert(value: Any) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise WrongType(f"{value!r} is {_name(value)}, not a list")
         return [take(item) for item in value]
 
-    return taken
+    return convert
 
 
 def _map(take: Taker) -> Taker:
@@ -212,16 +212,16 @@ def _map(take: Taker) -> Taker:
 
 
 def _tuple(kind: Type, takes: list[Taker]) -> Taker:
-    def taken(value: Any) -> tuple[Any, ...]:
+    def convert(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple) or len(value) != len(takes):
             raise WrongType(f"{value!r} is {_name(value)}, not {kind}")
         return tuple([take(item) for take, item in zip(takes, value, strict=True)])
 
-    return taken
+    return convert
 
 
 def _union(kind: Type, takes: list[Taker]) -> Taker:
-    def taken(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         for take in takes:
             try:
                 return take(value)
@@ -229,7 +229,7 @@ def _union(kind: Type, takes: list[Taker]) -> Taker:
                 continue
         raise WrongType(f"{value!r} is {_name(value)}, not {kind}")
 
-    return taken
+    return convert
 
 
 def text_of(value: Any) -> str:

@@ -100,12 +100,12 @@ class Steps:
         context.message, context.key, context.timestamp = None, timer.key, timer.due
         context.output_bytes_left, context.late_by = self._most_output_bytes, IN_TIME
 
-        def checked() -> None:
+        def run_checked() -> None:
             step(context)
             self._check_in_time()
 
         try:
-            self._try(checked, TimerMessage(timer))
+            self._try(run_checked, TimerMessage(timer))
         finally:
             context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by = before
 

@@ -23,22 +23,22 @@ _KEY = {
 }
 
 
-def _asked(name: str, kind: str, text: str) -> dict[str, Any]:
+def _parameter(name: str, kind: str, text: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": {"type": kind}, "description": text}
 
 
-_PARTIAL = _asked("partial", "boolean", "where servers hold parts: take what those have that answer")
+_PARTIAL = _parameter("partial", "boolean", "where servers hold parts: take what those have that answer")
 _READ = [
     _PARTIAL,
-    _asked("limit", "integer", "entries at most"),
-    _asked("at_least", "string", "topic-partition:offset that the answer must contain; may be given several times"),
-    _asked("wait_ms", "integer", "how long to wait for that"),
-    _asked("since", "string", "ms, or a time with its zone"),
-    _asked("until", "string", "ms, or a time with its zone"),
-    _asked("as_of", "string", "the version valid then"),
-    _asked("order", "string", "asc or desc"),
+    _parameter("limit", "integer", "entries at most"),
+    _parameter("at_least", "string", "topic-partition:offset that the answer must contain; may be given several times"),
+    _parameter("wait_ms", "integer", "how long to wait for that"),
+    _parameter("since", "string", "ms, or a time with its zone"),
+    _parameter("until", "string", "ms, or a time with its zone"),
+    _parameter("as_of", "string", "the version valid then"),
+    _parameter("order", "string", "asc or desc"),
 ]
-_RANGE = [_asked(name, "string", f"keys: {name}") for name in ("from", "to", "after", "prefix")]
+_RANGE = [_parameter(name, "string", f"keys: {name}") for name in ("from", "to", "after", "prefix")]
 
 
 def _operation(summary: str, parameters: list[dict[str, Any]], content: str, **more: Any) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _operation(summary: str, parameters: list[dict[str, Any]], content: str, **m
 
 def _paths(has_sql: bool) -> dict[str, Any]:
     json_, events = "application/json", "text/event-stream"
-    begin = _asked("begin", "string", "now, or snapshot: all rows first")
+    begin = _parameter("begin", "string", "now, or snapshot: all rows first")
     paths: dict[str, Any] = {
         "/stores": {"get": _operation("the stores", [], json_)},
         "/stores/{store}": {"get": _operation("entries of all keys, in order", [_STORE, *_READ, *_RANGE], json_)},

@@ -84,7 +84,7 @@ class QueryPages:
         # A missing part may hold the key, so the answer can't be 404.
         if not result.entries and not missing:
             return _json(404, {"error": f"store {store} has nothing under the key {key!r}", **_batches(result)})
-        return _json(200, _shown(declared, result, missing), missing)
+        return _json(200, _show(declared, result, missing), missing)
 
     def _scan(self, store: str, request: Request) -> Answer:
         stores, limit = self._prepare(store, request)
@@ -92,7 +92,7 @@ class QueryPages:
         bounds = typed_bounds(declared, parameters.bounds_of(request.parameters))
         result = stores.scan(store, bounds, limit)
         missing = _missing(stores)
-        page = _shown(declared, result, missing)
+        page = _show(declared, result, missing)
         if result.more and isinstance(stores.declared[store], KeyOrderReads) and not bounds.descending:
             page["next"] = url_text(declared, result.entries[-1].key)
         return _json(200, page, missing)
@@ -132,7 +132,7 @@ def _join(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else join_key(*parts)
 
 
-def _shown(store: Store[Any], found: Found, missing: tuple[int, ...]) -> dict[str, Any]:
+def _show(store: Store[Any], found: Found, missing: tuple[int, ...]) -> dict[str, Any]:
     shown = {"entries": [shown_entry(store, entry) for entry in found.entries], **_batches(found), "more": found.more}
     return shown | ({"missing": missing} if missing else {})
 

@@ -202,7 +202,7 @@ class TaskReplica(FollowedTask):
         while piece := self._next_piece(subscription, prefix_end(prefix)):
             batch, rows = piece
             for row, data in rows:
-                change = self._changed(subscription.store, row[len(prefix) :], data, batch)
+                change = self._change(subscription.store, row[len(prefix) :], data, batch)
                 if subscription.wants(change.entry.key):
                     yield change
 
@@ -260,7 +260,7 @@ class TaskReplica(FollowedTask):
             store = name.decode()
             if store not in wanted:
                 continue
-            change = self._changed(store, rest, data, self.batch)
+            change = self._change(store, rest, data, self.batch)
             for subscription in self._subscriptions:
                 if subscription.store != store or not subscription.wants(change.entry.key):
                     continue
@@ -268,6 +268,6 @@ class TaskReplica(FollowedTask):
                 if read_until is None or row < read_until:  # later rows are yielded with the change
                     subscription.offer(change, len(row) + len(data or b""))
 
-    def _changed(self, store: str, row: bytes, data: bytes | None, batch: int) -> Change:
+    def _change(self, store: str, row: bytes, data: bytes | None, batch: int) -> Change:
         entry = changed_entry(self._stores[store], row, data, self._codecs[store])
         return Change(self.task, batch, entry)

@@ -184,7 +184,7 @@ class QueryServer:
         if page is not None:
             return page
         begun = time.perf_counter()
-        answer = self._gate.refusal(request) or self._answered(request)
+        answer = self._gate.refusal(request) or self._route(request)
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
         self._metrics.answered(store, answer.status, time.perf_counter() - begun)
@@ -194,7 +194,7 @@ class QueryServer:
         """Answer SQL by the job's statements as they are now. Call it if those that compute did not change."""
         self._sql = self._sql_pages(None if self._part is None else self._part.all)
 
-    def _answered(self, request: Request) -> Answer:
+    def _route(self, request: Request) -> Answer:
         if request.path == ("openapi.json",):
             return openapi(self._sql is not None)
         if self._part is not None and (request.forwarded or request.path[0] == "part"):

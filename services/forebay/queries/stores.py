@@ -99,11 +99,11 @@ class JobStores:
 
     def check(self, store: str) -> None:
         """Raise UnknownStore, WrongQuery or NotCurrent if a store can't be read."""
-        reads_of(self._declared(store))
+        reads_of(self._current_store(store))
 
     def get(self, store: str, key: str, bounds: Bounds, limit: int) -> Found:
         """Return the entries of a key, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
-        declared = self._declared(store)
+        declared = self._current_store(store)
         check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
         batches, merged_entries = {}, []
         for replica in self._of(store):
@@ -114,7 +114,7 @@ class JobStores:
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
         """Return the entries of all keys in order, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
-        declared = self._declared(store)
+        declared = self._current_store(store)
         reads = reads_of(declared)
         check_bounds(declared, bounds, reads.in_all, "all keys")
         batches, parts = {}, []
@@ -135,7 +135,7 @@ class JobStores:
         Raises:
             UnknownStore, WrongQuery, NotCurrent.
         """
-        order = reads_of(self._declared(store)).order
+        order = reads_of(self._current_store(store)).order
         batches: dict[int, int] = {}
         parts: list[list[tuple[int, Entry]]] = []
         for replica in self._of(store):
@@ -169,7 +169,7 @@ class JobStores:
         """
         if not wanted:
             return
-        self._declared(store)
+        self._current_store(store)
         self.check_waits(store)
         not_reached(self.unreached(wanted, seconds))
 
@@ -229,7 +229,7 @@ class JobStores:
             raise UnknownStore(f"there is no store {store!r}: choose from {', '.join(self._stores) or 'none'}")
         return self._stores[store]
 
-    def _declared(self, store: str) -> Store[Any]:
+    def _current_store(self, store: str) -> Store[Any]:
         declared = self.known(store)
         if not self.is_current:
             raise NotCurrent("the changelogs are still being read: retry in a moment")

@@ -58,10 +58,10 @@ def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made
         kept_right = _key(right, theirs, kept_left.format)
         if kept_left.keys and kept_right.keys:
             _check_types(kept_left, kept_right, on)
-    return _made(kept_left, kept_right, join, (mine, theirs), foreign, made)
+    return _join(kept_left, kept_right, join, (mine, theirs), foreign, made)
 
 
-def _made(
+def _join(
     left: Relation,
     right: Relation,
     join: JoinClause,

@@ -59,11 +59,11 @@ def row_maker(step: Step, windowed: bool, columns: Callable[[Source], Source]) -
         case Filtered(parent, condition):
             inner, keeps = row_maker(parent, windowed, columns), condition_of(condition, windowed=windowed)
 
-            def kept(key: Any, value: Any, time: int) -> Any:
+            def keep(key: Any, value: Any, time: int) -> Any:
                 row = inner(key, value, time)
                 return row if row is not None and keeps(key, row) else None
 
-            return kept
+            return keep
         case Projected(parent, expressions, _):
             before, project = row_maker(parent, windowed, columns), row_of(expressions, windowed=windowed)
 

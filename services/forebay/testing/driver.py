@@ -203,11 +203,11 @@ class TestDriver:
         Args:
             ms: Duration in ms or as a timedelta.
         """
-        return self._shown(lambda: self._loop.pass_time(ms_of(ms)))
+        return self._outputs_of(lambda: self._loop.pass_time(ms_of(ms)))
 
     def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
         """Close everything up to `to` (ms) in every task, as a record with this timestamp would. Return the outputs."""
-        return self._shown(lambda: self._loop.close(to))
+        return self._outputs_of(lambda: self._loop.close(to))
 
     @overload
     def output(self, topic: str) -> OutputTopic[Any]: ...
@@ -251,7 +251,7 @@ class TestDriver:
         """
         for topic, key, event, timestamp in waiting:
             self._append(topic, key, event, timestamp, None)
-        return self._shown(self._loop.restart)
+        return self._outputs_of(self._loop.restart)
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
         """Restart from rows and positions of another driver's tasks, by sub-topology and number."""
@@ -292,9 +292,9 @@ class TestDriver:
         self._loop.topics.partition(topic, number).append(key, value, timestamp, headers or [])
 
     def _run(self) -> list[Forwarded[Any]]:
-        return self._shown(self._loop.run)
+        return self._outputs_of(self._loop.run)
 
-    def _shown(self, step: Callable[[], None]) -> list[Forwarded[Any]]:
+    def _outputs_of(self, step: Callable[[], None]) -> list[Forwarded[Any]]:
         """Return the outputs that a step of the loop caused. Raises RecordFailed, if that is wanted."""
         begun, failed = len(self.outputs), len(self.errors)
         try:

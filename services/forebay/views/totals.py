@@ -61,8 +61,8 @@ def storage_of(aggregate: Aggregate, column: str) -> Stored:
 def _of_sum(value_of: Callable[[Any], int | None]) -> Callable[[Any], tuple[int, int]]:
     """Return what gives a count and a sum of whole numbers: only whether there was a value matters of the count."""
 
-    def kept(row: Any) -> tuple[int, int]:
+    def keep(row: Any) -> tuple[int, int]:
         value = value_of(row)
         return (0, 0) if value is None else (1, value)
 
-    return kept
+    return keep

@@ -80,7 +80,7 @@ class PartedStores:
             # If the producer used another partitioner than Kafka's, any part may have the key.
             rows_of_part |= self._ask((part for part in range(self._parts) if part != first), ask)
         rows = heapq.merge(*(part_rows.rows for part_rows in rows_of_part.values()), key=lambda row: row.task)
-        return self._found(store, rows_of_part, rows, limit)
+        return self._collect(store, rows_of_part, rows, limit)
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
         """Return the entries of all keys in order, `limit` at most. Raises as `get`."""
@@ -89,7 +89,7 @@ class PartedStores:
         check_bounds(declared, bounds, reads.in_all, "all keys")
         ask = Ask(store, None, bounds, limit + 1)
         rows_of_part = self._of_global(ask) if declared.is_global else self._ask(range(self._parts), ask)
-        return self._found(store, rows_of_part, _merged(rows_of_part.values(), reads, bounds), limit)
+        return self._collect(store, rows_of_part, _merge(rows_of_part.values(), reads, bounds), limit)
 
     def ages(self, store: str) -> dict[str, int | None]:
         """Return how old what was read may be: as `JobStores.ages`, the oldest of the parts that answered."""
@@ -177,7 +177,7 @@ class PartedStores:
         if self._missing and (not self._caller.takes_partial or len(self._missing) == self._parts):
             raise PartsMissing(self._missing)
 
-    def _found(self, store: str, found: Mapping[int, Rows], rows: Iterable[Row], limit: int) -> Found:
+    def _collect(self, store: str, found: Mapping[int, Rows], rows: Iterable[Row], limit: int) -> Found:
         self._ages += [(part_rows.commit_age_ms, part_rows.checked_age_ms) for part_rows in found.values()]
         batches = {task: batch for part_rows in found.values() for task, batch in part_rows.batches.items()}
         codec, entries = self._codecs[store], list[Entry]()
@@ -188,7 +188,7 @@ class PartedStores:
         return Found(entries, dict(sorted(batches.items())))
 
 
-def _merged(found: Iterable[Rows], reads: Reads, bounds: Bounds) -> Iterable[Row]:
+def _merge(found: Iterable[Rows], reads: Reads, bounds: Bounds) -> Iterable[Row]:
     """Return the rows of all parts as one server that has all tasks would merge them: equal ones by task."""
     sign = -1 if bounds.descending else 1
     return heapq.merge(

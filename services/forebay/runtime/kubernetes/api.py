@@ -48,7 +48,7 @@ def api_client() -> Any:
 
 
 @contextmanager
-def _translated(doing: str) -> Iterator[None]:
+def _translate_errors(doing: str) -> Iterator[None]:
     """Raise ApiConflict, ApiRefused or ApiUnavailable in place of the package's exceptions."""
     from kubernetes.client.exceptions import ApiException  # noqa: PLC0415
     from kubernetes.config import ConfigException  # noqa: PLC0415
@@ -74,7 +74,7 @@ def is_followed(pods: ExecutorPods) -> bool:
 
     name = pods.driver_host.partition(".")[0]
     try:
-        with _translated(f"read Deployment {name}"):
+        with _translate_errors(f"read Deployment {name}"):
             deployment = client.AppsV1Api(api_client()).read_namespaced_deployment(
                 name, pods.namespace, _request_timeout=_TIMEOUT_SECONDS
             )
@@ -111,7 +111,7 @@ class WantedExecutors:
 
         while not self._closed.is_set():
             try:
-                with _translated(f"watch Deployment {self._pods.name}"):
+                with _translate_errors(f"watch Deployment {self._pods.name}"):
                     events = watch.Watch().stream(
                         client.AppsV1Api(api_client()).list_namespaced_deployment,
                         self._pods.namespace,
@@ -140,7 +140,7 @@ class LeaseObject:
         """Return the holder ("": none) and a text that differs after each renewal."""
         from kubernetes import client  # noqa: PLC0415
 
-        with _translated(f"read Lease {self._name}"):
+        with _translate_errors(f"read Lease {self._name}"):
             self._object = client.CoordinationV1Api(api_client()).read_namespaced_lease(
                 self._name, self._namespace, _request_timeout=_TIMEOUT_SECONDS
             )
@@ -161,7 +161,7 @@ class LeaseObject:
             acquire_time=former.acquire_time if is_same else now,
             lease_transitions=(former.lease_transitions or 0) + (not is_same and bool(holder)),
         )
-        with _translated(f"update Lease {self._name}"):
+        with _translate_errors(f"update Lease {self._name}"):
             self._object = client.CoordinationV1Api(api_client()).replace_namespaced_lease(
                 self._name, self._namespace, self._object, _request_timeout=_TIMEOUT_SECONDS
             )
@@ -183,5 +183,5 @@ def write_event(namespace: str, pod: str, uid: str, reason: str, message: str, *
         count=1,
         source=client.V1EventSource(component="forebay"),
     )
-    with suppress(ApiConflict), _translated(f"write an Event about {pod}"):
+    with suppress(ApiConflict), _translate_errors(f"write an Event about {pod}"):
         client.CoreV1Api(api_client()).create_namespaced_event(namespace, event, _request_timeout=_TIMEOUT_SECONDS)

@@ -110,12 +110,12 @@ def total_of_lists(arguments: Sequence[Argument]) -> Aggregate:
     inner = total([Argument(kind.item)])
 
     def each(step: Callable[..., Any]) -> Callable[..., Any]:
-        def made(kept: Any, values: Any) -> Any:
+        def make(kept: Any, values: Any) -> Any:
             for value in values or ():
                 kept = step(kept, value)
             return kept
 
-        return made
+        return make
 
     assert inner.subtract is not None
     return Aggregate(

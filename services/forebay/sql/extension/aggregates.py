@@ -81,8 +81,8 @@ class AggregateFunction:
                     return before
                 return attempt(
                     lambda: step(
-                        _given(give_state, before),
-                        *[_given(give, value) for give, value in zip(gives, values, strict=True)],
+                        _convert(give_state, before),
+                        *[_convert(give, value) for give, value in zip(gives, values, strict=True)],
                     )
                 )
 
@@ -90,18 +90,18 @@ class AggregateFunction:
 
         def attempt(compute: Callable[[], Any]) -> Any:
             try:
-                return _given(state.take, compute())
+                return _convert(state.take, compute())
             except STOPS:
                 raise
             except Exception as error:
                 raise FunctionFailed(failures.text(error)) from error
 
         def merge(one: Any, other: Any) -> Any:
-            return attempt(lambda: function.merge(_given(give_state, one), _given(give_state, other)))
+            return attempt(lambda: function.merge(_convert(give_state, one), _convert(give_state, other)))
 
         def outcome(last: Any) -> Any:
             try:
-                return _given(self.result.take, function.map(_given(give_state, last)))
+                return _convert(self.result.take, function.map(_convert(give_state, last)))
             except STOPS:
                 raise
             except Exception as error:
@@ -180,7 +180,7 @@ def _cast(argument: Argument, fitting: tuple[Parameter, Any]) -> Callable[[Any],
     return give if cast is None else lambda value: give(cast(value))
 
 
-def _given(convert: Callable[[Any], Any], value: Any) -> Any:
+def _convert(convert: Callable[[Any], Any], value: Any) -> Any:
     return value if value is None or convert is pass_value else convert(value)
 
 
