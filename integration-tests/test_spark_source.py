@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
@@ -296,7 +296,7 @@ def test_failed_records_of_an_application_have_typed_error_columns(
     assert [tuple(row) for row in rows] == [(1, True, *facts_of_row), (None, False, *facts_of_row)]
 
 
-def test_mistakes_say_what_to_write(read: Read, settings: KafkaSettings) -> None:
+def test_mistakes_say_what_to_write(read: Read, spark: SparkSession, settings: KafkaSettings) -> None:
     topic = new_topic(settings, "mistakes")
     for options, message in (
         ({"subscribe": f"{topic}s"}, f"has no topic {topic}s; did you mean '{topic}'"),
@@ -304,6 +304,7 @@ def test_mistakes_say_what_to_write(read: Read, settings: KafkaSettings) -> None
         ({"startingOffset": "earliest"}, "there is no option startingoffset; did you mean 'startingOffsets'"),
         ({}, f"no subject {topic}-value: name it"),
         ({"valueFormat": "string", "startingOffsets": json.dumps({topic: {"5": 1}})}, f"add {topic}-0; {topic}-5"),
+        ({"valueFormat": "string", "endingOffsets": json.dumps({topic: {"0": 1}})}, "its committed records end at"),
     ):
         given = {"topic": topic, **options}
         subscribe = given.pop("subscribe", given.pop("topic"))
@@ -311,3 +312,56 @@ def test_mistakes_say_what_to_write(read: Read, settings: KafkaSettings) -> None
         with pytest.raises(PySparkException) as raised:
             read(subscribe, **given).collect()
         assert message in str(raised.value)
+    # Text needs no registry.
+    reader = spark.read.format("forebay").options(subscribe=topic, valueFormat="string")
+    reader.options(bootstrapServers=settings.bootstrap_servers)
+    assert reader.load().count() == 0
+    with pytest.raises(PySparkException, match=r"leave .schema\(...\) out"):
+        reader.schema("a int").load().collect()
+    endless = read(topic, stream=True, valueFormat="string", endingOffsets="latest").writeStream.format("noop")
+    query = endless.trigger(availableNow=True).start()
+    with pytest.raises(PySparkException, match="a stream has no end"):
+        query.awaitTermination()
+
+
+def test_a_pattern_matches_no_internal_topic(read: Read, settings: KafkaSettings) -> None:
+    # A transaction makes sure that the broker has a topic of its own.
+    topic = new_topic(settings, "pattern")
+    produce(settings, topic, [b"a"])
+    assert any(name.startswith("__") for name in TopicAdmin(settings).names())
+    end = topic.rpartition("-")[2]
+    rows = read("", subscribePattern=f"(__.*|.*{end})", valueFormat="bytes").select("topic").distinct().collect()
+    assert [row["topic"] for row in rows] == [topic]
+
+
+def test_offsets_that_are_gone_stop_a_stream_or_are_left_out(
+    read: Read, settings: KafkaSettings, tmp_path: Path
+) -> None:
+    topic = new_topic(settings, "gone")
+
+    def drain(fails: str) -> None:
+        frame = read(topic, stream=True, valueFormat="string", startingOffsets="earliest", failOnDataLoss=fails)
+        writer = frame.select("value").writeStream.format("parquet").option("path", str(tmp_path / "out"))
+        query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+        assert query.awaitTermination(120)
+
+    produce(settings, topic, [b"1", b"2", b"3"])
+    drain("true")
+    TopicAdmin(settings).delete([topic])
+    TopicAdmin(settings).create([TopicSpec(topic, 1)])
+    produce(settings, topic, [b"4"])
+    with pytest.raises(PySparkException, match=f"{topic}-0 ends at offset 2, but the query has read up to offset 4"):
+        drain("true")
+    drain("false")
+    assert sorted(read_parquet(tmp_path / "out")) == ["1", "2", "3", "4"]
+
+
+def test_times_of_a_day_are_columns_of_any_session(read: Read, settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "times")
+    schema = {"type": "record", "name": "T", "fields": [{"name": "t", "type": {"type": "int"}}]}
+    values = avro(settings, topic, schema, {"t": 3_600_000})
+    schema["fields"][0]["type"]["logicalType"] = "time-millis"  # type: ignore[index]
+    avro(settings, topic, schema)
+    produce(settings, topic, [*values])
+    frame = read(topic)
+    assert (frame.count(), frame.select("value.t").first()) == (1, (time(1),))

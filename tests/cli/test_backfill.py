@@ -35,6 +35,7 @@ def test_each_input_has_its_source() -> None:
         (("orders=parquet:",), "write FORMAT:PATH"),
         (("orders=:/lake",), "write FORMAT:PATH"),
         (("orders=topic", "orders=none"), "orders has two sources"),
+        (("order=topic",), "two reads no topic order; did you mean 'orders'"),
     ],
 )
 def test_an_invalid_source_is_refused(sources: tuple[str, ...], hint: str) -> None:

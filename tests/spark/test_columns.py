@@ -127,6 +127,11 @@ def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
         ({"type": "object"}, "[]"),
         ({"type": "array"}, "{}"),
         ({"type": "array"}, '"text"'),
+        ({"type": "array", "items": {"type": "integer"}}, "[1, null]"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, '{"a": null}'),
+        ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, "{}"),
+        ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, '{"a": null}'),
+        ({"type": "integer", "title": "org.apache.kafka.connect.data.Time"}, "86400000"),
     ],
 )
 def test_json_that_does_not_fit_is_an_error_of_the_record(schema: Any, text: str) -> None:
@@ -134,6 +139,19 @@ def test_json_that_does_not_fit_is_an_error_of_the_record(schema: Any, text: str
     assert column.convert is not None
     with pytest.raises(DecodeError):
         column.convert(read_json(text.encode()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "day"), [("int", "time-millis", 86_400_000), ("long", "time-micros", 86_400_000_000)]
+)
+def test_a_time_outside_of_a_day_is_an_error_of_the_record(kind: str, name: str, day: int) -> None:
+    column = avro_column(json.dumps({"type": kind, "logicalType": name}))
+    assert column.convert is not None
+    assert column.convert(0) == 0
+    assert column.convert(day - 1) < 86_400_000_000_000
+    for value in (-1, day):
+        with pytest.raises(DecodeError, match=f"{value} is no time of a day"):
+            column.convert(value)
 
 
 def test_protobuf_types() -> None:

@@ -9,8 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
-from forebay.spark.errors import OffsetsDeleted
-from forebay.spark.ranges import Range, as_json, check_loss, from_json, limit, prune, ranges_between
+from forebay.spark.errors import OffsetsDeleted, OptionError
+from forebay.spark.ranges import (
+    Range,
+    as_json,
+    check_ends,
+    check_loss,
+    check_offsets,
+    from_json,
+    limit,
+    prune,
+    ranges_between,
+    rewind,
+)
 
 PLACES = st.dictionaries(
     st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 3)),
@@ -71,3 +82,34 @@ def test_deleted_offsets_fail_or_are_left_out() -> None:
 def test_filters_prune_only_what_cannot_match(condition: Any, kept: list[tuple[int, int]]) -> None:
     pruned = prune([Range("a", 0, 2, 9)], [condition])
     assert [(item.start, item.end) for item in pruned] == kept
+
+
+@pytest.mark.parametrize(
+    ("offset", "message"),
+    [(10, "a-0 has no offset 10: its committed records end at offset 9. Write -1"), (-3, "a-0 has no offset -3")],
+)
+def test_an_offset_that_no_record_can_have_is_refused(offset: int, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        check_offsets({("a", 0): offset}, {("a", 0): 9})
+
+
+@given(st.integers(-2, 9))
+def test_every_other_offset_is_accepted(offset: int) -> None:
+    check_offsets({("a", 0): offset}, {("a", 0): 9})
+
+
+@given(PLACES, PLACES)
+def test_a_partition_that_ends_before_its_position_fails_or_is_read_from_its_beginning(
+    before: dict[tuple[str, int], tuple[int, int]], after: dict[tuple[str, int], tuple[int, int]]
+) -> None:
+    positions = {place: first for place, (first, _) in before.items()}
+    begins = {place: first for place, (first, _) in after.items()}
+    ends = {place: first + count for place, (first, count) in after.items()}
+    shorter = {place for place, offset in positions.items() if ends.get(place, offset) < offset}
+    result = rewind(positions, ends, begins)
+    assert result == {place: begins[place] if place in shorter else offset for place, offset in positions.items()}
+    if shorter:
+        with pytest.raises(OffsetsDeleted, match="the topic was created again"):
+            check_ends(positions, ends)
+    else:
+        check_ends(positions, ends)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from forebay.spark.errors import OptionError
+from forebay.spark.sink_options import read_options
 from forebay.spark.source_options import Bound, Mode, Timestamp, read_source_options
 
 GIVEN = {"subscribe": "a, b", "bootstrapServers": "localhost:1", "schemaRegistryUrl": "http://localhost:2"}
@@ -50,6 +53,10 @@ def test_names_of_sparks_kafka_source_are_taken_in_any_case() -> None:
         ({"startingOffsets": "7"}, "startingOffsets is 7: write earliest, latest, or JSON"),
         ({"startingOffsets": "{"}, "write earliest, latest, or JSON"),
         ({"startingTimestamp": "noon"}, "startingTimestamp is noon: write milliseconds"),
+        ({"startingOffsets": '{"a": {"0": 1.5}}'}, "write earliest, latest, or JSON"),
+        ({"endingOffsets": '{"a": {"0": true}}'}, "write earliest, latest, or JSON"),
+        ({"startingTimestamp": str(2**63)}, "startingTimestamp is 9223372036854775808: write milliseconds"),
+        ({"subscribePattern": "o("}, r"subscribePattern is o\(: .*Write a regular expression"),
         ({"startingTimestamp": "1", "startingOffsets": "latest"}, "contradict each other"),
         ({"maxOffsetsPerTrigger": "-1"}, "maxOffsetsPerTrigger is -1: write a whole number"),
     ],
@@ -57,3 +64,30 @@ def test_names_of_sparks_kafka_source_are_taken_in_any_case() -> None:
 def test_a_mistake_is_answered_with_what_to_write(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read_source_options({**GIVEN, **options})
+
+
+@pytest.mark.parametrize("name", ["bootstrapServers", "schemaRegistryUrl"])
+def test_a_missing_connection_is_answered_with_its_option(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("FOREBAY_BOOTSTRAP_SERVERS", "FOREBAY_SCHEMA_REGISTRY_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    given = {option: text for option, text in GIVEN.items() if option != name}
+    with pytest.raises(OptionError, match=rf'option\("{name}", '):
+        read_source_options(given)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("string", "string"), ("bytes", "long"), ("string", "auto"), ("avro", "bytes")]
+)
+def test_only_parts_with_schemas_need_a_registry(key: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FOREBAY_SCHEMA_REGISTRY_URL", raising=False)
+    source = {"subscribe": "a", "bootstrapServers": "localhost:1", "keyFormat": key, "valueFormat": value}
+    sink = {name: text for name, text in source.items() if name != "subscribe"} | {"topic": "a", "keyColumns": "id"}
+    reads: list[Callable[[], object]] = [lambda: read_source_options(source), lambda: read_options(sink)]
+    for read in reads:
+        if {key, value} & {"auto", "avro"}:
+            with pytest.raises(OptionError, match="schemaRegistryUrl"):
+                read()
+        else:
+            read()
+    without_key = {name: text for name, text in sink.items() if name != "keyColumns"} | {"valueFormat": "string"}
+    assert read_options(without_key).topic == "a"

@@ -75,3 +75,29 @@ def test_a_file_of_declarations_can_be_asked_what_it_declares(
     file.write_text(DECLARED)
     assert run(["sql", "-f", str(file), "-e", "SHOW STREAMS;", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("S,in,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--backfill", "--from", "parquet"], "--from parquet: 'parquet' is no source: write FORMAT:PATH"),
+        (["--backfill", "--from", "other=topic"], "--from other=topic: views reads no topic other"),
+        (["--backfill"], "Missing option '--from'"),
+        (["--backfill", "--run"], "--run, --serve and --backfill are commands of their own: give one of them"),
+        (["--serve", "--run"], "--run, --serve and --backfill are commands of their own: give one of them"),
+    ],
+)
+def test_a_backfill_of_a_file_takes_the_options_of_a_backfill(
+    arguments: list[str],
+    problem: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("FOREBAY_SERVICES", "FOREBAY_SQL"):
+        # The command sets them for the processes that it starts.
+        monkeypatch.setenv(name, "")
+    file = tmp_path / "views.sql"
+    file.write_text(DECLARED + COMPUTED)
+    assert run(["sql", "-f", str(file), *arguments, "--home", str(tmp_path)]) == 2
+    assert problem in capsys.readouterr().err

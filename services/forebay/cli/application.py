@@ -80,11 +80,16 @@ def run_services(
         run_until_told(SeveralJobs(jobs, spark.close))
 
 
-def _create(service: Service, job: JobApplication, options: dict[str, Any]) -> None:
+def create_topics(service: Service, job: JobApplication, options: dict[str, Any]) -> None:
+    """Create the topics of a job that don't exist."""
     keep_trying(lambda: check_assertions(job.kafka, service))
     wanted = options["tasks"], options["max_downtime_ms"]
     for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, *wanted)):
         click.echo(f"{name}: created", err=True)
+
+
+def _create(service: Service, job: JobApplication, options: dict[str, Any]) -> None:
+    create_topics(service, job, options)
     for name, count in keep_trying(lambda: send_inserted(job.kafka, service)).items():
         click.echo(f"{name}: {count} records of INSERT INTO ... VALUES sent", err=True)
 

@@ -12,13 +12,14 @@ import click
 from click.core import ParameterSource
 
 from forebay.catalog import Service
-from forebay.cli.application import ENDING, application_of
+from forebay.cli.application import ENDING, application_of, create_topics
 from forebay.cli.connection import connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.names import rename_topics, service_argument
 from forebay.cli.spark_options import spark_options
 from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
+from forebay.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,9 +47,15 @@ Examples:
     help="History of an input: FORMAT:PATH as Spark reads it (parquet, json, orc), topic, or none. TOPIC may be left "
     "out if there is one input.",
 )
+@click.option(
+    "--create-topics/--no-create-topics",
+    "create",
+    default=None,
+    help="Create the topics that don't exist. Default: on the embedded platform only.",
+)
 @connection_options
 @ending_job_options
-def backfill(service: Service, sources: tuple[str, ...], home: Path, **options: Any) -> None:
+def backfill(service: Service, sources: tuple[str, ...], create: bool | None, home: Path, **options: Any) -> None:
     """Process the history of SERVICE's inputs as a Spark batch, then end; `forebay run` continues behind it.
 
     Outputs, changelogs and positions are committed exactly once. If the command is interrupted, run it again: it
@@ -66,6 +73,8 @@ def backfill(service: Service, sources: tuple[str, ...], home: Path, **options: 
         limits = replace(limits, max_records=options["max_records_per_commit"])
     engine["limits"] = limits
     job = application_of(service, home, {**options, **ENDING}, engine)
+    if not options["bootstrap_servers"] if create is None else create:
+        create_topics(service, job, options)
     spec = replace(job.prepare(), checkpoint="")
     session = build_session(f"{spec.application}-backfill", "", spark_options(options))
     try:
@@ -91,12 +100,15 @@ def histories(service: Service, sources: tuple[str, ...]) -> Mapping[str, str]:
     """
     chosen: dict[str, str] = {}
     names = [topic.name for topic in service.inputs]
+    known = {*names, *(topic.declared for topic in service.inputs)}
     for text in sources:
         topic, equals, source = text.partition("=")
         if not equals or ":" in topic:
             if len(names) > 1:
                 raise click.UsageError(f"--from {text}: {service.name} reads {', '.join(names)}: write TOPIC={text}")
             topic, source = names[0], text
+        if topic not in known:
+            raise click.UsageError(f"--from {text}: {service.name} reads no topic {topic}{did_you_mean(topic, names)}")
         kind, colon, path = source.partition(":")
         if source not in (_TOPIC, _NONE) and not (kind and colon and path):
             raise click.UsageError(

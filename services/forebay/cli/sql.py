@@ -36,17 +36,20 @@ Examples:
   forebay sql -f views.sql                             check a file; print its plan
   forebay sql -f views.sql --run                       create its topics and run it as a job
   forebay sql -f views.sql --serve --http-port 7070    answer queries of that job
+  forebay sql -f views.sql --backfill --from parquet:/lake/readings
+                                                       process history first; --run then continues
   forebay sql -e "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
   forebay sql                                          a shell on a query server or an engine
   forebay sql --live shop                              an engine that takes statements; `forebay sql` talks to it
 
-Options that --run or --serve do not know go to `forebay run` or `forebay queries`, those that --live does not know
-to `forebay run`; `forebay sql --live NAME --help-live` lists its own.""",
+Options that --run, --serve or --backfill do not know go to `forebay run`, `forebay queries` or `forebay backfill`,
+those that --live does not know to `forebay run`; `forebay sql --live NAME --help-live` lists its own.""",
 )
 @click.option("-f", "--file", "path", type=click.Path(exists=True, path_type=Path), help="A file, or a folder of .sql.")
 @click.option("-e", "--execute", "statement", help="One statement for the query server.")
 @click.option("--run", "runs", is_flag=True, help="Run the file's statements as a job.")
 @click.option("--serve", "serves", is_flag=True, help="Answer queries of the file's job over HTTP.")
+@click.option("--backfill", "backfills", is_flag=True, help="Process the history of the file's inputs, then end.")
 @click.option("--live", "application", metavar="NAME", help="Run an engine that takes statements, over HTTP.")
 @click.option(
     "--functions",
@@ -68,6 +71,7 @@ def sql(
     statement: str | None,
     runs: bool,
     serves: bool,
+    backfills: bool,
     application: str | None,
     functions: tuple[Path, ...],
     how: str,
@@ -78,24 +82,27 @@ def sql(
     """Check, run and query statements of ksqlDB's dialect (docs/sql.md).
 
     With -f alone the file is checked and its plan printed. With --run it runs as a job until Ctrl-C; with --serve a
-    query server answers for that job. With --live an engine takes statements and keeps them. Without a file,
-    statements go to a query server or an engine, one by -e or many in a shell.
+    query server answers for that job; with --backfill the job's history is processed first. With --live an engine
+    takes statements and keeps them. Without a file, statements go to a query server or an engine, one by -e or many
+    in a shell.
     """
-    if (runs or serves) and path is None:
-        raise click.UsageError("--run and --serve take the statements of a file: name it with -f")
-    if runs and serves:
-        raise click.UsageError("--run and --serve are processes of their own: start each in a terminal")
+    asked = {"run": runs, "queries": serves, "backfill": backfills}
+    commands = [name for name, is_asked in asked.items() if is_asked]
+    if commands and path is None:
+        raise click.UsageError("--run, --serve and --backfill take the statements of a file: name it with -f")
+    if len(commands) > 1:
+        raise click.UsageError("--run, --serve and --backfill are commands of their own: give one of them")
     if functions:
         os.environ[FUNCTIONS] = os.pathsep.join(str(file.resolve()) for file in functions)
     connect_when_asked(lambda: _registry(connection))
     if application is not None:
-        if path is not None or statement is not None or runs or serves:
-            raise click.UsageError("--live takes statements over HTTP: leave -f, -e, --run and --serve out")
+        if path is not None or statement is not None or commands:
+            raise click.UsageError("--live takes statements over HTTP: leave -f, -e, --run, --serve and --backfill out")
         _engine(application, connection, context.args, token_file)
         return
     try:
-        if path is not None and (runs or serves):
-            _as_service(path, ["run"] if runs else ["queries"], connection, context.args, token_file)
+        if path is not None and commands:
+            _as_service(path, commands[0], connection, context.args, token_file)
             return
         if context.args:
             raise click.UsageError(f"there is no option {context.args[0]}")
@@ -160,7 +167,7 @@ def _warn(program: Program) -> None:
 
 
 def _as_service(
-    path: Path, command: list[str], connection: dict[str, Any], rest: Sequence[str], token_file: Path | None
+    path: Path, command: str, connection: dict[str, Any], rest: Sequence[str], token_file: Path | None
 ) -> None:
     """Run another command of ours on the file as a service. Raises SqlError."""
     from forebay.cli.main import cli  # noqa: PLC0415 (the group imports this module)
@@ -171,11 +178,11 @@ def _as_service(
     others = [name for name in os.environ.get(SERVICES, "").split(",") if name and name != MODULE]
     os.environ[SERVICES] = ",".join([*others, MODULE])
     name, given = name_of(whole), given_connection(connection)
-    if command == ["run"]:
+    if command in ("run", "backfill"):
         given.append("--create-topics")
     if token_file is not None:
         rest = [*rest, "--token-file", str(token_file)]
-    cli.main([*command, name, *given, *rest], standalone_mode=False)
+    cli.main([command, name, *given, *rest], standalone_mode=False)
 
 
 def _engine(application: str, connection: dict[str, Any], rest: Sequence[str], token_file: Path | None) -> None:

@@ -47,3 +47,5 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(type("SessionDataSource", (ForebayDataSource,), {"measures": session_sums(spark)}))
     # Without it, Spark refuses every source that can push filters down.
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    # Without it, Spark 4.3 refuses every column of type TIME.
+    spark.conf.set("spark.sql.timeType.enabled", "true")

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import types as spark
 
-from forebay.spark.columns import Column, array, mapping, struct
+from forebay.spark.columns import Column, array, mapping, struct, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
 _PRIMITIVES: Mapping[str, spark.DataType] = {
@@ -27,8 +27,8 @@ _PRIMITIVES: Mapping[str, spark.DataType] = {
 }
 _LOGICAL: Mapping[tuple[str, str], Column] = {
     ("int", "date"): Column(spark.DateType()),
-    ("int", "time-millis"): Column(spark.TimeType(), lambda ms: ms * 1_000_000),
-    ("long", "time-micros"): Column(spark.TimeType(), lambda us: us * 1_000),
+    ("int", "time-millis"): Column(spark.TimeType(), time_of_day(1_000_000)),
+    ("long", "time-micros"): Column(spark.TimeType(), time_of_day(1_000)),
     ("long", "timestamp-millis"): Column(spark.TimestampType(), lambda ms: ms * 1_000),
     ("long", "timestamp-micros"): Column(spark.TimestampType()),
     ("long", "local-timestamp-millis"): Column(spark.TimestampNTZType(), lambda ms: ms * 1_000),

@@ -12,12 +12,11 @@ from forebay.kafka.ends import partition_begins, partition_ends
 from forebay.kafka.errors import from_kafka
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
-from forebay.spark.ranges import Positions
+from forebay.spark.ranges import EARLIEST, LATEST, Positions, check_offsets
 from forebay.spark.source_options import Bound, Place, SourceOptions, Timestamp
 from forebay.spelling import did_you_mean
 
 _SECONDS = 20.0
-_EARLIEST, _LATEST = -2, -1
 
 
 class Broker:
@@ -45,7 +44,8 @@ class Broker:
         """Return all partitions of the topics. Errors are those of `topics`."""
         known = self.known_topics()
         if self._options.pattern:
-            names = [name for name in known if re.fullmatch(self._options.pattern, name)]
+            # As Kafka's own consumers do, leave out the topics in which brokers keep groups and transactions.
+            names = [name for name in known if not name.startswith("__") and re.fullmatch(self._options.pattern, name)]
             if not names:
                 raise OptionError(f"no topic of {self._settings.bootstrap_servers} matches {self._options.pattern}")
         else:
@@ -75,7 +75,7 @@ class Broker:
         """Return the offsets of a place in each partition.
 
         Raises:
-            OptionError: Offsets are given for partitions that don't exist, or not for all.
+            OptionError: Offsets are given for partitions that don't exist, or not for all, or behind the end.
         """
         match place:
             case Bound.EARLIEST:
@@ -95,7 +95,8 @@ class Broker:
                     text for text in (missing and f"add {missing}", unknown and f"{unknown} don't exist") if text
                 )
             )
-        named = {_EARLIEST: begins, _LATEST: ends}
+        check_offsets(given, ends)
+        named = {EARLIEST: begins, LATEST: ends}
         return {place: named[offset][place] if offset in named else offset for place, offset in given.items()}
 
     def _at(self, ms: int) -> Positions:

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import types as spark
 
+from forebay.codec import DecodeError
+
 Convert = Callable[[Any], Any]
+_DAY_NS = 24 * 60 * 60 * 1_000_000_000
 
 
 class Column(NamedTuple):
@@ -40,19 +43,56 @@ def struct(fields: list[tuple[str, Column]]) -> Column:
 
 def array(item: Column) -> Column:
     """Return the column of a list."""
-    return Column(spark.ArrayType(item.kind, item.is_nullable), _each(item.convert))
+    change = _part_change(item)
+    if change is None:
+        return Column(spark.ArrayType(item.kind, item.is_nullable))
+    return Column(spark.ArrayType(item.kind, item.is_nullable), lambda values: [change(value) for value in values])
 
 
 def mapping(item: Column) -> Column:
     """Return the column of a map with string keys, decoded as a dict."""
-    change = item.convert
+    change = _part_change(item)
     kind = spark.MapType(spark.StringType(), item.kind, item.is_nullable)
     if change is None:
         return Column(kind, lambda value: list(value.items()))
-    return Column(kind, lambda value: [(key, None if part is None else change(part)) for key, part in value.items()])
+    return Column(kind, lambda value: [(key, change(part)) for key, part in value.items()])
 
 
-def _each(change: Convert | None) -> Convert | None:
-    if change is None:
+def time_of_day(nanoseconds: int) -> Convert:
+    """Return the conversion of a time to nanoseconds. It raises DecodeError for a time outside of a day.
+
+    Args:
+        nanoseconds: The unit in which times are counted.
+    """
+
+    def convert(value: int) -> int:
+        result = value * nanoseconds
+        if not 0 <= result < _DAY_NS:
+            raise DecodeError(f"{value} is no time of a day")
+        return result
+
+    return convert
+
+
+def convert_part(column: Column, value: Any, name: str) -> Any:
+    """Return a part of a value as Arrow takes it.
+
+    Args:
+        column: The part's column.
+        value: The part, which may be null.
+        name: What errors call it.
+
+    Raises:
+        DecodeError: The part is null, but its column has no nulls. Spark's JVM would fail on it without a reason.
+    """
+    if value is None:
+        if column.is_nullable:
+            return None
+        raise DecodeError(f"{name} is null or missing, but its schema allows no null")
+    return value if column.convert is None else column.convert(value)
+
+
+def _part_change(item: Column) -> Convert | None:
+    if item.convert is None:
         return None
-    return lambda values: [None if value is None else change(value) for value in values]
+    return lambda value: convert_part(item, value, "an item")

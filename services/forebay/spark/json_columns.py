@@ -12,7 +12,7 @@ import msgspec
 from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
-from forebay.spark.columns import Column, array, mapping
+from forebay.spark.columns import Column, array, convert_part, mapping, time_of_day
 
 _CONNECT = "org.apache.kafka.connect.data."
 _INTEGERS: Mapping[str, spark.DataType] = {
@@ -22,7 +22,7 @@ _INTEGERS: Mapping[str, spark.DataType] = {
 }
 _TIMES: Mapping[str, Column] = {
     f"{_CONNECT}Date": Column(spark.DateType()),
-    f"{_CONNECT}Time": Column(spark.TimeType(), lambda ms: ms * 1_000_000),
+    f"{_CONNECT}Time": Column(spark.TimeType(), time_of_day(1_000_000)),
     f"{_CONNECT}Timestamp": Column(spark.TimestampType(), lambda ms: ms * 1_000),
 }
 
@@ -102,23 +102,16 @@ class _Plan:
         if not properties:
             return _require(mapping(self.column(schema.get("additionalProperties"), through)), dict)
         required = frozenset(schema.get("required", ()))
-        columns = {name: self.column(part, through) for name, part in properties.items()}
+        parts = {name: self.column(part, through) for name, part in properties.items()}
+        columns = {
+            name: column if name in required else column._replace(is_nullable=True) for name, column in parts.items()
+        }
         kind = spark.StructType(
-            [
-                spark.StructField(name, column.kind, column.is_nullable or name not in required)
-                for name, column in columns.items()
-            ]
+            [spark.StructField(name, column.kind, column.is_nullable) for name, column in columns.items()]
         )
 
         def convert(value: dict[str, Any]) -> dict[str, Any]:
-            return {
-                name: None
-                if (part := value.get(name)) is None
-                else part
-                if column.convert is None
-                else column.convert(part)
-                for name, column in columns.items()
-            }
+            return {name: convert_part(column, value.get(name), name) for name, column in columns.items()}
 
         return _require(Column(kind, convert), dict)
 

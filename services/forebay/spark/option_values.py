@@ -13,16 +13,36 @@ CLIENT = "kafka."
 """Prefix of librdkafka's options."""
 
 
-def connection(given: Mapping[str, str]) -> KafkaSettings:
+_NO_REGISTRY = "http://no-registry-is-set.invalid"
+
+
+def connection(given: Mapping[str, str], *, needs_registry: bool = True) -> KafkaSettings:
     """Return the connection: the options, then the FOREBAY_... variables of the driver's environment.
 
+    Args:
+        given: The options.
+        needs_registry: Whether a key or a value has a registered schema.
+
     Raises:
-        KafkaSettingsError: A value is missing or invalid.
+        OptionError: There is no broker, or no registry though it is needed. KafkaSettingsError: A value is invalid.
     """
     client = {name.removeprefix(CLIENT): text for name, text in given.items() if name.startswith(CLIENT)}
     servers = client.pop("bootstrap.servers", "") or given.get("bootstrapservers", "")
-    fields = {"bootstrap_servers": servers, "schema_registry_url": given.get("schemaregistryurl", "")}
-    settings = settings_from_environment(os.environ, client, **{name: text for name, text in fields.items() if text})
+    servers = servers or os.environ.get("FOREBAY_BOOTSTRAP_SERVERS", "")
+    registry = given.get("schemaregistryurl", "") or os.environ.get("FOREBAY_SCHEMA_REGISTRY_URL", "")
+    if not servers:
+        raise OptionError(
+            'name the broker with option("bootstrapServers", "localhost:9092") or the variable '
+            "FOREBAY_BOOTSTRAP_SERVERS of the driver"
+        )
+    if not registry and needs_registry:
+        raise OptionError(
+            'name the schema registry with option("schemaRegistryUrl", "http://localhost:8081") or the variable '
+            "FOREBAY_SCHEMA_REGISTRY_URL of the driver. Without schemas none is needed: set valueFormat, and keyFormat "
+            "if there are keys, to string or bytes"
+        )
+    fields = {"bootstrap_servers": servers, "schema_registry_url": registry or _NO_REGISTRY}
+    settings = settings_from_environment(os.environ, client, **fields)
     settings.check()
     return settings
 

@@ -12,7 +12,7 @@ from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
 from forebay.serde.proto_messages import class_of, message_of
-from forebay.spark.columns import Column
+from forebay.spark.columns import Column, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -124,13 +124,14 @@ def _decimal(made: Any) -> Decimal:
     return Decimal(int.from_bytes(made.value, "big", signed=True)).scaleb(-made.scale)
 
 
+_in_a_day = time_of_day(1)
 _KNOWN: Mapping[str, Column] = {
     "google.protobuf.Timestamp": Column(spark.TimestampType(), _microseconds),
     "google.protobuf.Duration": Column(spark.DayTimeIntervalType(), _microseconds),
     "google.type.Date": Column(spark.DateType(), _days),
     "google.type.TimeOfDay": Column(
         spark.TimeType(),
-        lambda made: ((made.hours * 60 + made.minutes) * 60 + made.seconds) * 1_000_000_000 + made.nanos,
+        lambda made: _in_a_day(((made.hours * 60 + made.minutes) * 60 + made.seconds) * 1_000_000_000 + made.nanos),
     ),
     "confluent.type.Decimal": Column(spark.DecimalType(38, 18), _decimal),
 }

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
 from forebay.kafka.ends import Place as Partition
-from forebay.spark.errors import OffsetsDeleted
+from forebay.spark.errors import OffsetsDeleted, OptionError
 
+EARLIEST, LATEST = -2, -1
+"""What offsets in options can be besides the offset of a record."""
 Positions = dict[Partition, int]
 """Offsets by topic and partition."""
 
@@ -59,6 +61,55 @@ def limit(start: Positions, end: Positions, most: int) -> Positions:
         place: start.get(place, end[place]) + (min(count, max(1, count * most // total)) if count else 0)
         for place, count in waiting.items()
     }
+
+
+def check_offsets(offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
+    """Refuse offsets that no record can have.
+
+    Args:
+        offsets: Offsets as a user wrote them.
+        ends: End of each partition.
+
+    Raises:
+        OptionError: An offset is negative and has no meaning, or is larger than the partition's end.
+    """
+    for (topic, partition), offset in sorted(offsets.items()):
+        if offset < EARLIEST:
+            raise OptionError(
+                f"{topic}-{partition} has no offset {offset}: write an offset, -2 (earliest) or -1 (latest)"
+            )
+        if offset > ends[topic, partition]:
+            raise OptionError(
+                f"{topic}-{partition} has no offset {offset}: its committed records end at offset "
+                f"{ends[topic, partition]}. Write -1 for the latest"
+            )
+
+
+def rewind(start: Mapping[Partition, int], ends: Mapping[Partition, int], begins: Mapping[Partition, int]) -> Positions:
+    """Return the positions to continue from: a partition that ends before its position is read from its beginning.
+
+    Such a partition's topic was created again, so that all its records are new.
+    """
+    return {
+        place: begins.get(place, 0) if place in ends and ends[place] < offset else offset
+        for place, offset in start.items()
+    }
+
+
+def check_ends(positions: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
+    """Refuse to continue a stream if a partition ends before the position that the stream has reached.
+
+    Raises:
+        OffsetsDeleted: The topic was created again, or a broker lost records.
+    """
+    for (topic, partition), offset in sorted(positions.items()):
+        end = ends.get((topic, partition), offset)
+        if end < offset:
+            raise OffsetsDeleted(
+                f"{topic}-{partition} ends at offset {end}, but the query has read up to offset {offset}: the topic "
+                "was created again, or its broker lost records. Start the query with a new checkpoint, or set "
+                "failOnDataLoss=false to read the partition from its beginning"
+            )
 
 
 def check_loss(ranges: Iterable[Range], begins: Mapping[Partition, int], *, fails: bool) -> list[Range]:

@@ -24,8 +24,13 @@ from forebay.spark.source_options import Mode, SourceOptions
 
 _POLL_SECONDS = 0.5
 _SILENT_SECONDS = 120.0
+_WATERMARK_SECONDS = 20.0
 _FETCH = 2_000
 BATCH_ROWS = 5_000
+BATCH_BYTES = 16 * 1024 * 1024
+"""Bytes of keys and values after which a batch ends: 5,000 large records would not fit into memory."""
+_UNFIT = ValueError, TypeError, ArithmeticError
+"""What conversions raise, Arrow's included, for a value that its column can't hold."""
 
 Row = list[Any]
 
@@ -58,15 +63,58 @@ class RecordReader:
         row_of = self._rows()
         arrow = to_arrow_schema(self.schema, timezone="UTC")
         rows: list[Row] = []
-        for message in committed_messages(self.options.settings, item, self.measures):
+        size = 0
+        messages = committed_messages(
+            self.options.settings, item, self.measures, fails_on_loss=self.options.fails_on_loss
+        )
+        for message in messages:
             row = row_of(message)
             if row is not None:
                 rows.append(row)
-            if len(rows) >= BATCH_ROWS:
-                yield record_batch(rows, arrow)
-                rows = []
-        if rows:
+                size += len(message)
+            if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
+                yield from self._batches(rows, arrow)
+                rows, size = [], 0
+        yield from self._batches(rows, arrow)
+
+    def _batches(self, rows: Sequence[Row], arrow: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield rows as Arrow batches. A row with a value that its column can't hold is one that can't be decoded."""
+        if not rows:
+            return
+        try:
             yield record_batch(rows, arrow)
+        except _UNFIT as error:
+            if len(rows) > 1:
+                half = len(rows) // 2
+                yield from self._batches(rows[:half], arrow)
+                yield from self._batches(rows[half:], arrow)
+                return
+            key, value, topic, partition, offset, *others = rows[0]
+            problem = self._problem(error, topic, partition, offset)
+            if problem is None:
+                return
+            if key is None and value is None:
+                raise
+            # The key remains, unless it is the key that its column can't hold.
+            readable_key = None if value is None else key
+            yield from self._batches([[readable_key, None, topic, partition, offset, *others[:-1], problem]], arrow)
+
+    def _problem(self, error: Exception, topic: Any, partition: Any, offset: Any) -> str | None:
+        """Return what the error column says of a record that can't be decoded, or None to leave the record out.
+
+        Raises:
+            DecodeError: The mode is `fail`.
+        """
+        match self.options.mode:
+            case Mode.FAIL:
+                raise DecodeError(
+                    f"{topic}-{partition} offset {offset} can't be decoded: {error}. "
+                    'Set option("mode", "skip") to leave such records out, or "column" to see them'
+                ) from error
+            case Mode.SKIP:
+                return None
+            case Mode.COLUMN:
+                return str(error)
 
     def _rows(self) -> Callable[[Message], Row | None]:
         settings, mode, with_headers = self.options.settings, self.options.mode, self.options.with_headers
@@ -80,15 +128,10 @@ class RecordReader:
             try:
                 key = None if text is None else read_key(text)
                 value = None if data is None else read_value(data)
-            except DecodeError as error:
-                if mode is Mode.FAIL:
-                    raise DecodeError(
-                        f"{message.topic()}-{message.partition()} offset {message.offset()} can't be decoded: {error}. "
-                        'Set option("mode", "skip") to leave such records out, or "column" to see them'
-                    ) from error
-                if mode is Mode.SKIP:
+            except (DecodeError, *_UNFIT) as error:
+                problem = self._problem(error, message.topic(), message.partition(), message.offset())
+                if problem is None:
                     return None
-                problem = str(error)
             place = message.topic(), message.partition(), message.offset(), message.timestamp()[1] * 1_000
             row: Row = [key, value, *place]
             if side is not None:
@@ -107,13 +150,16 @@ def _pairs(headers: Iterable[Any]) -> list[dict[str, Any]]:
     return [{"key": name, "value": value} for name, value in headers]
 
 
-def committed_messages(settings: KafkaSettings, item: Range, measures: Measures) -> Iterator[Message]:
+def committed_messages(
+    settings: KafkaSettings, item: Range, measures: Measures, *, fails_on_loss: bool = True
+) -> Iterator[Message]:
     """Yield the committed messages of a range.
 
     Aborted records and transaction markers take offsets but are no messages. What is read is added to `measures`.
 
     Raises:
-        OffsetsDeleted: Retention deleted offsets while they were being read.
+        OffsetsDeleted: Retention deleted offsets while they were being read, and `fails_on_loss` is set. Otherwise the
+            messages that are left are read.
         KafkaUnavailable, KafkaRefused: The broker is away, or refuses.
     """
     consumer = Consumer(settings.consumer())
@@ -140,9 +186,12 @@ def committed_messages(settings: KafkaSettings, item: Range, measures: Measures)
                 elif error.code() == KafkaError._PARTITION_EOF:
                     next_offset = max(next_offset, message.offset() or 0)
                 elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-                    raise OffsetsDeleted(
-                        f"offset {next_offset} of {item.topic}-{item.partition} was deleted while it was being read"
-                    )
+                    if fails_on_loss:
+                        raise OffsetsDeleted(
+                            f"offset {next_offset} of {item.topic}-{item.partition} was deleted while it was being "
+                            "read. Set failOnDataLoss=false to continue with the records that are left"
+                        )
+                    next_offset = _skip_deleted(consumer, item, next_offset)
                 elif error.fatal() or not (error.retriable() or is_group_refusal(error)):
                     raise from_kafka(KafkaException(error), f"can't read {item.topic}-{item.partition}")
             if time.monotonic() - heard > _SILENT_SECONDS:
@@ -156,6 +205,20 @@ def committed_messages(settings: KafkaSettings, item: Range, measures: Measures)
         measures.add(
             {("records_read", topic): records, ("bytes_read", topic): size, ("read_wait_seconds", topic): waited}
         )
+
+
+def _skip_deleted(consumer: Consumer, item: Range, next_offset: int) -> int:
+    """Continue at the first offset that is left, and return it."""
+    try:
+        begin, end = consumer.get_watermark_offsets(TopicPartition(item.topic, item.partition), _WATERMARK_SECONDS)
+    except KafkaException as error:
+        raise from_kafka(error, f"can't ask where {item.topic}-{item.partition} begins") from error
+    if end < item.end:
+        # The topic was created again.
+        return item.end
+    offset = max(next_offset, begin)
+    consumer.assign([TopicPartition(item.topic, item.partition, offset)])
+    return offset
 
 
 def record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:

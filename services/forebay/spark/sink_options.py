@@ -88,12 +88,15 @@ def read_options(options: Mapping[str, str]) -> SinkOptions:
     if not topic:
         raise OptionError('the sink needs a topic: write option("topic", "orders")')
     registers = _flag(given, "registerSchema")
+    key, value = (_request(given, part, topic, registers=registers) for part in ("key", "value"))
+    key_columns = tuple(name.strip() for name in given.get("keycolumns", "").split(",") if name.strip())
+    parts = (key, value) if key_columns else (value,)
     return SinkOptions(
-        settings=connection(given),
+        settings=connection(given, needs_registry=any(part.format not in PRIMITIVES for part in parts)),
         topic=topic,
-        key=_request(given, "key", topic, registers=registers),
-        value=_request(given, "value", topic, registers=registers),
-        key_columns=tuple(name.strip() for name in given.get("keycolumns", "").split(",") if name.strip()),
+        key=key,
+        value=value,
+        key_columns=key_columns,
         headers_column=given.get("headerscolumn", ""),
         timestamp_column=given.get("timestampcolumn", ""),
         partition_column=given.get("partitioncolumn", ""),

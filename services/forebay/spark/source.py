@@ -83,7 +83,8 @@ class ForebayDataSource(DataSource):
         return schema.add(ERROR_COLUMN, spark.StringType()) if self._options.mode is Mode.COLUMN else schema
 
     def reader(self, schema: spark.StructType) -> TopicReader | StoreReader:
-        """Return the reader of a batch."""
+        """Return the reader of a batch. Raises OptionError if the schema is the user's own."""
+        self._check_columns(schema)
         if names_store(self.options):
             name, options = self._store
             return StoreReader(options, name, schema, self.measures)
@@ -93,7 +94,7 @@ class ForebayDataSource(DataSource):
         """Return the reader of a stream.
 
         Raises:
-            OptionError: The options name a store.
+            OptionError: The options name a store, or where a batch ends, or the schema is the user's own.
         """
         if names_store(self.options):
             _, options = self._store
@@ -101,6 +102,12 @@ class ForebayDataSource(DataSource):
                 "a store can be read by spark.read only: to follow its changes, read the topic that the job writes "
                 f'them to, or its changelog with option("subscribe", "{options.topics[0]}") and valueFormat=bytes'
             )
+        if self._options.end is not None:
+            raise OptionError(
+                "a stream has no end: leave endingOffsets and endingTimestamp out, or use spark.read. "
+                "trigger(availableNow=True) ends a stream at the latest record"
+            )
+        self._check_columns(schema)
         return TopicStreamReader(self._options, self._records(schema))
 
     def writer(self, schema: spark.StructType, overwrite: bool) -> SinkWriter:
@@ -110,6 +117,14 @@ class ForebayDataSource(DataSource):
     def streamWriter(self, schema: spark.StructType, overwrite: bool) -> SinkStreamWriter:
         """Return the writer of a stream."""
         return create_stream_writer(self.options, schema, overwrite, self.measures)
+
+    def _check_columns(self, schema: spark.StructType) -> None:
+        own = self.schema().simpleString()
+        if schema.simpleString() != own:
+            raise OptionError(
+                f"the columns are {own}, from the registered schemas: leave .schema(...) out, and choose columns with "
+                'select. Another version of a schema is read with option("valueSchemaId", ...)'
+            )
 
     def _records(self, schema: Any) -> RecordReader:
         key, value = self._decodings

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,7 +22,9 @@ _NAMES = (
     *(f"{part}{name}" for part in ("key", "value") for name in ("Format", "Subject", "SchemaId", "Message")),
 )
 _OF_SPARK = frozenset(("checkpointlocation", "path"))
-FORMATS = ("auto", "avro", "json_schema", "protobuf", "string", "bytes", "int", "long", "float", "double", "boolean")
+_WITH_SCHEMA = ("auto", "avro", "json_schema", "protobuf")
+FORMATS = (*_WITH_SCHEMA, "string", "bytes", "int", "long", "float", "double", "boolean")
+_LAST_MS = 2**63 - 1
 
 Offsets = Mapping[str, Mapping[int, int]]
 """Offsets by topic and partition."""
@@ -75,6 +79,11 @@ class PartOptions:
     schema_id: int
     message: str
 
+    @property
+    def has_schema(self) -> bool:
+        """Whether the format has registered schemas."""
+        return self.format in _WITH_SCHEMA
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceOptions:
@@ -116,19 +125,20 @@ def read_source_options(options: Mapping[str, str]) -> SourceOptions:
         if not name.startswith(CLIENT):
             raise OptionError(f"there is no option {name}{did_you_mean(name, names.values())}")
     topics = tuple(topic.strip() for topic in given.get("subscribe", "").split(",") if topic.strip())
-    pattern = given.get("subscribepattern", "")
+    pattern = _pattern(given.get("subscribepattern", ""))
     if bool(topics) == bool(pattern):
         raise OptionError(
             'name the topics with option("subscribe", "orders") or option("subscribePattern", "o.*"), or a store with '
             'option("application", "user-sessions") and option("store", "user-profiles"), or its failed records with '
             'option("application", "user-sessions") and option("records", "errors")'
         )
+    key, value = _part(given, "key", "string"), _part(given, "value", "auto")
     return SourceOptions(
-        settings=connection(given),
+        settings=connection(given, needs_registry=key.has_schema or value.has_schema),
         topics=topics,
         pattern=pattern,
-        key=_part(given, "key", "string"),
-        value=_part(given, "value", "auto"),
+        key=key,
+        value=value,
         start=_place(given, "starting"),
         end=_place(given, "ending"),
         max_offsets=number(given, "maxOffsetsPerTrigger"),
@@ -136,6 +146,14 @@ def read_source_options(options: Mapping[str, str]) -> SourceOptions:
         mode=Mode(choice(given, "mode", tuple(Mode))),
         with_headers=choice(given, "includeHeaders", ("false", "true")) == "true",
     )
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise OptionError(f"subscribePattern is {text}: {error}. Write a regular expression of Python's") from None
+    return text
 
 
 def _part(given: Mapping[str, str], part: str, default: str) -> PartOptions:
@@ -160,7 +178,7 @@ def _place(given: Mapping[str, str], end: str) -> Place | None:
         return Bound(offsets.lower())
     try:
         return {
-            str(topic): {int(partition): int(offset) for partition, offset in partitions.items()}
+            str(topic): {int(partition): _offset(offset) for partition, offset in partitions.items()}
             for topic, partitions in json.loads(offsets).items()
         }
     except (ValueError, AttributeError, TypeError):
@@ -170,10 +188,15 @@ def _place(given: Mapping[str, str], end: str) -> Place | None:
         ) from None
 
 
+def _offset(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError
+    return value
+
+
 def _milliseconds(text: str, name: str) -> int:
-    try:
-        return parse_moment(text)
-    except ValueError:
-        raise OptionError(
-            f"{name} is {text}: write milliseconds since the epoch, or a time such as 2026-01-31T12:00:00Z"
-        ) from None
+    with suppress(ValueError):
+        moment = parse_moment(text)
+        if moment <= _LAST_MS:
+            return moment
+    raise OptionError(f"{name} is {text}: write milliseconds since the epoch, or a time such as 2026-01-31T12:00:00Z")

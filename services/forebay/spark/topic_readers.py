@@ -22,7 +22,17 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from forebay.spark.broker import Broker
-from forebay.spark.ranges import Positions, as_json, check_loss, from_json, limit, prune, ranges_between
+from forebay.spark.ranges import (
+    Positions,
+    as_json,
+    check_ends,
+    check_loss,
+    from_json,
+    limit,
+    prune,
+    ranges_between,
+    rewind,
+)
 from forebay.spark.records import RecordReader
 from forebay.spark.source_options import Bound, SourceOptions, Timestamp
 
@@ -96,6 +106,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begun = from_json(start)
         ends = self._ends()
         begun |= self._new_partitions(begun, ends)
+        begun = self._rewind(begun, ends)
         return as_json(_ends_within(begun, ends, limit) | {place: begun[place] for place in begun.keys() - ends.keys()})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
@@ -106,7 +117,10 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return what each task of a micro-batch reads."""
         begun, ends = from_json(start), from_json(end)
         begun |= self._new_partitions(begun, ends)
-        ranges = ranges_between(begun, ends)
+        begun = self._rewind(begun, ends)
+        # Spark repeats the last micro-batch of a checkpoint, whose offsets may be gone.
+        last = self._rewind(ends, self._broker.ends())
+        ranges = ranges_between(begun, {place: min(offset, last[place]) for place, offset in ends.items()})
         if not ranges:
             return []
         left = check_loss(ranges, self._broker.begins(), fails=self._options.fails_on_loss)
@@ -125,6 +139,13 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._until is None:
             return ends
         return {place: min(ends[place], offset) for place, offset in self._until.items() if place in ends}
+
+    def _rewind(self, begun: Positions, ends: Positions) -> Positions:
+        if all(ends.get(place, offset) >= offset for place, offset in begun.items()):
+            return begun
+        if self._options.fails_on_loss:
+            check_ends(begun, ends)
+        return rewind(begun, ends, self._broker.begins())
 
     def _new_partitions(self, begun: Positions, ends: Positions) -> Positions:
         new = ends.keys() - begun.keys()
