@@ -73,6 +73,13 @@ return [kept.get(key), kept.get(key, 150)]
     assert result[1] == [{"value": 2, "timestamp": 200}, {"value": 1, "timestamp": 100, "validTo": 200}]
 
 
+def test_a_put_into_a_versioned_store_returns_the_end_of_its_validity() -> None:
+    code = "return kept.put(key, value, value)"
+    store = "{type: keyValue, keyType: string, valueType: long, versioned: true, historyRetention: 10ms}"
+    records = (("a", 100), ("a", 95), ("a", 100), ("a", 89))
+    assert values(store, code, *records) == [-1, 100, -1, -(2**63)]
+
+
 def test_a_window_store() -> None:
     code = """
 kept.put(key, value, value * 100)

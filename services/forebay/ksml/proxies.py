@@ -10,6 +10,10 @@ from forebay.ksml.timed_proxies import SessionProxy, TimestampedWindowProxy, Win
 from forebay.ksml.types import Type
 from forebay.stores import KeyValueStore, SessionStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
 from forebay.stores.binding import Store
+from forebay.stores.versioned import NOT_PUT
+
+_LATEST = -1
+_NOT_PUT = -(1 << 63)
 
 
 class KeyValueProxy(Proxy):
@@ -75,9 +79,15 @@ class VersionedProxy(Proxy):
         """Return the version of a key that holds at a time (ms), or now; None: there is none."""
         return self._version(self._store.get(self._text(key), as_of))
 
-    def put(self, key: Any, value: Any, timestamp: int) -> None:
-        """Set a key as of a time."""
-        self._store.put(self._text(key), self._in(value), int(timestamp))
+    def put(self, key: Any, value: Any, timestamp: int) -> int:
+        """Set a key as of a time; return the end of the version's validity, as Kafka Streams' store does.
+
+        _LATEST: the version has no end. _NOT_PUT: it is older than the history.
+        """
+        result = self._store.put(self._text(key), self._in(value), int(timestamp))
+        if result is NOT_PUT:
+            return _NOT_PUT
+        return _LATEST if result.valid_to is None else int(result.valid_to)
 
     def delete(self, key: Any, timestamp: int) -> Any:
         """Delete a key as of a time; return the version that held then."""

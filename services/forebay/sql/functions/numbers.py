@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
+from fractions import Fraction
 from typing import Any
 
 from forebay.sql.arithmetic import EXACT, saturate, wrapped_int, wrapped_long
@@ -32,6 +33,17 @@ def java_double(call: Callable[..., float]) -> Callable[..., float]:
             return math.nan
 
     return compute
+
+
+def cube_root(value: float) -> float:
+    """Return the double nearest to the cube root."""
+    # The C library may be off by one, even for exact cubes: 3.0000000000000004 for 27. Java's is exact there.
+    root = math.cbrt(value)
+    if not math.isfinite(root) or not root:
+        return root
+    near = (root, math.nextafter(root, math.inf), math.nextafter(root, -math.inf))
+    exact = Fraction(value)
+    return min(near, key=lambda other: abs(Fraction(other) ** 3 - exact))
 
 
 def nearest(value: float) -> int:
@@ -185,9 +197,10 @@ function("LN", "d", DOUBLE, logarithm)
 function("LOG", "d d?", DOUBLE, logarithm)
 function("POWER POW", "d d", DOUBLE, power)
 function("PI", "", DOUBLE, lambda: math.pi)
+function("CBRT", "d", DOUBLE, cube_root)
 function("COT", "d", DOUBLE, java_double(cotangent))
 for _name in (
-    *("exp", "sin", "cos", "tan", "asin", "acos", "atan", "cosh", "tanh", "degrees", "radians", "sqrt", "cbrt"),
+    *("exp", "sin", "cos", "tan", "asin", "acos", "atan", "cosh", "tanh", "degrees", "radians", "sqrt"),
     "atan2",
 ):
     function(_name.upper(), "d d" if _name == "atan2" else "d", DOUBLE, java_double(getattr(math, _name)))
