@@ -105,7 +105,7 @@ class GroupBench:
         storage = self.store.storage(self.checkpoint)
         self.keeper = SnapshotKeeper(storage)
         writer = SnapshotWriter(self.task)
-        stored = writer.load(storage, 1 << 62)
+        stored = writer.load(storage)
         consumer: Any = MemoryConsumer(self.broker, lambda _: None, self.wait, fetch=10_000)
         admin: Any = MemoryAdmin(self.broker, self.at)
         producer: Any = lambda: MemoryProducer(self.broker, "app-group-0", self.at)  # noqa: E731

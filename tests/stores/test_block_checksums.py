@@ -30,8 +30,9 @@ class Blocks(dict[int, bytes]):
 
 
 def append_blocks() -> tuple[Directory, Blocks]:
-    written = append(Directory(), [encode_block(ROWS), encode_block([(b"a", None)])], b"t", MemoryTable(), encode_block)
-    return written.directory, Blocks(written.put)
+    blocks = [encode_block(ROWS), encode_block([(b"a", None)])]
+    directory, put = append(Directory(), blocks, b"t", MemoryTable(), encode_block)
+    return directory, Blocks(put)
 
 
 def rewrite_blocks() -> tuple[Directory, Blocks]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forebay.runtime.changelog.stateformat import decode_block, encode_block
 from forebay.stores import blocklog
-from forebay.stores.blocklog import Rewriting, append, catch_up, split_changes
+from forebay.stores.blocklog import Rewriting, append, blocks_of, catch_up, split_changes
 from forebay.stores.directory import Directory
 from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Change
@@ -43,14 +43,14 @@ class Log:
     def write(self, changes: list[Change]) -> int:
         self.batch += 1
         encoded = [encode_block(part) for part in split_changes(changes)]
-        written = append(self.directory, encoded, b"tag%d" % self.batch, self.table, encode_block)
-        for number, data in written.put.items():
+        before, tag = self.directory, b"tag%d" % self.batch
+        self.directory, put = append(before, encoded, tag, self.table, encode_block)
+        for number, data in put.items():
             self.blocks.put_block(number, data)
-        for number in written.delete:
+        for number in blocks_of(before) - blocks_of(self.directory):
             self.blocks.delete_block(number)
-        self.directory = written.directory
         self.table.apply(changes, b"tag%d" % self.batch)
-        return sum(map(len, written.put.values()))
+        return sum(map(len, put.values()))
 
     def read(self, table: MemoryTable) -> int:
         return catch_up(table, self.directory, self.blocks, decode_block)

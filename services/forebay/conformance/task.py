@@ -84,7 +84,7 @@ def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> O
     lease = Lease(_CODE, steps.start + 1, number, number + 1, number + 1, 0, {TOPIC: (0,)})
     task, sent = _task(case, number), Outcomes()
     writer = SnapshotWriter(task)
-    stored = writer.load(storage, steps.start)
+    stored = writer.load(storage)
     settings = GroupSettings(f"{_CODE}-group-{number}", idle=False)
     group = TaskGroup(
         [task],

@@ -1,13 +1,14 @@
-"""The block log: how a table's changes are kept as blocks in a task's state, folded and read back.
+"""The block log: a table as the blocks of its snapshots, written incrementally and read back.
 
-Each batch appends its changes as one delta. Folding rewrites ranges of the confirmed table as chunks, a few
-per batch, about as many bytes as were appended times FOLD_FACTOR; a delta goes once every chunk contains it.
+Each cut of a snapshot appends the rows that have changed since the last cut as one delta. Then it folds: it rewrites
+ranges of the table as chunks, FOLD_FACTOR times as many bytes as it appended. Once every chunk contains a delta, the
+delta is dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from forebay.stores.checksum import DamagedBlock, seal, unseal
@@ -33,15 +34,6 @@ class BlockStorage(Protocol):
     def put_block(self, number: int, data: bytes) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
-    """One batch's write to the log: the directory that will count, blocks to put and to delete."""
-
-    directory: Directory
-    put: dict[int, bytes]
-    delete: tuple[int, ...]
-
-
 def split_changes(changes: list[Change]) -> Iterator[list[Change]]:
     """Cut changes into lists of about BLOCK_BYTES each; one row is never cut."""
     part: list[Change] = []
@@ -57,11 +49,18 @@ def split_changes(changes: list[Change]) -> Iterator[list[Change]]:
         yield part
 
 
-def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, encode: Encode) -> Append:
-    """Append one batch's encoded changes and fold.
+def append(
+    directory: Directory, blocks: list[bytes], tag: bytes, table: Table, encode: Encode
+) -> tuple[Directory, dict[int, bytes]]:
+    """Append encoded changes as a delta, and rewrite ranges of the table for the credit that they add.
 
     Args:
-        directory: the current directory; `table` must be at its tag.
+        directory: of the log so far. Its newest delta is older than `tag`.
+        blocks: changed rows, encoded.
+        tag: of the table with the changes; it may already have them.
+
+    Returns:
+        The directory of the log with them, and the blocks to put before the directory is used, by number.
     """
     put = {number: seal(number, block) for number, block in enumerate(blocks, directory.next_block)}
     size = sum(map(len, blocks))
@@ -73,11 +72,10 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     folding = _fold(folding, table, encode, put)
     delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
     result = replace(folding, deltas=_live(folding, delta))
-    earlier_blocks = blocks_of(result)
     assert result.tag == tag, "the newest delta of the log was not appended just now"
     assert max(put, default=-1) < result.next_block, "the next block would replace one that was just encoded"
     assert all(delta.sequence > old.sequence for old in directory.deltas), "the new delta is not the last one"
-    return Append(result, put, tuple(sorted(blocks_of(directory) - earlier_blocks)))
+    return result, put
 
 
 class Rewriting:
@@ -117,8 +115,10 @@ class Rewriting:
 
 
 def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, bytes]) -> Directory:
+    """Rewrite ranges of the table as chunks until the credit is used; return the directory and add blocks to `put`."""
     target = min(BLOCK_BYTES, table.size_bytes)
-    # The table is still at the directory's tag, so a folded chunk contains every delta up to `newest`.
+    # A folded chunk contains every delta up to `newest`. It may also have rows of the delta that is appended next. A
+    # reader applies that delta to it again.
     newest = directory.sequence
     while directory.credit >= target and any(chunk.folded < newest for chunk in directory.chunks):
         rows, end = _range(table, directory.cursor)

@@ -101,7 +101,7 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
         for number in lease.numbers:
             task = _task(environment, part, number, log, lease)
             writer = writers[task.place] = SnapshotWriter(task)
-            snapshots.append(writer.load(storage, 1 << 62))
+            snapshots.append(writer.load(storage))
             tasks.append(task)
     consumer: Any = MemoryConsumer(broker, at, environment.wait)
     admin: Any = MemoryAdmin(broker, at)

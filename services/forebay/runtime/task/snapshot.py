@@ -65,11 +65,8 @@ class SnapshotWriter:
         """The blocks of everything that was cut."""
         return self._directory
 
-    def load(self, storage: GroupStorage, most_commits: int) -> TaskSnapshot | None:
+    def load(self, storage: GroupStorage) -> TaskSnapshot | None:
         """Fill the table from the newest snapshot that is whole, unless it holds that and more already.
-
-        Args:
-            most_commits: commits that the table may hold at most.
 
         Returns:
             The snapshot; None if there is none, or none that can be used.
@@ -77,7 +74,7 @@ class SnapshotWriter:
         task = self._task
         blocks = storage.blocks(task.place)
         for stored in storage.snapshots(task.place):
-            if self._is_of_task(stored) and self._fill(stored, blocks, most_commits):
+            if self._is_of_task(stored) and self._fill(stored, blocks):
                 # The blocks of the previous writer stay in use. New ones get numbers of this writer, so no file is
                 # written twice.
                 self._directory = replace(stored.directory, next_block=storage.first_block)
@@ -87,12 +84,11 @@ class SnapshotWriter:
         self._directory = Directory(next_block=storage.first_block)
         return None
 
-    def _fill(self, stored: TaskSnapshot, blocks: BlockStorage, most_commits: int) -> bool:
+    def _fill(self, stored: TaskSnapshot, blocks: BlockStorage) -> bool:
         """Fill the table as a snapshot left it; return False if one of its blocks is missing or damaged."""
         table, position = self._task.table, stored.position
-        held = commits_in(table.tag, position.checkpoint, position.sub_topology)
         # A copy with just as many commits may lack rows of the last one, which only the changelogs give again.
-        if position.n < held <= most_commits:
+        if position.n < commits_in(table.tag, position.checkpoint, position.sub_topology):
             return True
         try:
             catch_up(table, stored.directory, blocks, decode_block)
@@ -130,10 +126,10 @@ class SnapshotWriter:
         blocks = [encode_block(part) for part in split_changes(changes)]
         if not blocks:
             return {}
-        written = append(self._directory, blocks, task.position.tag, task.table, encode_block)
+        directory, put = append(self._directory, blocks, task.position.tag, task.table, encode_block)
         # Last: if memory is short before, the next cut must still have these rows.
-        self._directory, task.dirty = written.directory, {}
-        return written.put
+        self._directory, task.dirty = directory, {}
+        return put
 
     def begin_rewriting(self) -> None:
         """Begin to put all rows, in place of the blocks so far."""

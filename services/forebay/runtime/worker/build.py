@@ -61,8 +61,6 @@ from forebay.wiring import task_codecs
 
 log = logging.getLogger(__name__)
 
-_ANY = 1 << 62
-
 
 def places_of(job: Job, lease: Lease) -> list[Place]:
     """Return the sub-topology and number of each of a group's tasks, in order."""
@@ -84,7 +82,7 @@ def build_group(
     for place in places_of(job, lease):
         task = _task(spec, service, job, place, lease)
         writer = writers[place] = SnapshotWriter(task)
-        snapshots.append(writer.load(storage, _ANY))
+        snapshots.append(writer.load(storage))
         tasks.append(task)
     return _runner(spec, service, job, lease, tasks, writers, snapshots, SnapshotKeeper(storage), reading)
 
