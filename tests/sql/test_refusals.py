@@ -17,6 +17,7 @@ HEAD = stream("id BIGINT KEY, area VARCHAR, n INT") + (
 REFUSED = {
     "CREATE STREAM a AS SELECT id, n FROM s WHERE (n = 1) IN (true, 'perhaps');": ("4:46", "'perhaps' is no BOOLEAN"),
     "CREATE STREAM a AS SELECT id, n FROM s WHERE n IN (1, '2 or so');": ("4:46", "'2 or so' is no INTEGER: write"),
+    "CREATE STREAM a AS SELECT id, n FROM s WHERE n IN ();": ("4:52", "the list of IN is empty: write a value"),
     "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s GROUP id;": ("4:57", "write BY"),
     "CREATE TABLE a AS SELECT id, nothing, COUNT(*) AS c FROM s GROUP BY id;": ("4:30", "there is no column NOTHING"),
     "CREATE TABLE a AS SELECT id, n FROM s GROUP BY id;": ("4:30", "LATEST_BY_OFFSET(N)"),

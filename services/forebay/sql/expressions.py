@@ -72,6 +72,8 @@ def _comparison(read: Reader) -> Expression:
             call = _is(read, call, place)
         elif read.take("IN"):
             read.expect("(")
+            if read.at(")"):
+                raise SqlError(read.place, "the list of IN is empty: write a value")
             call = Call("IN", (call, *_list_of(read)), place=place)
         elif read.take("LIKE"):
             pattern = _sum(read)
