@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
@@ -122,8 +121,3 @@ def _immutable(hint: Any) -> bool:
         check_record_type(hint)
         return True
     return False
-
-
-def freeze_map(mapping: Mapping[K, V]) -> FrozenMap[K, V]:
-    """Return `mapping` as a FrozenMap, without a copy if it is one."""
-    return mapping if isinstance(mapping, FrozenMap) else FrozenMap(mapping)

@@ -7,7 +7,7 @@ from typing import Any
 from forebay.builder import Topology
 from tests.docs.notebook import blocks
 
-LOCAL = ("A topology, drawn", "Tried without a broker")
+LOCAL = ("A topology, drawn", "Try it without a broker")
 
 
 def test_the_blocks_that_need_no_broker_run() -> None:

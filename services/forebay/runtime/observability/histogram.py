@@ -25,11 +25,6 @@ class Histogram:
         """Number of observations."""
         return self.counts[-1] if self.counts else 0.0
 
-    @property
-    def mean(self) -> float | None:
-        """Mean of the observed values; None without any."""
-        return self.sum / self.count if self.count else None
-
     def since(self, earlier: Histogram) -> Histogram:
         """Return the observations made after `earlier`; all if it has other buckets or more observations."""
         if earlier.bounds != self.bounds or earlier.count > self.count:

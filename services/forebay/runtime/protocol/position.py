@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -118,10 +118,6 @@ class TaskPosition:
             raise StateConflict(
                 f"the position {data[:200]!r} in an internal changelog was not written by Forebay"
             ) from error
-
-    def restore_into(self, checkpoint: str) -> TaskPosition:
-        """Return the position with which a task resumes in another checkpoint."""
-        return replace(self, checkpoint=checkpoint, handed_to=0)
 
     def metadata(self) -> str:
         """Return the metadata of the committed input offsets: enough to identify their owner."""
