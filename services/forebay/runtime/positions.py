@@ -35,14 +35,14 @@ def committed_positions(
     ends = last_stable(AdminClient(kafka.admin()), places)
     consumer = Consumer(kafka.consumer(**{"group.id": restore_group(application)}))
     try:
-        found: dict[Task, TaskPosition] = {}
+        positions: dict[Task, TaskPosition] = {}
         look, left = _FIRST_LOOK, dict(ends)
         while left:
             for place, position in _read(consumer, left, look).items():
-                found[places[place]] = position
-            left = {place: end for place, end in left.items() if places[place] not in found and look < end}
+                positions[places[place]] = position
+            left = {place: end for place, end in left.items() if places[place] not in positions and look < end}
             look *= 20
-        return found
+        return positions
     except KafkaException as error:
         raise Unavailable(f"can't read the positions of {application}: {error}") from error
     finally:
@@ -53,7 +53,7 @@ def _read(consumer: Consumer, ends: Mapping[tuple[str, int], int], look: int) ->
     """Return the last position among the latest `look` records of each partition."""
     reading = {place for place, end in ends.items() if end > 0}
     consumer.assign([TopicPartition(*place, max(0, ends[place] - look)) for place in reading])
-    found: dict[tuple[str, int], TaskPosition] = {}
+    positions: dict[tuple[str, int], TaskPosition] = {}
     while reading:
         message = consumer.poll(_SECONDS)
         if message is None:
@@ -70,8 +70,8 @@ def _read(consumer: Consumer, ends: Mapping[tuple[str, int], int], look: int) ->
             continue
         value = message.value()
         if message.key() == POSITION and value is not None:
-            found[place] = TaskPosition.from_json(value)
-    return found
+            positions[place] = TaskPosition.from_json(value)
+    return positions
 
 
 def closing_times(positions: Mapping[Task, TaskPosition]) -> dict[Task, int]:

@@ -108,7 +108,7 @@ def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[Que
     """Return the queries that TERMINATE ends. Raises SqlError: there is none, or another query reads its result."""
     ended = named_queries(queries, name, place)
     for query in ended:
-        used = [each for each in users(query.target, queries) if not query.is_insert]
+        used = [query_using for query_using in users(query.target, queries) if not query.is_insert]
         if used and name != "ALL":
             raise SqlError(place, f"{query.name} can't be terminated: {', '.join(used)}: terminate those before")
     return ended

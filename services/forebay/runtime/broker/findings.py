@@ -43,9 +43,9 @@ class Finding:
 
 def broker_findings(cluster: Cluster, needs: Needs) -> list[Finding]:
     """Return what is wrong with the brokers, each thing once."""
-    found = [_transactions(config, needs) for config in cluster.configs.values()]
-    found += [_offsets(config) for config in cluster.configs.values()]
-    return list(dict.fromkeys(finding for finding in found if finding is not None))
+    results = [_transactions(config, needs) for config in cluster.configs.values()]
+    results += [_offsets(config) for config in cluster.configs.values()]
+    return list(dict.fromkeys(finding for finding in results if finding is not None))
 
 
 def _transactions(config: Mapping[str, str], needs: Needs) -> Finding | None:
@@ -60,14 +60,14 @@ def _transactions(config: Mapping[str, str], needs: Needs) -> Finding | None:
 
 
 def _offsets(config: Mapping[str, str]) -> Finding | None:
-    kept = number(config, OFFSETS_RETENTION)
-    if kept is None or kept >= _WEEK_MINUTES:
+    minutes = number(config, OFFSETS_RETENTION)
+    if minutes is None or minutes >= _WEEK_MINUTES:
         return None
-    fatal = kept <= _DAY_MINUTES
-    when = "while the job runs" if fatal else f"when it rests for {kept // 60} hours"
+    fatal = minutes <= _DAY_MINUTES
+    when = "while the job runs" if fatal else f"when it rests for {minutes // 60} hours"
     return Finding(
-        f"the brokers forget offsets after {kept} minutes ({OFFSETS_RETENTION}): the job's markers, committed once a "
-        f"day, are lost {when}: set at least {_WEEK_MINUTES} there",
+        f"the brokers forget offsets after {minutes} minutes ({OFFSETS_RETENTION}): the job's markers, committed once "
+        f"a day, are lost {when}: set at least {_WEEK_MINUTES} there",
         fatal,
     )
 

@@ -78,8 +78,8 @@ class BrokerView:
         """Return the first offset at or after a time in every partition; without one, its end."""
         latest = self.latest()
         wanted = {(topic, p): timestamp_ms for topic, ends in latest.items() for p in range(len(ends))}
-        found = self.offsets_for(wanted)
-        return {topic: tuple(found[topic, p] for p in range(len(ends))) for topic, ends in latest.items()}
+        offsets = self.offsets_for(wanted)
+        return {topic: tuple(offsets[topic, p] for p in range(len(ends))) for topic, ends in latest.items()}
 
     def offsets_for(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
         """Return the first offset at or after each time (ms); without one, the end."""
@@ -96,11 +96,11 @@ class BrokerView:
             self.topic_ids()
         counts = self._partitions.items()
         try:
-            found = look_up([(topic, p) for topic, count in counts for p in range(count)])
+            offsets = look_up([(topic, p) for topic, count in counts for p in range(count)])
         except Unavailable:
             self._looked_at = 0.0
             raise
-        return {topic: tuple(found[topic, p] for p in range(count)) for topic, count in counts}
+        return {topic: tuple(offsets[topic, p] for p in range(count)) for topic, count in counts}
 
 
 def topic_gone(topic: str) -> str:

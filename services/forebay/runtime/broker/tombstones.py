@@ -21,12 +21,12 @@ Clock = Callable[[], float]
 def kept_seconds(kafka: KafkaSettings, topics: Iterable[str]) -> float:
     """Return for how long the topics keep deletes, in seconds; Kafka's default where we may not see it."""
     try:
-        found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topics).values()
+        descriptions = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topics).values()
     except KafkaRefused as error:
         log.info("how long changelogs keep deletes is not known, %d ms is assumed: %s", DELETE_RETENTION_MS, error)
         return DELETE_RETENTION_MS / 1000
-    kept = [int(topic.config.get(DELETE_RETENTION, DELETE_RETENTION_MS)) for topic in found]
-    return min(kept, default=DELETE_RETENTION_MS) / 1000
+    retentions = [int(topic.config.get(DELETE_RETENTION, DELETE_RETENTION_MS)) for topic in descriptions]
+    return min(retentions, default=DELETE_RETENTION_MS) / 1000
 
 
 class TombstoneWatch:

@@ -85,8 +85,8 @@ def again(message: Message, inputs: Mapping[str, int]) -> Again:
 def reason_of(message: Message) -> str:
     """Return why a record failed, in a few words, without the names and numbers in the text."""
     facts: dict[str, str | bytes | None] = dict(message.headers() or ())
-    found = (facts.get(f"error.{name}") for name in ("stage", "class", "message"))
-    texts = [text.decode(errors="replace") if isinstance(text, bytes) else text or "?" for text in found]
+    values = (facts.get(f"error.{name}") for name in ("stage", "class", "message"))
+    texts = [text.decode(errors="replace") if isinstance(text, bytes) else text or "?" for text in values]
     said = _NUMBERED.sub("…", " ".join(texts[2].split()))
     return f"{texts[0]}: {texts[1]}: {said[:_LONGEST]}"
 
@@ -111,11 +111,11 @@ class ErrorReplay:
 
     def look(self) -> Replayed:
         """Return what a run would do now; changes nothing. Raises Unavailable."""
-        found = Replayed()
+        replayed = Replayed()
         for messages in self._batches(self._ends()):
             for message in messages:
-                self._sort(message, found)
-        return found
+                self._sort(message, replayed)
+        return replayed
 
     def run(self, on_transaction: Callable[[Replayed], None]) -> Replayed:
         """Send the records not sent yet; call `on_transaction` after each. Raises Unavailable: run it again."""

@@ -96,10 +96,10 @@ class FollowedTask(abc.ABC):
 
     def _newest(self, ends: Offsets) -> TaskPosition | None:
         """Return the position of the last batch before `ends`, unless it was given before."""
-        found = None
+        position = None
         while self._positions and self._positions[0][0] < ends[self.internal]:
-            _, found, self.committed_ms = self._positions.popleft()
-        return None if found is None else TaskPosition.from_json(found)
+            _, position, self.committed_ms = self._positions.popleft()
+        return None if position is None else TaskPosition.from_json(position)
 
     def _changes(self, until: Offsets) -> dict[bytes, bytes | None]:
         """Take out what the batches before `until` changed: each row's last value."""

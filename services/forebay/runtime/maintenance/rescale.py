@@ -118,8 +118,8 @@ class Rescale:
 
     def _limits(self) -> dict[str, int]:
         """Return the largest record of each new changelog: as declared, or as an operator raised it."""
-        found = TopicAdmin(self._kafka).describe(topic.name for topic in self._changelogs)
-        held = {name: int(topic.config.get(MAX_BYTES, 0)) for name, topic in found.items()}
+        changelogs = TopicAdmin(self._kafka).describe(topic.name for topic in self._changelogs)
+        held = {name: int(topic.config.get(MAX_BYTES, 0)) for name, topic in changelogs.items()}
         return {topic.name: max(int(topic.config[MAX_BYTES]), held.get(topic.name, 0)) for topic in self._changelogs}
 
     @staticmethod

@@ -47,11 +47,11 @@ class TaskCopy(FollowedTask):
 
     def batches_end(self, ends: Offsets) -> int:
         """Apply what is committed up to `ends`."""
-        found = self._newest(ends)
-        if found is None:
+        newest = self._newest(ends)
+        if newest is None:
             return -1
-        self.table.apply(self._changes(ends).items(), found.tag)
-        return found.n
+        self.table.apply(self._changes(ends).items(), newest.tag)
+        return newest.n
 
 
 def standby_of(

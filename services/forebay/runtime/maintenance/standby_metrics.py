@@ -20,8 +20,8 @@ class StandbyMetrics:
         self.health = Health()
 
         def gauge(name: str, text: str) -> Gauge:
-            made = Gauge(f"forebay_standby_{name}", text, ("service",), registry=self.registry)
-            return made.labels(service)
+            gauge = Gauge(f"forebay_standby_{name}", text, ("service",), registry=self.registry)
+            return gauge.labels(service)
 
         self._lag = gauge("lag_records", "Records of the changelogs that the copies lack")
         self._rows = gauge("rows", "Rows of the copies")

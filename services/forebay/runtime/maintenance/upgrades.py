@@ -90,15 +90,15 @@ _Row = tuple[bytes, int]
 
 def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> list[Forecast]:
     """Return what converting each store of each task would do. Reads committed records; changes nothing."""
-    found: list[Forecast] = []
+    forecasts: list[Forecast] = []
     for stage, log in enumerate(stage_logs(service, application, logic)):
         internal = _read(kafka, log.internal)
         own = {store: _read(kafka, topic) for store, topic in log.topics.items()}
         for task in sorted(set(internal).union(*own.values())):
             name = f"{application}-{stage}-{task}"
             rows = {store: partitions.get(task, {}) for store, partitions in own.items()}
-            found.extend(forecast_task(name, log.stores, internal.get(task, {}), rows))
-    return found
+            forecasts.extend(forecast_task(name, log.stores, internal.get(task, {}), rows))
+    return forecasts
 
 
 def needed_settings(
@@ -122,16 +122,16 @@ def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
     """Return what a changelog says in the end, by partition; nothing where it does not exist."""
     if not TopicAdmin(kafka).describe([topic]):
         return {}
-    found: dict[int, dict[bytes, _Row]] = {}
+    rows_by_task: dict[int, dict[bytes, _Row]] = {}
     with Tail(kafka, topic) as tail:
         for message in tail.read(Beginning(), follow=False):
             key, value = message.key() or b"", message.value()
-            rows = found.setdefault(message.partition() or 0, {})
+            rows = rows_by_task.setdefault(message.partition() or 0, {})
             if value is None:
                 rows.pop(key, None)
             else:
                 rows[key] = (value, message.timestamp()[1])
-    return found
+    return rows_by_task
 
 
 def forecast_task(

@@ -34,10 +34,10 @@ class TaskTime:
     @classmethod
     def from_json(cls, data: bytes) -> TaskTime:
         """Read the header's value. Raises ValueError if it was not written by Forebay."""
-        found = json.loads(data)
-        if type(found) is not list or len(found) != 4 or any(type(number) is not int for number in found):
+        fields = json.loads(data)
+        if type(fields) is not list or len(fields) != 4 or any(type(number) is not int for number in fields):
             raise ValueError(f"{data!r} is no announcement")
-        stream_time, caught_up, idle_ms, done = found
+        stream_time, caught_up, idle_ms, done = fields
         return cls(stream_time, bool(caught_up), idle_ms, done)
 
 

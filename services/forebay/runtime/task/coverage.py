@@ -89,8 +89,8 @@ class Coverage:
         """
         by_clock = self._clock() - self.known_at
         age = max(by_clock, int((self._monotonic() - self._known_since) * 1_000))
-        kept = self._retention.tombstone_ms
+        retention_ms = self._retention.tombstone_ms
         if age > _ASK_MS and self._retention.ask is not None:
-            kept = min(kept, self._retention.ask())
+            retention_ms = min(retention_ms, self._retention.ask())
         has_no_mark = any(offsets and NUMBER not in offsets for offsets in self._offsets.values())
-        return age > kept // 2 or (by_clock < -_ASK_MS and has_no_mark)
+        return age > retention_ms // 2 or (by_clock < -_ASK_MS and has_no_mark)

@@ -195,8 +195,8 @@ class TaskFigures:
     @classmethod
     def from_json(cls, text: str) -> TaskFigures:
         """Read a report; ignore fields that a newer release added."""
-        found: dict[str, Any] = json.loads(text)
-        return cls(**{name: value for name, value in found.items() if name in _KNOWN})
+        counts: dict[str, Any] = json.loads(text)
+        return cls(**{name: value for name, value in counts.items() if name in _KNOWN})
 
 
 def _first(counts: Mapping[str, float]) -> dict[str, float]:

@@ -107,8 +107,8 @@ class TaskGroup:
         positions = self._takeover.complete(lease, inputs, marked)
         self._has_more = True
         for task in self.tasks:
-            found = positions[task.place] or TaskPosition(lease.checkpoint, 0)
-            task.stand_at(found, self._surroundings.inputs(task.place, lease, found))
+            position = positions[task.place] or TaskPosition(lease.checkpoint, 0)
+            task.stand_at(position, self._surroundings.inputs(task.place, lease, position))
             task.figures.stand(task.table)
             self._idleness.begin(task)
         self._turns.goes_on = False

@@ -74,11 +74,11 @@ class TaskInput:
     @property
     def deleted_unread(self) -> dict[str, int]:
         """Offsets that were deleted before they were read, by topic; topics without any are left out."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for part in self.partitions:
             if part.skipped:
-                found[part.topic] = found.get(part.topic, 0) + part.skipped
-        return found
+                counts[part.topic] = counts.get(part.topic, 0) + part.skipped
+        return counts
 
     def ready(self, most: int) -> list[list[Message]]:
         """Return the records whose turn has come, about `most`: one list per stream, in the order that breaks ties."""

@@ -112,7 +112,7 @@ class _Plan:
         for place, (task, origins) in enumerate(zip(self._wanted, self._origins, strict=True)):
             if any(origin != place for origin in origins) or self._written[place].name not in ("", task.identity):
                 return True
-        formats = ((place, key) for place, each in enumerate(self._written) for key, _ in each.scan(FORMATS))
+        formats = ((place, key) for place, rows in enumerate(self._written) for key, _ in rows.scan(FORMATS))
         return any(self._targets(key, place) != [place] for place, key in formats)
 
     def moves(self) -> dict[int, Move]:
@@ -137,13 +137,13 @@ class _Plan:
 
     def _find_holders(self) -> dict[Partition, int]:
         """Return the place that holds the offset of each partition: the largest, should there be two."""
-        held = [(end, place, at) for place, each in enumerate(self._written) for at, end in each.ends.items()]
+        held = [(end, place, at) for place, rows in enumerate(self._written) for at, end in rows.ends.items()]
         return {at: place for _, place, at in sorted(held) if at[0] not in self._global}
 
     def _find_origins(self, task: Wanted) -> list[int]:
         """Return the places that hold offsets of what a task reads, or were written for its sub-topology."""
         held = {self._holders[partition] for partition in task.partitions if partition in self._holders}
-        named = {place for place, each in enumerate(self._written) if each.name and each.name == task.identity}
+        named = {place for place, rows in enumerate(self._written) if rows.name and rows.name == task.identity}
         return sorted(held | named)
 
     def _is_used(self, place: int) -> bool:
@@ -154,7 +154,7 @@ class _Plan:
         """Return where a place stands: each offset is kept at the one place that reads it."""
         # All places get a number above the largest: a place whose number went back would look as if its topics were
         # older than its snapshot, and the start would stop (`complete_tail`).
-        newest = max((each.position for each in self._written if each.position is not None), key=lambda one: one.n)
+        newest = max((rows.position for rows in self._written if rows.position is not None), key=lambda one: one.n)
         readers = {partition: at for at, task in enumerate(self._wanted) for partition in task.partitions}
         ends = {at: end for at, end in self._ends().items() if readers.get(at, self._holders[at]) == place}
         if place >= len(self._wanted):
@@ -163,16 +163,16 @@ class _Plan:
         task, origins = self._wanted[place], self._origins[place]
         known = [position for origin in origins if (position := self._written[origin].position) is not None]
         named = [origin for origin in origins if self._written[origin].name == task.identity or origins == [place]]
-        for each in [self._written[origin] for origin in named]:
-            ends |= {at: end for at, end in each.ends.items() if at[0] in task.whole}
+        for rows in [self._written[origin] for origin in named]:
+            ends |= {at: end for at, end in rows.ends.items() if at[0] in task.whole}
         topics = {topic for topic, _ in task.partitions}
         position = replace(
             known[0] if known else newest,
             n=newest.n + 1,
-            stream_time=max((each.stream_time for each in known), default=-1),
-            closing_time=max((each.closing_time for each in known), default=-1),
+            stream_time=max((rows.stream_time for rows in known), default=-1),
+            closing_time=max((rows.closing_time for rows in known), default=-1),
             ends=_sort(ends),
-            senders=tuple(time for each in known for time in each.senders if time.topic in topics),
+            senders=tuple(time for rows in known for time in rows.senders if time.topic in topics),
             sub_topology=task.identity,
         )
         return Move(position, tuple(origins))

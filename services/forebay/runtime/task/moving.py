@@ -61,7 +61,7 @@ def planned_moves(
         tails: of the tasks, in their order.
         former: of internal changelogs that belong to no sub-topology any more.
     """
-    found = []
+    planned = []
     for number in sorted({tail.number for tail in tails}):
         mine: list[tuple[Tail, StateTask | None]] = [
             (tail, task) for tail, task in zip(tails, tasks, strict=True) if tail.number == number
@@ -69,22 +69,22 @@ def planned_moves(
         mine += [(tail, None) for tail in former if tail.number == number]
         wanted = [_wanted_task(task, inputs[task.place]) for _, task in mine if task is not None]
         written = [Written(_position(tail, task), _scan(tail.table)) for tail, task in mine]
-        found += [PlannedMove(*mine[place], move) for place, move in plan_moves(wanted, written).items()]
-    return found
+        planned += [PlannedMove(*mine[place], move) for place, move in plan_moves(wanted, written).items()]
+    return planned
 
 
 def log_moves(group: str, moves: Iterable[PlannedMove]) -> None:
     """Log which sub-topologies continue from which internal changelogs."""
-    for each in moves:
-        if each.task is not None:
+    for move in moves:
+        if move.task is not None:
             log.warning(
                 "%s: the topology changed: sub-topology %s, task %d, continues at %d offsets; %d timers, event ids and "
                 "store formats moved",
                 group,
-                each.task.settings.sub_topology,
-                each.tail.number,
-                len(each.move.position.ends),
-                len(each.move.changes),
+                move.task.settings.sub_topology,
+                move.tail.number,
+                len(move.move.position.ends),
+                len(move.move.changes),
             )
 
 

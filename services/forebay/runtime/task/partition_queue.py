@@ -108,7 +108,7 @@ def take_out(stream: Stream, most: int) -> list[Message]:
     """Return up to `most` records from the front of a stream's queue, and forget them."""
     queue = stream.queue
     if len(queue) <= most:
-        found = list(queue)
+        messages = list(queue)
         queue.clear()
-        return found
+        return messages
     return [queue.popleft() for _ in range(most)]

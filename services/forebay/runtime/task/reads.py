@@ -115,11 +115,11 @@ def refuse_unknown(
     """
     known = {(topic, partition) for position in positions for topic, partition, _ in position.ends}
     for item in inputs:
-        for each in item.parts:
-            at = each.topic, each.partition
-            if at in marked and at not in known and not is_global(each):
+        for part in item.parts:
+            at = part.topic, part.partition
+            if at in marked and at not in known and not is_global(part):
                 raise StateConflict(
-                    f"{group}: {each.topic}-{each.partition} was read by this job before, but no position is left that "
+                    f"{group}: {part.topic}-{part.partition} was read by this job before, but no position is left that "
                     "says how far: the internal changelog of the sub-topology that read it was deleted. Put that topic "
                     "back, or start over with `forebay reset`"
                 )

@@ -132,23 +132,23 @@ def complete_tail(
         StateConflict: the changelogs are of another checkpoint, or older than the snapshot.
     """
     assert tail.is_forward, f"{name}: a changelog ends before the offset at which reading it began"
-    found = tail.position or snapshot
-    if found is None:
+    position = tail.position or snapshot
+    if position is None:
         if len(tail.table):
             raise StateConflict(
                 f"{name}: the changelogs hold rows, but the internal changelog has no position for them: it "
                 "was deleted or created again. Put it back, or `forebay reset` starts over"
             )
         return None
-    if found.checkpoint != checkpoint and not restore:
-        raise StateConflict(foreign(name, found.checkpoint, checkpoint))
-    if snapshot is not None and found.n < snapshot.n and found.checkpoint == snapshot.checkpoint:
+    if position.checkpoint != checkpoint and not restore:
+        raise StateConflict(foreign(name, position.checkpoint, checkpoint))
+    if snapshot is not None and position.n < snapshot.n and position.checkpoint == snapshot.checkpoint:
         raise StateConflict(
-            f"{name}: the changelogs are at commit {found.n}, the checkpoint's snapshot at {snapshot.n}: the topics "
+            f"{name}: the changelogs are at commit {position.n}, the checkpoint's snapshot at {snapshot.n}: the topics "
             "are older than the checkpoint. Put back those that belong together; or move the checkpoint away, and "
             "`forebay run --restore` continues from the changelogs"
         )
-    return found
+    return position
 
 
 def foreign(name: str, found: str, checkpoint: str) -> str:

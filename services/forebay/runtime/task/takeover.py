@@ -56,9 +56,9 @@ class Takeover:
         for place in () if lease.restore else mine:
             if place not in marks:
                 continue
-            found, _ = owner(marks[place])
-            if found != lease.checkpoint:
-                raise StateConflict(foreign(first.settings.name, found, lease.checkpoint))
+            checkpoint, _ = owner(marks[place])
+            if checkpoint != lease.checkpoint:
+                raise StateConflict(foreign(first.settings.name, checkpoint, lease.checkpoint))
         return set(marks)
 
     def complete(
@@ -96,22 +96,22 @@ class Takeover:
             move.tail.position = move.move.position
         positions = {}
         for task, tail in zip(self._tasks, tails, strict=True):
-            found = check(task, tail)
-            if found is not None:
-                found = without_lost_globals(task, inputs[task.place], found)
-            positions[task.place] = found
+            position = check(task, tail)
+            if position is not None:
+                position = without_lost_globals(task, inputs[task.place], position)
+            positions[task.place] = position
         if moves:
             self._move(moves)
         for task, tail in zip(self._tasks, tails, strict=True):
-            found = positions[task.place]
+            position = positions[task.place]
             task.dirty.update(tail.keys)
-            task.table.apply((), b"" if found is None else found.tag)
+            task.table.apply((), b"" if position is None else position.tag)
             if tail.keys and not task.position.n:
                 task.figures.restored_rows = len(task.table)
                 task.figures.restore_seconds = seconds
             # Together: the next attempt, if this one fails, reads the tail from these offsets, and finds no position.
             coverage.note(task, tail.offsets)
-            task.position = found or task.position
+            task.position = position or task.position
         coverage.learn()
         return positions
 

@@ -104,11 +104,11 @@ _CLOCKS: dict[str, BrokerClock] = {}
 
 def broker_clock(spec: JobSpec) -> BrokerClock:
     """Return this process's clock for a job."""
-    found = _CLOCKS.get(spec.application)
-    if found is None:
+    clock = _CLOCKS.get(spec.application)
+    if clock is None:
         admin = AdminClient(spec.kafka.admin())
-        found = _CLOCKS[spec.application] = BrokerClock(lambda: broker_time(admin))
-    return found
+        clock = _CLOCKS[spec.application] = BrokerClock(lambda: broker_time(admin))
+    return clock
 
 
 def look_again(application: str) -> None:

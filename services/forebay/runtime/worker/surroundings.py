@@ -95,8 +95,8 @@ class GroupSurroundings:
 
     def check_topics(self, lease: Lease) -> None:
         if lease.topic_ids:
-            found = BrokerView(self._admin, self._markers, tuple(sorted(lease.start))).topic_ids()
-            check_same(lease.topic_ids, found)
+            topic_ids = BrokerView(self._admin, self._markers, tuple(sorted(lease.start))).topic_ids()
+            check_same(lease.topic_ids, topic_ids)
 
     def purge(self, ends: Mapping[tuple[str, int], int]) -> None:
         moved = {place: end for place, end in ends.items() if end > self._purged.get(place, 0)}

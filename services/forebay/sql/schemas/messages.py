@@ -45,8 +45,8 @@ def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
                 }
             return lambda message: {key_of(str(item)): one(part) for item, part in getattr(message, name).items()}
         case ArrayType(item) if field.is_repeated:
-            each = _value_reader(field, item)
-            return lambda message: tuple(each(part) for part in getattr(message, name))
+            read_item = _value_reader(field, item)
+            return lambda message: tuple(read_item(part) for part in getattr(message, name))
     read = _value_reader(field, kind)
     # Without presence, a field that was not set can't be told apart from a default value, so it is never null.
     if field.has_presence:
