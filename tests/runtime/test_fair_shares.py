@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from forebay.runtime.task.shares import fair_shares
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.topologies import INPUT, OUTPUT
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.world import World
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,15 @@ import pytest
 
 from forebay.runtime.errors import GroupFenced
 from forebay.runtime.task.group import TaskGroup
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.worker import build
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.world import World
 
 
 def open_group(world: World) -> TaskGroup:
     """Return a worker's group that has just taken over."""
-    lease = world.lease(0)
+    lease = world.driving.lease(0)
     group = build(world, lease, Store().storage(), lambda _: None)
     group.open(lease)
     return group
@@ -21,7 +22,7 @@ def open_group(world: World) -> TaskGroup:
 
 def work(world: World, group: TaskGroup, commits: int) -> None:
     for _ in range(commits):
-        while not group.cycle(world.lease(0), 0.02):
+        while not group.cycle(world.driving.lease(0), 0.02):
             pass
 
 

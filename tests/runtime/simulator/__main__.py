@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import asdict
 
 from tests.runtime.simulator.outcome import faults
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.setups import setup_of
 from tests.runtime.simulator.shrink import shrunk
-from tests.runtime.simulator.world import Setup
 
 
 def main() -> int:

@@ -23,8 +23,8 @@ from forebay.runtime.worker.transaction import GroupProducer
 from tests.runtime.simulator.clients import MemoryProducer
 from tests.runtime.simulator.coordinator import Coordinator
 from tests.runtime.simulator.outcome import faults
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.topologies import OUTPUT
-from tests.runtime.simulator.world import Setup
 
 MOST_SEEDS = 40
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.anomalies import anomalies
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.topologies import OUTPUT
 from tests.runtime.simulator.worker import build, logs
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.world import World
 
 Output = tuple[bytes, bytes | None, int]
 Rows = dict[bytes, bytes]
@@ -68,7 +69,7 @@ def restarted_rows(world: World) -> dict[tuple[int, int], Rows]:
     """Return every task's rows as a new worker restores them, from snapshots and changelogs."""
     rows_by_task = {}
     for group in range(world.setup.groups):
-        lease = world.lease(group)
+        lease = world.driving.lease(group)
         loop = build(world, lease, world.store.storage(lease.checkpoint), lambda _: None)
         loop.open(lease)
         rows_by_task.update({task.place: dict(task.table.scan(b"")) for task in loop.tasks})

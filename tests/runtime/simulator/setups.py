@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.topologies import JOBS
-from tests.runtime.simulator.world import Setup
 
 _SIZES = ((1, 1), (1, 2), (5, 1), (5, 2), (5, 4), (4, 4))
 """Partitions of the input, tasks."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tests.runtime.simulator.outcome import faults
-from tests.runtime.simulator.world import Setup
+from tests.runtime.simulator.setup import Setup
 
 
 def fails(setup: Setup, seed: int) -> bool:

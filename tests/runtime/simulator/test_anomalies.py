@@ -9,7 +9,8 @@ import pytest
 from tests.runtime.simulator.anomalies import anomalies
 from tests.runtime.simulator.broker import Record
 from tests.runtime.simulator.coordinator import Transaction
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.setup import Setup
+from tests.runtime.simulator.world import World
 
 
 def world() -> World:

@@ -10,9 +10,9 @@ import pytest
 from forebay.runtime.worker.retries import RetryWatch
 from tests.runtime.simulator.coordinator import Coordinator, Identity
 from tests.runtime.simulator.outcome import faults
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.setups import setup_of
 from tests.runtime.simulator.topologies import JsonCodec
-from tests.runtime.simulator.world import Setup
 
 pytestmark = pytest.mark.long
 

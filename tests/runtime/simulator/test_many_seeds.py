@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.runtime.simulator.outcome import faults
-from tests.runtime.simulator.world import Setup
+from tests.runtime.simulator.setup import Setup
 
 SHORT = Setup("sum", 2, 2, records=16, trouble=0.05, turns=40, late_ends=0.2)
 

@@ -6,8 +6,9 @@ import pytest
 
 from forebay.runtime.task.sender_stream import SenderStream
 from tests.runtime.simulator.outcome import faults, outcome
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.topologies import expected_rates
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.world import World
 
 pytestmark = pytest.mark.long
 

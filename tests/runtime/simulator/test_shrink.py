@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.shrink import shrunk
-from tests.runtime.simulator.world import Setup
 
 
 def test_the_smallest_setup_that_still_fails_is_returned() -> None:

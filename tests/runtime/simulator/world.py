@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
 
-from forebay.job import global_tables
-from forebay.runtime.errors import GroupFenced, StateConflict, Unavailable
-from forebay.runtime.protocol.lease import Lease, LeaseOffset, Partitioned
-from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.errors import GroupFenced, Unavailable
 from tests.runtime.simulator.broker import Broker
-from tests.runtime.simulator.lease import Holding
+from tests.runtime.simulator.driving import Driving
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.topologies import (
     APPLICATION,
@@ -39,40 +36,6 @@ _SILENT = ("read", "open.tail", "open.tailed", "open.fenced")
 """Points at which no client call can fail: the worker can only crash or be stopped there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What is run, and how many faults happen.
-
-    Args:
-        topology: name of one of JOBS.
-        is_live: whether the input arrives while the job runs. If not, all input exists, and the job ends by itself.
-        trouble: share of points at which a fault happens. turns: during which faults may happen.
-        loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
-        read_ahead: records that a group queues in addition to the nine of a commit.
-        late_ends: share of commits whose EndTxn arrives late, after the client repeated it. Of the other
-            transactional requests a thirtieth of that share is late.
-        edits: how often a release adds a sub-topology in front of the others, or takes it away again.
-        waves: parts of the input. The first is there as the job starts; each other comes while the job is down, after
-            all that was there has been used.
-        lease_seconds: how long most leases last, until the driver ends them.
-    """
-
-    topology: str = "sum"
-    partitions: int = 5
-    tasks: int = 2
-    groups: int = 1
-    records: int = 120
-    is_live: bool = False
-    trouble: float = 0.0
-    turns: int = 250
-    loses_checkpoint: bool = False
-    read_ahead: int = 30
-    edits: int = 0
-    late_ends: float = 0.0
-    waves: int = 1
-    lease_seconds: float = 1.5
-
-
 class World:
     """Runs one setup (implements `worker.Environment`).
 
@@ -84,9 +47,9 @@ class World:
         self.setup = setup
         self.job = JOBS[setup.topology]
         self.read_ahead = setup.read_ahead
-        self._random = random.Random(seed)
+        self.random = random.Random(seed)
         self._trouble = 0.0
-        self.broker = Broker(self._random)
+        self.broker = Broker(self.random)
         self.broker.late.share = setup.late_ends if setup.trouble else 0.0
         self.broker.late.share_of_others = setup.late_ends / 30 if setup.trouble else 0.0
         for topic, partitions in topics(self.job, setup.partitions, setup.tasks).items():
@@ -100,20 +63,18 @@ class World:
         self.to_come = records(drawn, setup.records, setup.partitions)
         if RATES in external(self.job):
             self.to_come = with_rates(drawn, self.to_come, setup.tasks)
-        self._wave = -(-len(self.to_come) // setup.waves)
+        self.wave = -(-len(self.to_come) // setup.waves)
         if FACTORS in external(self.job):
             for partition, key, value, timestamp in factors():
                 self.broker.append((FACTORS, partition), key, value, timestamp)
         if setup.waves > 1:
-            self.produce(self._wave)
+            self.produce(self.wave)
         elif not setup.is_live:
             self.produce(len(self.to_come))
-        self._workers = [Worker(self), Worker(self)]
+        self.workers = [Worker(self), Worker(self)]
         self._ended: list[Worker] = []
         self.store = self._new_store()
-        self._checkpoint, self._number = 1, 1
-        self._holdings: dict[int, Holding] = {}
-        self._batch_ends = 0.0
+        self.driving = Driving(self)
         self._clock_is_off = 0.0
         self._depth = 0
         self.skipped = 0.0
@@ -148,10 +109,10 @@ class World:
         """Return an empty store of snapshots, whose listings are sometimes late by up to two leases."""
 
         def lateness() -> float:
-            is_late = self._trouble and self._random.random() < _LATE_LISTINGS
-            return self._random.uniform(0.0, 2 * self.setup.lease_seconds) if is_late else 0.0
+            is_late = self._trouble and self.random.random() < _LATE_LISTINGS
+            return self.random.uniform(0.0, 2 * self.setup.lease_seconds) if is_late else 0.0
 
-        return Store({}, lambda: self.broker.now, lateness, lambda: self._random.random() < 0.5)
+        return Store({}, lambda: self.broker.now, lateness, lambda: self.random.random() < 0.5)
 
     def monotonic(self) -> float:
         return self.broker.now
@@ -164,13 +125,13 @@ class World:
 
     def at(self, worker: Worker, point: str) -> None:
         self.broker.now += 0.0005
-        if self._random.random() < 0.3:
+        if self.random.random() < 0.3:
             self.broker.settle()
-        if self.broker.late.share and self._random.random() < _LATE:
+        if self.broker.late.share and self.random.random() < _LATE:
             self.broker.late.deliver()
-        if not self._trouble or self._random.random() >= self._trouble:
+        if not self._trouble or self.random.random() >= self._trouble:
             return
-        kind = self._random.choice(("crash", "fail", "pause", "pause"))
+        kind = self.random.choice(("crash", "fail", "pause", "pause"))
         if kind == "fail" and point in _SILENT:
             return
         self.seen[f"{kind} at {point}"] += 1
@@ -187,32 +148,32 @@ class World:
         """Stop a worker while the others continue, so that it wakes up as an outdated one."""
         worker.is_paused = True
         self._depth += 1
-        for _ in range(self._random.choice((1, 5, 40))):
+        for _ in range(self.random.choice((1, 5, 40))):
             self.turn()
         self._depth -= 1
         worker.is_paused = False
 
     def used_records(self, topic: str) -> int:
         """Return the number of records of a topic that current commits have used."""
-        loops = [holding.loop for holding in self._holdings.values() if holding.loop is not None]
+        loops = [holding.loop for holding in self.driving.holdings.values() if holding.loop is not None]
         ends = [end for loop in loops for task in loop.group.tasks for end in task.position.ends]
         return sum(offset for name, _, offset in ends if name == topic)
 
     def turn(self) -> None:
         """Let a component do one step."""
         self._some_trouble()
-        if self.setup.is_live and self.setup.waves == 1 and self.to_come and self._random.random() < 0.3:
-            self.produce(self._random.randrange(1, 8))
-        self._drive()
+        if self.setup.is_live and self.setup.waves == 1 and self.to_come and self.random.random() < 0.3:
+            self.produce(self.random.randrange(1, 8))
+        self.driving.drive()
         loops = [
             (worker, loop)
-            for worker in [*self._workers, *self._ended]
+            for worker in [*self.workers, *self._ended]
             if worker.is_alive and not worker.is_paused
             for loop in list(worker.loops.values())
             if loop.is_alive
         ]
         if loops:
-            self._loop(*self._random.choice(loops))
+            self._loop(*self.random.choice(loops))
         else:
             self.wait(0.05)
 
@@ -221,31 +182,28 @@ class World:
             loop.turn()
         except Crashed:
             loop.is_alive = False
-        holders = [holding.loop for holding in self._holdings.values()]
+        holders = [holding.loop for holding in self.driving.holdings.values()]
         if loop in holders and loop.failure is not None and not isinstance(loop.failure, GroupFenced):
             raise loop.failure
-
-    def _is_of_old_checkpoint(self, lease: Lease, failure: BaseException) -> bool:
-        return lease.checkpoint != f"c{self._checkpoint}" and isinstance(failure, StateConflict)
 
     def _some_trouble(self) -> None:
         if not self._trouble:
             return
-        draw = self._random.random()
+        draw = self.random.random()
         if draw < 0.03:
             self.broker.compact(self.changelogs, TOMBSTONE_SECONDS)
         elif draw < 0.04:
             self.seen["query restarts"] += 1
-            self._restart(is_hard=self._random.random() < 0.5)
+            self.restart(is_hard=self.random.random() < 0.5)
         elif draw < 0.05:
             self.seen["twin"] += 1
             self._hand_over()
         elif draw < 0.06:
             self.seen["long stop"] += 1
-            self._restart(is_hard=True)
+            self.restart(is_hard=True)
             # The next workers are on other machines.
-            self._clock_is_off = TOMBSTONE_SECONDS * self._random.choice((-3.0, -0.6, 0.0, 0.6, 3.0))
-            stop = TOMBSTONE_SECONDS * self._random.choice((0.3, 0.6, 3.0))
+            self._clock_is_off = TOMBSTONE_SECONDS * self.random.choice((-3.0, -0.6, 0.0, 0.6, 3.0))
+            stop = TOMBSTONE_SECONDS * self.random.choice((0.3, 0.6, 3.0))
             self.skipped += stop
             self.broker.now += stop
             self.broker.compact(self.changelogs, TOMBSTONE_SECONDS)
@@ -255,92 +213,16 @@ class World:
         elif draw < 0.08:
             self.broker.coordinator.expire(5.0)
 
-    def _drive(self) -> None:
-        """Do the driver's and Spark's part: hand out leases, end them, and begin the next ones when all have ended."""
-        for group in range(self.setup.groups):
-            if group not in self._holdings and group not in self.absent:
-                self._hand(group)
-        is_over = self.broker.now >= self._batch_ends
-        for group, holding in list(self._holdings.items()):
-            worker = holding.worker
-            if worker.is_paused or holding.is_done:
-                continue
-            try:
-                if not worker.is_alive:
-                    raise Crashed
-                if holding.loop is None:
-                    holding.open()
-                holding.hold(self.broker.now)
-                if is_over or holding.is_over:
-                    holding.end()
-            except (Crashed, Unavailable):
-                if self._holdings.get(group) is holding:
-                    del self._holdings[group]
-            except StateConflict as error:
-                if not self._is_of_old_checkpoint(holding.lease, error):
-                    raise
-        if len(self._holdings) == self.setup.groups and all(h.is_done for h in self._holdings.values()):
-            self._end_batch()
-
-    def _hand(self, group: int) -> None:
-        alive = [worker for worker in self._workers if worker.is_alive and not worker.is_paused]
-        if not alive:
-            self._workers.append(Worker(self))
-            alive = [self._workers[-1]]
-        worker = self._random.choice(alive)
-        if not self._holdings:
-            # The driver ends leases soon, as when executors change, or after several snapshots.
-            self._batch_ends = self.broker.now + self.setup.lease_seconds * self._random.choice((1, 1, 4))
-        self._holdings[group] = Holding(worker, self.lease(group), 2 * self.setup.lease_seconds)
-
-    def lease(self, group: int) -> Lease:
-        setup = self.setup
-        ends: Partitioned = dict.fromkeys(sorted(external(self.job)), ())
-        for (topic, _), partition in sorted(self.broker.partitions.items()):
-            if topic in ends:
-                ends[topic] = (*ends[topic], partition.end)
-        offset = LeaseOffset(
-            f"c{self._checkpoint}",
-            self._number,
-            setup.groups,
-            setup.tasks,
-            planned_at=0,
-            start={topic: (0,) * len(offsets) for topic, offsets in ends.items()},
-            topic_ids={},
-            until=None if setup.is_live or setup.waves > 1 else ends,
-            restore=self._checkpoint > 1 and self._number == 1,
-        )
-        return offset.leases(global_tables(self.job))[group]
-
-    def _end_batch(self) -> None:
-        loops = [holding.loop for holding in self._holdings.values() if holding.loop is not None]
-        self._holdings.clear()
-        self._number += 1
-        self.seen["leases"] += 1
-        if len(loops) < self.setup.groups:
-            return
-        if not self.setup.is_live and self.setup.waves == 1:
-            self.is_finished = all(loop.finished and loop.is_alive for loop in loops)
-        elif all(self._has_used_all(task.input) for loop in loops for task in loop.group.tasks):
-            self.is_finished = not self.to_come
-            if self.setup.waves > 1 and self.to_come:
-                self._restart(is_hard=True)
-                self.produce(self._wave)
-
-    def _has_used_all(self, item: TaskInput) -> bool:
-        ends = {part: self.broker.partitions[part.topic, part.partition].end for part in item.parts}
-        return not item.waiting and all(part.next >= end for part, end in ends.items())
-
-    def _restart(self, *, is_hard: bool) -> None:
+    def restart(self, *, is_hard: bool) -> None:
         """Restart the query from its last committed batch, with the surviving workers or new ones."""
-        self._holdings.clear()
+        self.driving.holdings.clear()
         if is_hard:
-            for worker in list(self._workers):
+            for worker in list(self.workers):
                 self._end(worker)
 
     def _edit_topology(self) -> None:
         """Release a topology with one more sub-topology before the others, or without it again."""
-        self._restart(is_hard=True)
+        self.restart(is_hard=True)
         self.job = JOBS[self.setup.topology] if OTHERS in self.job.inputs else with_another_before(self.job)
         self.seen["edits"] += 1
         for topic in (OTHERS, *(topic for log in logs(self.job) for topic in log.rows().topics)):
@@ -350,31 +232,31 @@ class World:
 
     def _hand_over(self) -> None:
         """Let another worker process a group's batch, while the previous one does not know it."""
-        if self._holdings:
-            group = self._random.choice(list(self._holdings))
-            if not self._holdings[group].is_done:
-                del self._holdings[group]
-                self._workers.append(Worker(self))
+        if self.driving.holdings:
+            group = self.random.choice(list(self.driving.holdings))
+            if not self.driving.holdings[group].is_done:
+                del self.driving.holdings[group]
+                self.workers.append(Worker(self))
 
     def _lose_checkpoint(self) -> None:
-        self._restart(is_hard=self._random.random() < 0.5)
-        self._ended, self._workers = [worker for worker in self._workers if worker.is_alive], [Worker(self)]
+        self.restart(is_hard=self.random.random() < 0.5)
+        self._ended, self.workers = [worker for worker in self.workers if worker.is_alive], [Worker(self)]
         self.store = self._new_store()
         for group in range(self.setup.groups):
             self.broker.coordinator.init(f"{APPLICATION}-group-{group}")
-        self._checkpoint, self._number = self._checkpoint + 1, 1
+        self.driving.checkpoint, self.driving.number = self.driving.checkpoint + 1, 1
 
     def _end(self, worker: Worker) -> None:
         worker.is_alive = False
         worker.loops.clear()
-        if worker in self._workers:
-            self._workers.remove(worker)
+        if worker in self.workers:
+            self.workers.remove(worker)
 
     def take_away(self, group: int) -> None:
         """Let no worker run a group until it is no longer `absent`."""
         self.absent.add(group)
-        self._holdings.pop(group, None)
-        for worker in self._workers:
+        self.driving.holdings.pop(group, None)
+        for worker in self.workers:
             for place in [place for place in worker.loops if place[1] == group]:
                 worker.loops.pop(place).stop()
 

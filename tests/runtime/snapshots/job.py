@@ -11,9 +11,10 @@ from forebay.runtime.snapshots.storage import SnapshotFiles
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.stores.blocklog import blocks_of, catch_up
 from forebay.stores.memory import MemoryTable
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.state import Store
 from tests.runtime.simulator.worker import Loop, build
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.world import World
 
 PLACE = (0, 0)
 
@@ -44,7 +45,7 @@ class Job:
 
     def load(self) -> Loop:
         """Return a new worker's loop that has loaded the snapshots, but does not own the group yet."""
-        lease = self.world.lease(0)
+        lease = self.world.driving.lease(0)
         storage = self.store.storage(lease.checkpoint, self.at)
         keeper = SnapshotKeeper(storage, piece_blocks=self.piece_blocks)
         return Loop(build(self.world, lease, storage, self.at), 1e9, self.world.monotonic, keeper)
@@ -52,12 +53,12 @@ class Job:
     def start(self) -> Loop:
         """Return a new worker's loop that owns the group."""
         loop = self.load()
-        loop.start(self.world.lease(0))
+        loop.start(self.world.driving.lease(0))
         return loop
 
     def work(self, loop: Loop, commits: int = 1) -> None:
         for _ in range(commits):
-            assert loop.group.cycle(self.world.lease(0), 0.02)
+            assert loop.group.cycle(self.world.driving.lease(0), 0.02)
 
     def lease(self, loop: Loop, commits: int = 1) -> None:
         """Hold a lease from beginning to end."""
@@ -68,7 +69,7 @@ class Job:
     @property
     def storage(self) -> SnapshotFiles:
         """The store as a new worker sees it."""
-        return self.store.storage(self.world.lease(0).checkpoint)
+        return self.store.storage(self.world.driving.lease(0).checkpoint)
 
     def blocks(self) -> set[int]:
         """Return the blocks of the newest snapshot."""

@@ -10,7 +10,8 @@ import pytest
 
 from forebay.runtime.snapshots.manifest import encode_manifest
 from forebay.stores import blocklog
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.setup import Setup
+from tests.runtime.simulator.world import World
 from tests.runtime.snapshots.job import PLACE, Job, rows
 
 FOLDER = "snapshots/c1/0-0"
@@ -67,7 +68,7 @@ def load(job: Job, caplog: pytest.LogCaptureFixture) -> tuple[int, list[str]]:
     task = loop.group.tasks[0]
     assert loop.group.coverage.is_incomplete == (not task.position.n)
     loaded, logged = task.position.n, [record.getMessage() for record in caplog.records]
-    loop.start(job.world.lease(0))
+    loop.start(job.world.driving.lease(0))
     assert rows(loop) == rows(job.start())
     return loaded, logged
 

@@ -10,7 +10,8 @@ import pytest
 from forebay.runtime.errors import Unavailable
 from forebay.stores import blocklog
 from forebay.stores.blocklog import Rewriting
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.setup import Setup
+from tests.runtime.simulator.world import World
 from tests.runtime.snapshots.job import PLACE, Job, rows
 
 
@@ -41,7 +42,7 @@ def test_a_lease_that_ends_during_an_outage_leaves_the_snapshot_before_whole(job
         job.fails = ""
         assert job.stored_rows() == before
         if not loop.group.is_open:
-            loop.group.open(job.world.lease(0))
+            loop.group.open(job.world.driving.lease(0))
     job.lease(loop)
     assert job.stored_rows() == rows(loop)
 
@@ -53,7 +54,7 @@ def test_a_loop_that_continues_after_another_wrote_puts_all_rows(job: Job) -> No
     for _ in range(3):
         job.lease(other)
     loop.group.abandon()
-    loop.group.open(job.world.lease(0))
+    loop.group.open(job.world.driving.lease(0))
     job.lease(loop)
     assert job.stored_rows() == rows(loop)
     assert min(job.blocks()) >= loop.keeper._storage.first_block
@@ -174,8 +175,8 @@ def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: py
     # Each time it is asked takes a cycle of the loop: a tenth of a second where nothing comes.
     job = Job(World(Setup("sum", 64, 64, records=2_000), 0))
     loop = job.start()
-    while not loop.group.is_done(job.world.lease(0)):
-        loop.group.cycle(job.world.lease(0), 0.02)
+    while not loop.group.is_done(job.world.driving.lease(0)):
+        loop.group.cycle(job.world.driving.lease(0), 0.02)
     assert sum(writer.waiting > 0 for writer in loop.group.writers.values()) > 5
     asked, answer = [], loop.between_commits
 

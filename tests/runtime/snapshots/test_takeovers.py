@@ -11,8 +11,9 @@ import pytest
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.snapshots import storage
 from forebay.stores import blocklog
+from tests.runtime.simulator.setup import Setup
 from tests.runtime.simulator.worker import Loop
-from tests.runtime.simulator.world import Setup, World
+from tests.runtime.simulator.world import World
 from tests.runtime.snapshots.job import Job, rows
 
 POINTS = ("state.list", "state.block", "state.write", "state.delete")
@@ -122,7 +123,7 @@ def test_a_worker_that_loads_slowly_while_the_owner_deletes_its_snapshot_writes_
     loop = job.start()
     for _ in range(4):
         job.lease(loop)
-    lease = job.world.lease(0)
+    lease = job.world.driving.lease(0)
     slow = job.load()
     for _ in range(4):
         job.lease(loop)
