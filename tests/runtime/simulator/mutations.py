@@ -114,7 +114,7 @@ MUTATIONS = (
     ),
     Mutation(
         "A table is trusted only by its tag: checkpoint and commit number",
-        ((SnapshotWriter, "_fill", lambda self, stored, blocks, most: True),),
+        ((SnapshotWriter, "_fill", lambda self, stored, blocks: True),),
         Setup("sum", 5, 2, records=80, trouble=0.03, turns=200),
     ),
     Mutation(
