@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark import leases
 from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.pacing import Limits
 from forebay.runtime.task.runner import LoopBusy
 
@@ -92,12 +92,29 @@ class Control:
         self.reported()
 
 
-@dataclass
-class Clock:
-    now: float = 0.0
+class Process(leases.WorkerProcess):
+    """A worker process with a clock that the test advances."""
+
+    def __init__(self, loops: dict[Any, Any], control: Control) -> None:
+        self._loops = loops
+        self._control: Any = control
+        self.now = 0.0
+        self.parent = 7
+
+    @property
+    def loops(self) -> dict[Any, Any]:
+        return self._loops
+
+    @property
+    def executor(self) -> int:
+        return self.parent
 
     def monotonic(self) -> float:
         return self.now
+
+    def control(self, spec: JobSpec, lease: Lease) -> WorkerControl:
+        control: WorkerControl = self._control
+        return control
 
 
 @dataclass
@@ -116,23 +133,20 @@ class Bench:
     next_loops: list[Loop] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.clock = Clock()
         self.loops: dict[Any, Any] = {} if self.loop is None else {GROUP: self.loop}
         self.monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
-        self.monkeypatch.setattr(leases, "time", self.clock)
         self.monkeypatch.setattr(leases, "look_again", lambda application: None)
-        self.monkeypatch.setattr(leases, "_LOOPS", self.loops)
-        self.monkeypatch.setattr(WorkerControl, "of", lambda spec, lease: self.control)
+        self.process = Process(self.loops, self.control)
 
         def start(holding: object) -> Loop:
             loop = self.loops[GROUP] = self.next_loops.pop(0)
             return loop
 
-        self.monkeypatch.setattr(leases._Holding, "_start", start)
-        self.holding = leases._Holding(SPEC, self.lease)
+        self.monkeypatch.setattr(leases.Holding, "_start", start)
+        self.holding = leases.Holding(SPEC, self.lease, self.process)
 
     def pass_time(self, seconds: float) -> None:
-        self.clock.now += seconds
+        self.process.now += seconds
 
 
 def test_a_loop_continues_under_the_new_lease_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +233,7 @@ def test_what_ended_the_loop_ends_the_lease(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_lease_whose_executor_has_ended_leaves_its_loop_for_the_next_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, control = Loop(), Control()
     bench = Bench(monkeypatch, loop, control)
-    control.reported = lambda: monkeypatch.setattr(os, "getppid", lambda: 1)
+    control.reported = lambda: setattr(bench.process, "parent", 1)
     with pytest.raises(Unavailable, match="the executor of this worker has ended"):
         bench.holding.run()
     assert loop.events == ["outlives"]
@@ -245,7 +259,7 @@ def test_a_snapshot_that_failed_is_written_again_before_the_next_interval(monkey
 
     def report() -> None:
         bench.pass_time(2.0)
-        if bench.clock.now == 30.0:
+        if bench.process.now == 30.0:
             loop.outcomes.append(Unavailable("the disk is full"))
 
     control.reported = report
@@ -276,3 +290,22 @@ def test_a_lease_that_restores_lasts_until_the_state_is_the_checkpoints_own_and_
     bench.holding.run()
     assert len(control.reports) == 5
     assert loop.events[-2:] == ["wrote", "released"]
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_lease_that_restores_does_not_end_before_it_has_opened_its_group(
+    monkeypatch: pytest.MonkeyPatch, *, is_followed: bool
+) -> None:
+    control = Control(ends_after=0, is_followed=is_followed)
+    bench = Bench(monkeypatch, None, control, replace(LEASE, restore=True))
+
+    def fail(holding: leases.Holding) -> None:
+        holding._logged = "the broker is away"
+
+    monkeypatch.setattr(leases.Holding, "_start", fail)
+    assert bench.holding.step() is None
+    if is_followed:
+        assert bench.holding.step() is None
+    else:
+        with pytest.raises(Unavailable, match="was ended before it began: the broker is away"):
+            bench.holding.step()

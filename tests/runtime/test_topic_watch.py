@@ -7,15 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from confluent_kafka import KafkaException
 
 from forebay.runtime.errors import Unavailable
-from forebay.runtime.protocol.lease import SENTINEL
-from forebay.runtime.spark import planner as planning
+from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset
 from forebay.runtime.spark.planner import LeasePlanner
 from forebay.runtime.spark.topic_watch import TopicWatch
+from forebay.runtime.task.clock import now_ms
 
 START = SimpleNamespace(position="earliest", timestamp_ms=None)
 
@@ -45,6 +46,10 @@ class Control:
     """The driver's side of the control group, whose clock is an hour ahead."""
 
     commands: list[tuple[bool, int]]
+    last: int = -1
+
+    def last_command(self) -> int:
+        return self.last
 
     def end_leases(self, *, is_followed: bool, planned: int) -> int:
         self.commands.append((is_followed, planned))
@@ -81,10 +86,15 @@ class Bench:
             "_lock": threading.Lock(),
             "_latest": None,
             "_ended_at": -1,
+            "_control": self.new_control,
+            "_clock": now_ms,
         }.items():
             setattr(self.planner, name, value)
-        self.monkeypatch.setattr(planning, "DriverControl", lambda spec: Control(self.commands))
+        self.control: Callable[[], Any] = lambda: Control(self.commands)
         self.watch = TopicWatch(self.planner, self.planner.end_leases, 30.0)
+
+    def new_control(self) -> Any:
+        return self.control()
 
 
 @pytest.fixture
@@ -114,14 +124,14 @@ def test_nothing_ends_while_the_topics_stay(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("change", [add_partitions, recreate, delete])
-def test_leases_end_once_if_partitions_come_or_a_topic_is_recreated_or_deleted(
+def test_leases_are_ended_until_the_next_plan_if_partitions_come_or_a_topic_is_recreated_or_deleted(
     bench: Bench, change: Callable[[Broker], None]
 ) -> None:
     planned = bench.planner.plan(dict(SENTINEL))
     change(bench.broker)
     bench.watch.look()
     bench.watch.look()
-    assert bench.commands == [(True, planned["planned_at"])]
+    assert bench.commands == [(True, planned["planned_at"])] * 2, "a worker may not have seen the first command"
 
 
 def test_the_next_plan_has_the_new_partitions_and_is_not_ended_by_the_command(bench: Bench) -> None:
@@ -135,6 +145,31 @@ def test_the_next_plan_has_the_new_partitions_and_is_not_ended_by_the_command(be
     assert len(bench.commands) == 1
 
 
+def test_a_plan_is_later_than_every_command_and_every_earlier_plan(bench: Bench) -> None:
+    command = 10**15
+    bench.control = lambda: Control(bench.commands, command)
+    first = bench.planner.plan(dict(SENTINEL))
+    assert first["planned_at"] == command + 1
+    bench.control = lambda: Control(bench.commands)
+    assert bench.planner.plan(first)["planned_at"] > first["planned_at"]
+
+
+def test_a_plan_does_not_wait_for_a_control_group_that_cannot_be_read(bench: Bench) -> None:
+    control = Mock(last_command=Mock(side_effect=KafkaException))
+    bench.control = lambda: control
+    assert bench.planner.plan(dict(SENTINEL))["planned_at"] > 0
+
+
+def test_leases_that_an_earlier_run_planned_are_watched(bench: Bench) -> None:
+    planned = LeaseOffset.from_json(bench.planner.plan(dict(SENTINEL)))
+    assert planned is not None
+    later = Bench(bench.monkeypatch)
+    later.planner.resume(planned)
+    add_partitions(later.broker)
+    later.watch.look()
+    assert later.commands == [(True, planned.planned_at)]
+
+
 def test_a_broker_that_is_away_ends_nothing(bench: Bench) -> None:
     bench.planner.plan(dict(SENTINEL))
     bench.broker.failure = Unavailable("the broker is away")
@@ -143,13 +178,13 @@ def test_a_broker_that_is_away_ends_nothing(bench: Bench) -> None:
 
 
 def test_a_command_that_failed_is_repeated(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(spec: Any) -> Control:
+    def fail() -> Control:
         raise KafkaException
 
     bench.planner.plan(dict(SENTINEL))
     add_partitions(bench.broker)
     with monkeypatch.context() as patch:
-        patch.setattr(planning, "DriverControl", fail)
+        patch.setattr(bench, "control", fail)
         bench.watch.look()
     bench.watch.look()
     assert len(bench.commands) == 1

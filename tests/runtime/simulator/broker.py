@@ -89,6 +89,7 @@ class Broker:
         self.marked: dict[Place, tuple[int, str]] = {}
         self.history: list[Record] = []
         """All that was ever sent, compacted away or not."""
+        self.topic_ids: dict[str, str] = {}
         self.now = 0.0
         self.late = LateRequests(seed)
         self.attempts: list[Attempt] = []
@@ -96,8 +97,15 @@ class Broker:
         self.coordinator = Coordinator(seed, lambda: self.now, self._write_marker, self.marked.update)
 
     def create(self, topic: str, partitions: int) -> None:
+        """Create a topic, or recreate it without records and under another id."""
+        self.topic_ids[topic] = f"{topic}@{self.now}"
         for number in range(partitions):
             self.partitions[topic, number] = Partition()
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """Let a topic have so many partitions."""
+        for number in range(partitions):
+            self.partitions.setdefault((topic, number), Partition())
 
     def append(
         self,

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
 from tests.runtime.simulator.broker import Broker, Record
 from tests.runtime.simulator.coordinator import Fenced, InvalidTransaction, Place
@@ -265,12 +266,23 @@ class MemoryAdmin:
         self, asked: Mapping[TopicPartition, object], isolation_level: IsolationLevel, request_timeout: float
     ) -> dict[TopicPartition, Future[Any]]:
         self._at("ends")
-        committed = isolation_level == IsolationLevel.READ_COMMITTED
+        is_committed = isolation_level == IsolationLevel.READ_COMMITTED
         ends = {}
-        for place in asked:
+        for place, wanted in asked.items():
             partition = self._broker.partitions[place.topic, place.partition]
-            ends[place] = completed_future(SimpleNamespace(offset=partition.stable if committed else partition.end))
+            offset = partition.stable if is_committed else partition.end
+            is_first = wanted is OffsetSpec.earliest()
+            ends[place] = completed_future(SimpleNamespace(offset=partition.low if is_first else offset))
         return ends
+
+    def describe_topics(self, topics: Any) -> dict[str, Future[Any]]:
+        self._at("describe")
+        counts = Counter(topic for topic, _ in self._broker.partitions)
+        ids = self._broker.topic_ids
+        return {
+            topic: completed_future(SimpleNamespace(topic_id=ids[topic], partitions=range(counts[topic])))
+            for topic in topics.topic_names
+        }
 
     def delete_records(self, places: list[TopicPartition]) -> dict[TopicPartition, Future[Any]]:
         self._at("purge")

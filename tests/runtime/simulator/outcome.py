@@ -100,7 +100,7 @@ def faults(setup: Setup, seed: int, inputs: int = 0) -> tuple[World, list[str]]:
     return troubled, [
         *differences(outcome(calm), outcome(troubled)),
         *position_faults(troubled),
-        *_stale(troubled),
+        *stale_tasks(troubled),
         *anomalies(troubled),
     ]
 
@@ -124,7 +124,8 @@ def differences(calm: Outcome, troubled: Outcome) -> list[str]:
     return differences
 
 
-def _stale(world: World) -> list[str]:
+def stale_tasks(world: World) -> list[str]:
+    """Return the tasks whose rows after a restart differ from the changelogs."""
     logged, restarted = changelog_rows(world), restarted_rows(world)
     return [
         f"rows of {place} after a restart differ from the changelogs"

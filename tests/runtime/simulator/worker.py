@@ -91,7 +91,18 @@ def logs(job: Job) -> list[StageLog]:
     return [stage_log(APPLICATION, part, topology.processor(None)) for part, topology in enumerate(job.topology)]
 
 
-def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Callable[[str], None]) -> TaskGroup:
+def new_pacing(environment: Environment) -> Pacing:
+    """Return the pacing of a group."""
+    return Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic, environment.read_ahead)
+
+
+def build(
+    environment: Environment,
+    lease: Lease,
+    storage: GroupStorage,
+    at: Callable[[str], None],
+    pacing: Pacing | None = None,
+) -> TaskGroup:
     """Return the group of a lease, as `runtime.worker.build` builds it."""
     job, broker, name = environment.job, environment.broker, f"{APPLICATION}-group-{lease.group}"
     tasks: list[StateTask] = []
@@ -119,7 +130,7 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
             bounded=call_here,
         ),
         MemorySurroundings(environment, at),
-        Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic, environment.read_ahead),
+        pacing or new_pacing(environment),
         GroupSettings(name, Retention(int(TOMBSTONE_SECONDS * 1_000)), idle=False),
         environment.wall_clock,
         environment.monotonic,

@@ -32,7 +32,7 @@ _LATE = 0.05
 """Share of points at which a late request arrives."""
 _LATE_LISTINGS = 0.1
 """Share of snapshot files that are listed late."""
-_SILENT = ("read", "open.tail", "open.tailed", "open.fenced")
+_SILENT = ("read", "open.tail", "open.tailed", "open.fenced", "describe")
 """Points at which no client call can fail: the worker can only crash or be stopped there."""
 
 

@@ -230,9 +230,6 @@ class JobRunner:
                     self._end_leases(control)
                 if now - told_at >= _TELL_SECONDS:
                     told_at = now
-                    if not self._ending:
-                        with suppress(KafkaException):
-                            control.follow_clock()
                     self._tell(control)
         finally:
             control.close()
@@ -241,12 +238,9 @@ class JobRunner:
                     query.stop()
 
     def _end_leases(self, control: DriverControl) -> None:
-        # It is cleared first, since another thread may set it at any time.
-        self._rebalancing.clear()
-        try:
+        # Repeated until all leases have ended: a worker may not have seen a command that another one replaced.
+        with suppress(KafkaException):
             control.end_leases(is_followed=self._leases_follow)
-        except KafkaException:
-            self._rebalancing.set()
 
     def _tell(self, control: DriverControl) -> None:
         try:
@@ -275,6 +269,7 @@ class JobRunner:
         if self._ending:
             raise InterruptedError(_END_REQUESTED)
         reports = [TaskFigures.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
+        self._rebalancing.clear()
         self._progressed.set()
         self.placed_at = time.monotonic()
         log.debug("Spark batch %d is through", batch_id)

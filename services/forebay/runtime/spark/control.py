@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -45,10 +45,13 @@ def connection(spec: JobSpec) -> Consumer:
 class WorkerControl:
     """A worker's side, during one lease."""
 
-    def __init__(self, spec: JobSpec, lease: Lease, consumer: Consumer) -> None:
+    def __init__(
+        self, spec: JobSpec, lease: Lease, consumer: Consumer, monotonic: Callable[[], float] | None = None
+    ) -> None:
         self._spec = spec
         self._lease = lease
         self._consumer = consumer
+        self._monotonic = monotonic or time.monotonic
         self._looked_at = self._told_at = 0.0
         self._ended = False
         self.is_followed = False
@@ -76,7 +79,7 @@ class WorkerControl:
         return self._ended and not self.is_followed
 
     def _look(self) -> None:
-        now = time.monotonic()
+        now = self._monotonic()
         if now - self._looked_at < _LOOK_SECONDS:
             return
         self._looked_at = now
@@ -100,7 +103,7 @@ class WorkerControl:
         Returns:
             Whether they were sent, or with `asynchronous=False` whether they were committed.
         """
-        now = time.monotonic()
+        now = self._monotonic()
         if now - self._told_at < _TELL_SECONDS:
             return False
         self._told_at = now
@@ -130,11 +133,10 @@ class WorkerControl:
 class DriverControl:
     """The driver's side."""
 
-    def __init__(self, spec: JobSpec) -> None:
+    def __init__(self, spec: JobSpec, consumer: Consumer | None = None, clock: Callable[[], int] | None = None) -> None:
         self._spec = spec
-        self._consumer = connection(spec)
-        self._begun = now_ms()
-        self._commanded: int | None = None
+        self._consumer = connection(spec) if consumer is None else consumer
+        self._clock = clock or now_ms
         self._planned = -1
         """When the latest lease was planned that tasks told of."""
         self._places = [
@@ -144,27 +146,25 @@ class DriverControl:
         ]
 
     def end_leases(self, *, is_followed: bool = False, planned: int = -1) -> int:
-        """Have every lease end that was planned before now; return the time that they were told. Raises KafkaException.
+        """End every lease that was planned until now; return the time of the command in ms. Raises KafkaException.
+
+        The time never goes back, even if the clock does: workers that have not seen an earlier command still see it.
 
         Args:
-            is_followed: whether others follow, of this driver or the next one: until then loops may go on.
+            is_followed: whether leases of this driver or the next one follow: until then loops may continue.
             planned: when a lease was planned, perhaps by a clock that was set back since: it ends as well.
         """
-        time_ms = max(now_ms(), self._planned, planned)
+        time_ms = max(self._clock(), self._planned, planned, self.last_command())
         self._command(time_ms, _FOLLOWED if is_followed else "")
         return time_ms
 
-    def follow_clock(self) -> None:
-        """Let leases last that are planned from now on: to be called while none is to end. Raises KafkaException.
+    def last_command(self) -> int:
+        """Return until when (ms) leases were planned that the latest command ends; -1: none. Raises KafkaException."""
+        places = [TopicPartition(*place) for place in _places(self._spec)]
+        answers = self._consumer.committed(places, _ANSWER_SECONDS)
+        return max((int(answer.offset) for answer in answers if answer.error is None), default=-1)
 
-        A command that lies ahead of the clock would end them all until the clock has come there: a clock that was set
-        back by an hour, after the command or before this run's first one got through, would stop the job for an hour.
-        """
-        now = now_ms()
-        if self._commanded is None or now < self._commanded:
-            self._command(min(now, self._begun))
-
-    def _command(self, time_ms: int, metadata: str = "") -> None:
+    def _command(self, time_ms: int, metadata: str) -> None:
         missing: list[KafkaException] = []
         places = _places(self._spec)
         for topic, partition in places:
@@ -177,7 +177,6 @@ class DriverControl:
                 missing.append(error)
         if len(missing) == len(places):
             raise missing[0]
-        self._commanded = time_ms
 
     def figures(self) -> tuple[list[TaskFigures], str]:
         """Return what this run's tasks told last, and what a group waits for. Raises KafkaException.

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
@@ -35,6 +35,8 @@ _SENDING_SECONDS = 180.0
 _STORE_SECONDS = 5.0
 """How long to wait before a store of snapshots that failed is asked again."""
 
+_ORPHANED = "the executor of this worker has ended"
+
 _GroupKey = tuple[str, str, int]
 """Application, checkpoint, group."""
 
@@ -61,58 +63,121 @@ def hold(spec: JobSpec, lease: str) -> str:
     end_when_starved()
     die_when_silent()
     outlive(_is_working)
-    return json.dumps(_Holding(spec, Lease.from_json(lease)).run())
+    return json.dumps(Holding(spec, Lease.from_json(lease), WorkerProcess()).run())
 
 
-def _drop(group: _GroupKey) -> None:
-    """Stop a group's loop, if there is one, and forget it."""
-    runner = _LOOPS.pop(group, None)
-    if runner is not None:
-        runner.stop()
+class WorkerProcess:
+    """What a lease uses of the process that holds it."""
+
+    @property
+    def loops(self) -> MutableMapping[_GroupKey, GroupRunner]:
+        """The process's loops, of this lease and of earlier ones."""
+        return _LOOPS
+
+    @property
+    def executor(self) -> int:
+        """Id of the process that started this one; it changes when the executor ends."""
+        return os.getppid()
+
+    def monotonic(self) -> float:
+        """Return the time in seconds."""
+        return time.monotonic()
+
+    def control(self, spec: JobSpec, lease: Lease) -> WorkerControl:
+        """Return the worker's side of the control group, during a lease."""
+        control = WorkerControl.of(spec, lease)
+        _CONTROLS.append(control)
+        return control
+
+    def build(self, spec: JobSpec, lease: Lease) -> GroupRunner:
+        """Return a new loop, whose tables are as the snapshots have them. Raises Unavailable."""
+        return build_group(spec, lease, open_storage(spec, lease))
+
+    def look_at_clock(self, spec: JobSpec) -> None:
+        """Set the clock of the process by the broker's."""
+        broker_clock(spec).look()
+
+    def stop(self, group: _GroupKey) -> None:
+        """Stop a group's loop, if there is one, and forget it."""
+        runner = self.loops.pop(group, None)
+        if runner is not None:
+            runner.stop()
 
 
-class _Holding:
-    """One lease from its beginning to its end."""
+class Holding:
+    """One lease from its beginning to its end.
 
-    def __init__(self, spec: JobSpec, lease: Lease) -> None:
+    Args:
+        process: that holds it.
+    """
+
+    def __init__(self, spec: JobSpec, lease: Lease, process: WorkerProcess) -> None:
         recall_matches(spec)
         self._spec = spec
         self._lease = lease
+        self._process = process
         self._group: _GroupKey = spec.application, lease.checkpoint, lease.group
         self._interval = spec.limits.checkpoint_interval_ms / 1000
-        self._begun = time.monotonic()
-        self._executor = os.getppid()
-        self._trouble = ""
+        self._begun = process.monotonic()
+        self._executor = process.executor
+        self._runner: GroupRunner | None = None
+        """The loop that this lease opened or continues."""
+        self._logged = self._trouble = ""
         self._next_put = float("-inf")
         self._next_snapshot = self._begun + self._interval
-        self._control = WorkerControl.of(spec, lease)
-        _CONTROLS.append(self._control)
+        self._control = process.control(spec, lease)
 
     def run(self) -> list[str]:
         """Hold the lease; return the tasks' reports. Raises what ended the loop; Unavailable."""
-        if self._control.is_told_to_end and not self._lease.restore:
-            return []
         while True:
-            runner = self._opened()
-            if runner is not None:
-                self._hold(runner)
-                if runner.failure is not None:
-                    _drop(self._group)
-                    raise runner.failure
-            if self._is_orphaned:
-                if runner is not None:
-                    runner.outlive()
-                # An executor that lives on repeats the task: it would take an answer for the end of the lease.
-                raise Unavailable("the executor of this worker has ended")
-            if runner is None:
-                return []
-            if self._is_over or (runner.finished.is_set() and runner.is_alive):
-                self._end(runner)
-                return self._reports(runner)
+            reports = self.step()
+            if reports is not None:
+                return reports
+            if self._runner is None:
+                time.sleep(_RETRY_SECONDS)
+            else:
+                self._runner.finished.wait(_WAIT_SECONDS)
 
-    def _opened(self) -> GroupRunner | None:
-        """Return the group's loop, running; None if the lease ended before the broker answered."""
-        runner = _LOOPS.get(self._group)
+    def step(self) -> list[str] | None:
+        """Do what is due; return the tasks' reports once the lease is over. Raises what `run` raises."""
+        runner = self._runner
+        if runner is None:
+            if self._is_orphaned:
+                raise Unavailable(_ORPHANED)
+            if self._control.is_told_to_end:
+                if not self._lease.restore:
+                    return []
+                # The next lease would take the state for restored, so this lease has not ended.
+                if self._logged and not self._control.is_followed:
+                    raise Unavailable(f"the lease that restores the state was ended before it began: {self._logged}")
+            runner = self._runner = self._open()
+            if runner is None:
+                return None
+        if not self._needs_change(runner):
+            self._hold(runner)
+            if not self._needs_change(runner):
+                return None
+        if runner.failure is not None:
+            self._process.stop(self._group)
+            raise runner.failure
+        if self._is_orphaned:
+            runner.outlive()
+            # An executor that lives on repeats the task: it would take an answer for the end of the lease.
+            raise Unavailable(_ORPHANED)
+        if self._is_over or (runner.finished.is_set() and runner.is_alive):
+            self._end(runner)
+            return self._reports(runner)
+        self._runner = self._open()
+        return None
+
+    def _needs_change(self, runner: GroupRunner) -> bool:
+        """Return whether the lease is over, or needs another loop."""
+        has_ended = runner.finished.is_set() or not runner.is_alive or runner.is_stuck
+        return has_ended or self._is_orphaned or self._is_over
+
+    def _open(self) -> GroupRunner | None:
+        """Return the group's loop, running; None if the broker does not answer."""
+        runner = self._process.loops.get(self._group)
         if runner is not None:
             if runner.is_alive and not runner.is_stuck and runner.belongs_to == self._origin:
                 # If another worker has taken over the group since, the loop's next commit fails.
@@ -121,7 +186,7 @@ class _Holding:
             if runner.is_stuck:
                 name = runner.group.settings.name
                 log.warning("%s: its loop is stuck in a call to the broker: another takes its place", name)
-            _drop(self._group)
+            self._process.stop(self._group)
         return self._start()
 
     @property
@@ -132,62 +197,54 @@ class _Holding:
         return self._spec.checkpoint, self._spec.limits, shape
 
     def _start(self) -> GroupRunner | None:
-        """Return a new loop, running, that begins with the snapshots; None if the lease ended before."""
-        logged = ""
-        while True:
-            runner: GroupRunner | None = None
-            try:
-                runner = build_group(self._spec, self._lease, open_storage(self._spec, self._lease))
-                runner.belongs_to = self._origin
-                figures = [task.figures for task in runner.group.tasks]
-                if self._control.tell(figures, now_ms(), asynchronous=False):
-                    # The records that it reads first are judged by it.
-                    broker_clock(self._spec).look()
-                runner.start(self._lease)
-            except GroupFenced:
-                if runner is not None:
-                    runner.stop()
-                raise
-            except Unavailable as error:
-                if str(error) != logged:
-                    logged = str(error)
-                    name = self._spec.transactional_id(self._lease.group)
-                    log.warning("%s: %s: trying again until it answers", name, logged)
-                if runner is not None:
-                    runner.stop()
-                    self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
-                time.sleep(_RETRY_SECONDS)
-                if self._is_over or self._is_orphaned:
-                    return None
-                continue
-            _LOOPS[self._group] = runner
-            return runner
+        """Return a new loop, running, that begins with the snapshots; None if the broker does not answer."""
+        runner: GroupRunner | None = None
+        try:
+            runner = self._process.build(self._spec, self._lease)
+            runner.belongs_to = self._origin
+            figures = [task.figures for task in runner.group.tasks]
+            if self._control.tell(figures, now_ms(), asynchronous=False):
+                # The records that it reads first are judged by it.
+                self._process.look_at_clock(self._spec)
+            runner.start(self._lease)
+        except GroupFenced:
+            if runner is not None:
+                runner.stop()
+            raise
+        except Unavailable as error:
+            if str(error) != self._logged:
+                self._logged = str(error)
+                name = self._spec.transactional_id(self._lease.group)
+                log.warning("%s: %s: trying again until it answers", name, self._logged)
+            if runner is not None:
+                runner.stop()
+                self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
+            return None
+        self._process.loops[self._group] = runner
+        return runner
 
     def _hold(self, runner: GroupRunner) -> None:
-        """Hold the lease until it is over, or the loop ends or is stuck."""
-        while not self._is_over and not runner.finished.wait(_WAIT_SECONDS):
-            if not runner.is_alive or runner.is_stuck or self._is_orphaned:
-                return
-            runner.hold()
-            trouble = runner.trouble
-            if time.monotonic() >= self._next_put:
-                self._trouble = self._keep(runner)
-            self._tell(runner, trouble or self._trouble or runner.keeper.trouble)
-            look_again(self._spec.application)
+        """Prolong the loop, keep its snapshots, and report."""
+        runner.hold()
+        trouble = runner.trouble
+        if self._process.monotonic() >= self._next_put:
+            self._trouble = self._keep(runner)
+        self._tell(runner, trouble or self._trouble or runner.keeper.trouble)
+        look_again(self._spec.application)
 
     def _keep(self, runner: GroupRunner) -> str:
         """Write the snapshots once an interval, and waiting rows in between; return what hinders it, or ""."""
         runner.hold(_SENDING_SECONDS)
         try:
-            if time.monotonic() >= self._next_snapshot:
+            if self._process.monotonic() >= self._next_snapshot:
                 runner.keeper.write(runner, ANSWER_SECONDS)
-                self._next_snapshot = time.monotonic() + self._interval
+                self._next_snapshot = self._process.monotonic() + self._interval
             else:
                 runner.keeper.put_waiting(runner)
         except LoopBusy as error:
             return str(error)
         except Unavailable as error:
-            self._next_put = time.monotonic() + _STORE_SECONDS
+            self._next_put = self._process.monotonic() + _STORE_SECONDS
             return str(error)
         return ""
 
@@ -197,18 +254,18 @@ class _Holding:
     @property
     def _is_over(self) -> bool:
         """Whether the driver ends the lease. One that restores ends by itself, once its state is the checkpoint's."""
-        runner = _LOOPS.get(self._group)
+        runner = self._process.loops.get(self._group)
         if self._lease.restore and runner is not None:
             if not runner.group.is_taken_over(self._lease):
                 return False
-            if time.monotonic() - self._begun >= self._interval:
+            if self._process.monotonic() - self._begun >= self._interval:
                 return True
         return self._control.is_told_to_end
 
     @property
     def _is_orphaned(self) -> bool:
         """Whether the executor has ended: nothing else ends a lease that no driver knows of any more."""
-        return os.getppid() != self._executor
+        return self._process.executor != self._executor
 
     def _end(self, runner: GroupRunner) -> None:
         """Write the last snapshots of the lease, and end its loop unless other leases follow."""
@@ -220,7 +277,7 @@ class _Holding:
             except Unavailable as error:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
         if is_ended and (is_last or not self._control.is_followed):
-            _drop(self._group)
+            self._process.stop(self._group)
         elif is_ended and is_outliving():
             runner.outlive()
         else:

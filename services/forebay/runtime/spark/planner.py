@@ -6,11 +6,11 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from forebay.job import global_tables, load_job
@@ -30,20 +30,31 @@ log = logging.getLogger(__name__)
 class LeasePlanner:
     """Plans leases for a job.
 
+    Args:
+        clients: of the broker; None: new ones.
+        control: returns the driver's side of the control group.
+        clock: the driver's wall clock in ms.
+
     Attributes:
         whole: the topics of global tables, of which every task reads all partitions.
     """
 
-    def __init__(self, spec: JobSpec) -> None:
+    def __init__(
+        self,
+        spec: JobSpec,
+        clients: tuple[AdminClient, Consumer] | None = None,
+        control: Callable[[], DriverControl] | None = None,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
         recall_matches(spec)
         self.spec = spec
         service = spec.entry
         topics = tuple(sorted(topic.name for topic in service.inputs))
         own = tuple(topic.name for topic in service.topics(spec.application) if topic.name not in topics)
         changelogs = {topic.name for topic in service.own_topics(spec.application, spec.tasks)}
-        admin = AdminClient(spec.kafka.admin())
-        probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
-        self.broker = BrokerView(admin, probe, topics, own=own)
+        self.broker = BrokerView(*(clients or _clients(spec)), topics, own=own)
+        self._control = control or (lambda: DriverControl(spec))
+        self._clock = clock
         self.whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
         self._remembered = changelogs.union(topics)
         self._until: Partitioned | None = None
@@ -52,7 +63,7 @@ class LeasePlanner:
         self._lock = threading.Lock()
         self._latest: LeaseOffset | None = None
         self._ended_at = -1
-        """Leases that were planned until then (ms) were told to end."""
+        """The latest known command ends the leases that were planned until then (ms)."""
 
     def freeze(self) -> None:
         """Fix the ends for good: what comes later is for the next run."""
@@ -78,15 +89,31 @@ class LeasePlanner:
             return (now.topic_ids, now.start) != (latest.topic_ids, latest.start)
 
     def end_leases(self) -> None:
-        """Have the latest leases end; others follow. Raises KafkaException."""
+        """End the latest leases; others follow. Raises KafkaException."""
         with self._lock:
-            control = DriverControl(self.spec)
+            control = self._control()
             try:
                 planned = -1 if self._latest is None else self._latest.planned_at
                 self._ended_at = control.end_leases(is_followed=True, planned=planned)
-                self._latest = None
             finally:
                 control.close()
+
+    def resume(self, offset: LeaseOffset) -> None:
+        """Watch leases that an earlier run planned and did not finish. Raises TopicChanged, Unavailable."""
+        self.check_topics(offset)
+        with self._lock:
+            self._latest = offset
+
+    def _now(self) -> int:
+        """Return the time of a new plan in ms, after every command: a command may be ahead of the clock."""
+        control = self._control()
+        try:
+            self._ended_at = max(self._ended_at, control.last_command())
+        except KafkaException as error:
+            log.debug("the control group can't be read: %s", error)
+        finally:
+            control.close()
+        return max(self._clock(), self._ended_at + 1)
 
     def _plan(self, start: dict[str, Any]) -> dict[str, Any]:
         begin = LeaseOffset.from_json(start)
@@ -116,7 +143,7 @@ class LeasePlanner:
             replace(
                 begin,
                 number=begin.number + 1,
-                planned_at=max(now_ms(), self._ended_at + 1),
+                planned_at=max(self._now(), begin.planned_at + 1),
                 until=self._until,
                 restore=False,
                 restore_only=False,
@@ -172,7 +199,7 @@ class LeasePlanner:
             number=1,
             groups=spec.groups,
             tasks=spec.tasks,
-            planned_at=now_ms(),
+            planned_at=self._now(),
             start=self.start_positions(),
             topic_ids=self._topic_ids(),
             until=self._until,
@@ -211,6 +238,11 @@ class LeasePlanner:
             seconds = time.monotonic() - self._unreachable_since
             log.warning("%s: the broker answers again after %.1f s", self.spec.application, seconds)
             self._unreachable_since = None
+
+
+def _clients(spec: JobSpec) -> tuple[AdminClient, Consumer]:
+    probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
+    return AdminClient(spec.kafka.admin()), probe
 
 
 def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collection[str] = frozenset()) -> Partitioned:

@@ -81,7 +81,7 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         offset = LeaseOffset.from_json(end)
         if offset is not None and end not in (start, self._planned):
-            self._planner.check_topics(offset)  # An earlier run planned these leases, and did not finish them.
+            self._planner.resume(offset)
         return plan_partitions(start, end, self._planner.whole)
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:

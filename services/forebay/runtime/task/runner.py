@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
 
 from forebay.runtime.errors import GroupFenced, TransactionTooLong, Unavailable
@@ -89,12 +90,13 @@ class GroupRunner:
         self._beat_ms = now_ms()
         self._turned_at = 0.0
         self._progress, self._progress_before = progress, progress()
-        self._is_held = self._has_ended = False
+        self._is_held = self._has_begun = self._has_ended = False
+        self._failures = 0
 
     @property
     def is_alive(self) -> bool:
         """Whether the loop runs."""
-        return self._thread is not None and self._thread.is_alive() and not self._has_ended
+        return self._has_begun and not self._has_ended
 
     @property
     def is_working(self) -> bool:
@@ -126,6 +128,11 @@ class GroupRunner:
         self.group.open(lease)
         self.renew(lease)
         self._turned_at = self._monotonic()
+        self._has_begun = True
+        self._launch()
+
+    def _launch(self) -> None:
+        """Begin to take turns. A simulation takes them itself."""
         self._thread = threading.Thread(target=self._run, name=self.group.settings.name, daemon=True)
         self._thread.start()
 
@@ -199,14 +206,24 @@ class GroupRunner:
         """End the loop after the running commit, and wait for it. One that is stuck is left behind."""
         self._ending.set()
         # A stuck loop is inside a call to the client library and can't be ended. The next owner's producer fences it.
-        if self._thread is not None and not self.is_stuck:
-            self._thread.join(60.0)
+        if not self.is_stuck:
+            self._wait_for_end()
         if not self.is_alive:
             self.group.close()
 
+    def _wait_for_end(self) -> None:
+        if self._thread is not None:
+            self._thread.join(60.0)
+
     def _run(self) -> None:
+        while self.turn():
+            pass
+
+    def turn(self) -> bool:
+        """Do one turn of the loop; return whether another one follows. Only the loop's thread calls this."""
+        follows = False
         try:
-            self._loop()
+            follows = not self._ending.is_set() and self._turn()
         except BaseException as error:
             self.failure = error
             self.group.abandon()
@@ -215,73 +232,71 @@ class GroupRunner:
                 log.info("%s: another worker has it now", self.group.settings.name)
                 self.group.close()
         finally:
-            self._has_ended = True
-            # The lease waits for this: the task then replaces the loop or reports the failure.
-            self.finished.set()
+            if not follows:
+                self._has_ended = True
+                # The lease waits for this: the task then replaces the loop or reports the failure.
+                self.finished.set()
+        return follows
 
-    def _loop(self) -> None:
-        failures = 0
-        while not self._ending.is_set():
-            self._answer()
-            self._beat_ms, self._turned_at = now_ms(), self._monotonic()
-            lease = self._lease
-            assert lease is not None
-            if self._monotonic() > self._deadline:
-                self._give_up()
-                return
-            # Without a lease, the driver does not know that this loop runs. It must not take the group from another
-            # worker.
-            if not self.group.is_open and not self._is_held:
+    def _turn(self) -> bool:
+        self._answer()
+        self._beat_ms, self._turned_at = now_ms(), self._monotonic()
+        lease = self._lease
+        assert lease is not None
+        if self._monotonic() > self._deadline:
+            self._give_up()
+            return False
+        # Without a lease, the driver does not know that this loop runs. It must not take the group from another
+        # worker.
+        if not self.group.is_open and not self._is_held:
+            self._rest()
+            return True
+        try:
+            if not self.group.is_open:
+                self.group.open(lease)
+                log.info("%s: continues", self.group.settings.name)
+            if self.finished.is_set():
                 self._rest()
-                continue
-            try:
-                if not self.group.is_open:
-                    self.group.open(lease)
-                    log.info("%s: continues", self.group.settings.name)
-                if self.finished.is_set():
-                    self._rest()
-                else:
-                    # Also where nothing is to be read: a conversion, or a restored position, is a commit too.
-                    self.group.cycle(lease, _CYCLE_SECONDS)
-                    if not self._is_held:
-                        self.group.confirm(_CONFIRM_SECONDS)
-                    if self.group.is_done(lease):
-                        self.group.mark()
-                        self.finished.set()
-                failures, self.trouble = 0, ""
-            # Not retried, although it is Unavailable: two workers that take a group back would fence each other
-            # forever.
-            except GroupFenced:
-                raise
-            except (Unavailable, MemoryError) as error:
-                self._take_back(error, failures)
-                failures += 1
+            else:
+                # Also where nothing is to be read: a conversion, or a restored position, is a commit too.
+                self.group.cycle(lease, _CYCLE_SECONDS)
+                if not self._is_held:
+                    self.group.confirm(_CONFIRM_SECONDS)
+                if self.group.is_done(lease):
+                    self.group.mark()
+                    self.finished.set()
+            self._failures, self.trouble = 0, ""
+        # Not retried, although it is Unavailable: two workers that take a group back would fence each other
+        # forever.
+        except GroupFenced:
+            raise
+        except (Unavailable, MemoryError) as error:
+            self._take_back(error)
+            self._failures += 1
+        return True
 
     def _rest(self) -> None:
-        try:
+        with suppress(queue.Empty):
             self._calls.get(timeout=_CYCLE_SECONDS)()
-        except queue.Empty:
-            return
 
     def _answer(self) -> None:
-        while True:
-            try:
-                call = self._calls.get_nowait()
-            except queue.Empty:
-                return
-            call()
+        while not self._calls.empty():
+            self._calls.get_nowait()()
 
-    def _take_back(self, error: Exception, failures: int) -> None:
+    def _take_back(self, error: Exception) -> None:
         """Forget what is not committed, and retry after a pause."""
         self.group.abandon()
         self.trouble = str(error) or type(error).__name__
         if isinstance(error, MemoryError | TransactionTooLong):
             most = self._pacing.halve()
             log.warning("%s: %s: commits have at most %d records now", self.group.settings.name, self.trouble, most)
-        if failures:
-            self._ending.wait(_PAUSE_SECONDS[min(failures, len(_PAUSE_SECONDS)) - 1])
-        if failures in (0, 3):
+        if self._failures:
+            self._pause(_PAUSE_SECONDS[min(self._failures, len(_PAUSE_SECONDS)) - 1])
+        if self._failures in (0, 3):
             log.warning("%s: %s: trying again until it answers", self.group.settings.name, self.trouble)
+
+    def _pause(self, seconds: float) -> None:
+        self._ending.wait(seconds)
 
     def _give_up(self) -> None:
         log.warning("%s: no lease has come for %.0f s: its loop ends", self.group.settings.name, self._grace)

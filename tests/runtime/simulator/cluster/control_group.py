@@ -1,0 +1,71 @@
+"""The control group in memory: commits are refused, arrive late, or their answers are lost."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+Place = tuple[str, int]
+
+
+class ControlGroup:
+    """The offsets of the group, which survive drivers and workers (implements the part of a consumer that is used).
+
+    Args:
+        share: returns the share of requests that fail.
+    """
+
+    def __init__(self, seed: random.Random, share: Callable[[], float], seen: Counter[str]) -> None:
+        self._random = seed
+        self._share = share
+        self._seen = seen
+        self._offsets: dict[Place, tuple[int, str]] = {}
+        self._late: list[dict[Place, tuple[int, str]]] = []
+
+    def commit(self, *, offsets: Iterable[Any], asynchronous: bool) -> None:
+        """Commit offsets. Raises KafkaException."""
+        sent = {(place.topic, place.partition): (place.offset, place.metadata or "") for place in offsets}
+        fault = self._draw()
+        if fault == "late":
+            self._late.append(sent)
+        elif fault != "refused":
+            self._offsets.update(sent)
+        if fault and not asynchronous:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    def offsets(self, places: Iterable[Any], _seconds: float) -> list[Any]:
+        """Return the committed offsets. Raises KafkaException."""
+        if self._draw():
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        answers = []
+        for place in places:
+            offset, metadata = self._offsets.get((place.topic, place.partition), (-1001, ""))
+            answers.append(SimpleNamespace(offset=offset, metadata=metadata, error=None))
+        return answers
+
+    committed = offsets
+    """The name that the client has for it."""
+
+    def deliver(self) -> None:
+        """Deliver one of the late commits, if there are any, after commits that were sent later."""
+        if self._late:
+            self._offsets.update(self._late.pop(self._random.randrange(len(self._late))))
+
+    def poll(self, _seconds: float) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+    def _draw(self) -> str:
+        share = self._share()
+        if not share or self._random.random() >= share:
+            return ""
+        fault = self._random.choice(("refused", "late", "unanswered"))
+        self._seen[f"control group: {fault}"] += 1
+        return fault

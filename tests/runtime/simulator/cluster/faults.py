@@ -1,0 +1,148 @@
+"""Faults of drivers, executors, worker processes and clocks."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from tests.runtime.simulator.cluster.process import Executor
+
+if TYPE_CHECKING:
+    from tests.runtime.simulator.cluster.driver import Driver
+    from tests.runtime.simulator.cluster.world import Cluster
+
+_CLOCKS = (-3_600.0, -15.0, 0.0, 15.0, 3_600.0)
+_FREEZES = (1.0, 5.0, 25.0)
+
+
+class Faults:
+    """Draws faults, and applies them to a cluster.
+
+    Args:
+        cluster: to which the faults happen.
+        seed: draws them.
+    """
+
+    def __init__(self, cluster: Cluster, seed: random.Random) -> None:
+        self._cluster = cluster
+        self._random = seed
+        self._looked_at = 0.0
+        self._leaving: list[tuple[float, Executor]] = []
+        """Executors that have lost their driver, and when they end."""
+
+    def draw(self) -> None:
+        """Let faults happen that are due since the last call."""
+        now = self._cluster.broker.now
+        share, self._looked_at = (now - self._looked_at) * self._cluster.leases.rate, now
+        if self._random.random() < share:
+            kind = self._random.choice(self._cluster.leases.kinds)
+            self._cluster.seen[kind] += 1
+            getattr(self, kind)()
+        if self._random.random() < 0.05:
+            self._cluster.control.deliver()
+        for at, executor in list(self._leaving):
+            if at <= now:
+                self._end_executor(executor)
+
+    def end(self) -> None:
+        """End what lasts: nothing is frozen, one driver is left, and executors without a driver end."""
+        cluster = self._cluster
+        for driver in cluster.drivers[:-1]:
+            self._kill(driver)
+        for driver in cluster.drivers:
+            driver.frozen_until = 0.0
+        for _, executor in list(self._leaving):
+            self._end_executor(executor)
+        for process in cluster.processes:
+            process.frozen_until = 0.0
+
+    def kill_driver(self) -> None:
+        """Kill a driver. Its executors end at once or some seconds later."""
+        if self._cluster.drivers:
+            self._kill(self._random.choice(self._cluster.drivers))
+
+    def freeze_driver(self) -> None:
+        """Stop a driver for a while."""
+        for driver in self._cluster.drivers[:1]:
+            driver.frozen_until = self._cluster.broker.now + self._random.choice(_FREEZES)
+
+    def add_second_driver(self) -> None:
+        """Start another driver on the checkpoint, or end one of two."""
+        drivers = self._cluster.drivers
+        if len(drivers) > 1:
+            self._kill(self._random.choice(drivers))
+        else:
+            self._draw_clock()
+            self._cluster.add_driver()
+
+    def kill_executor(self) -> None:
+        """Kill an executor; another one takes its place."""
+        for driver in self._cluster.drivers[:1]:
+            executor = self._random.choice(driver.executors)
+            driver.executors.remove(executor)
+            driver.executors.append(Executor())
+            if self._random.random() < 0.5:
+                self._end_executor(executor)
+            else:
+                # The driver has lost the connection, and the executor does not know it yet.
+                executor_ends_at = self._cluster.broker.now + self._random.choice(_FREEZES)
+                self._leaving.append((executor_ends_at, executor))
+
+    def add_executor(self) -> None:
+        """Let an executor join, so that the driver ends all leases."""
+        for driver in self._cluster.drivers[-1:]:
+            driver.executors.append(Executor())
+            driver.is_rebalancing = True
+
+    def kill_process(self) -> None:
+        """Kill a worker process."""
+        if self._cluster.processes:
+            self._random.choice(self._cluster.processes).worker.is_alive = False
+
+    def freeze_process(self) -> None:
+        """Stop a worker process for a while; its driver may believe that its executor is lost."""
+        if self._cluster.processes:
+            process = self._random.choice(self._cluster.processes)
+            until = process.frozen_until = self._cluster.broker.now + self._random.choice(_FREEZES)
+            for driver in self._cluster.drivers:
+                if process.host in driver.executors and self._random.random() < 0.6:
+                    driver.executors.remove(process.host)
+                    driver.executors.append(Executor())
+                    self._leaving.append((until + self._random.choice((0.0, 3.0, 10.0)), process.host))
+
+    def set_clock(self) -> None:
+        """Set the clock of a driver's machine."""
+        self._draw_clock()
+        for driver in self._cluster.drivers[-1:]:
+            driver.clock.seconds = self._cluster.clock_seconds
+
+    def move_coordinator(self) -> None:
+        """Let another broker coordinate the transactions."""
+        self._cluster.broker.coordinator.move()
+
+    def change_groups(self) -> None:
+        """Restore to a new checkpoint with another number of groups."""
+        cluster = self._cluster
+        for driver in list(cluster.drivers):
+            self._kill(driver)
+        cluster.change_groups(3 - cluster.setup.groups)
+
+    def _draw_clock(self) -> None:
+        self._cluster.clock_seconds = self._random.choice(_CLOCKS)
+
+    def _kill(self, driver: Driver) -> None:
+        cluster = self._cluster
+        driver.is_alive = False
+        cluster.drivers.remove(driver)
+        self._draw_clock()
+        cluster.starts_at = cluster.broker.now + self._random.choice((0.0, 1.0, 8.0))
+        for executor in driver.executors:
+            self._leaving.append((cluster.broker.now + self._random.choice((0.0, 0.0, 2.0, 10.0)), executor))
+
+    def _end_executor(self, executor: Executor) -> None:
+        """End an executor. Its worker processes end with it, or survive it if their pod does."""
+        self._leaving = [(at, other) for at, other in self._leaving if other is not executor]
+        executor.is_alive = False
+        for process in executor.processes:
+            if self._random.random() < 0.5:
+                process.worker.is_alive = False

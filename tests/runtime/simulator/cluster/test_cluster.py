@@ -1,0 +1,15 @@
+"""With faults of drivers, executors, clocks and the control group, a job commits what an undisturbed job commits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtime.simulator.cluster.check import cluster_faults
+from tests.runtime.simulator.cluster.setup import lease_setup_of
+
+LONG = [pytest.param(first, marks=pytest.mark.long) for first in range(2, 80, 2)]
+
+
+@pytest.mark.parametrize("first", [0, *LONG])
+def test_two_seeds(first: int) -> None:
+    assert [(s, fault) for s in (first, first + 1) for fault in cluster_faults(lease_setup_of(s), s)[1]] == []

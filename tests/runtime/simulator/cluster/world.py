@@ -1,0 +1,237 @@
+"""Drivers, executors, worker processes and their leases around a broker; a seed draws the next event."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from forebay.job import global_tables
+from forebay.runtime.errors import StopJob
+from forebay.runtime.protocol.lease import Lease, LeaseOffset
+from tests.runtime.simulator.cluster.control_group import ControlGroup
+from tests.runtime.simulator.cluster.driver import Driver, MachineClock
+from tests.runtime.simulator.cluster.faults import Faults
+from tests.runtime.simulator.cluster.process import Executor, Process
+from tests.runtime.simulator.cluster.query import Checkpoint
+from tests.runtime.simulator.cluster.setup import LeaseSetup
+from tests.runtime.simulator.cluster.spec import spec_of
+from tests.runtime.simulator.driving import Driving
+from tests.runtime.simulator.topologies import APPLICATION, INPUT, JsonCodec, Number
+from tests.runtime.simulator.worker import Worker
+from tests.runtime.simulator.world import World
+
+MOST_SECONDS = 30.0
+"""Within which everything is processed after the last fault."""
+_GRACE_SECONDS = 100.0
+"""After which only the loops of the current leases run."""
+
+
+class Cluster(World):
+    """Runs one setup with the driver's side of the protocol.
+
+    Attributes:
+        findings: what was observed during the run and no run may show.
+    """
+
+    def __init__(self, setup: LeaseSetup, seed: int, inputs: int = 0) -> None:
+        super().__init__(setup.plain, seed, inputs)
+        self.leases = setup
+        self.driving = PlannedLeases(self)
+        self.findings: list[str] = []
+        self.control = ControlGroup(self.random, lambda: self._trouble and 0.1, self.seen)
+        self.processes: list[Process] = []
+        self.drivers: list[Driver] = []
+        self.checkpoint = Checkpoint()
+        self.clock_seconds = 0.0
+        """How far the clock of the latest driver's machine is ahead."""
+        self._runs = self._restores = 0
+        self._faults = Faults(self, self.random)
+        self.starts_at = 0.0
+        """When the next driver starts if no driver runs."""
+        if setup.adds_partitions:
+            self._add_records_of_new_partitions()
+
+    def run(self) -> None:
+        self._trouble = self.setup.trouble
+        ends_at = self.leases.seconds if self._trouble else 0.0
+        while self.broker.now < ends_at:
+            self.turn()
+        self._trouble = 0.0
+        self._faults.end()
+        self.calm_since = self.broker.now
+        while not self._has_processed_all():
+            if self.broker.now > self.calm_since + 2 * MOST_SECONDS:
+                self.findings.append(f"not done {2 * MOST_SECONDS:.0f} s after the last fault")
+                return
+            self.turn()
+        if self._trouble_seconds > MOST_SECONDS:
+            self.findings.append(f"not done {self._trouble_seconds:.0f} s after the last fault")
+        if self.leases.outlasts_grace:
+            self._outlast_grace()
+
+    @property
+    def _trouble_seconds(self) -> float:
+        return self.broker.now - self.calm_since
+
+    def _outlast_grace(self) -> None:
+        """Run until all loops of earlier leases must have ended."""
+        until = self.broker.now + _GRACE_SECONDS
+        while self.broker.now < until:
+            self.turn()
+        for group in range(self.setup.groups):
+            loops = [
+                process
+                for process in self.processes
+                for runner in process.runners()
+                if process.worker.is_alive and runner.group.settings.name == f"{APPLICATION}-group-{group}"
+            ]
+            if len(loops) != 1:
+                self.findings.append(f"group {group} has {len(loops)} loops after the grace period")
+
+    def turn(self) -> None:
+        """Let a component do one step."""
+        if self._trouble:
+            self._faults.draw()
+        self._produce_some()
+        self._start_driver()
+        self._remove_ended()
+        actors = self._actors()
+        now = self.broker.now
+        ready = [act for wakes_at, act in actors if wakes_at <= now]
+        if ready:
+            self.random.choice(ready)()
+            self._check_drivers()
+        else:
+            self.wait(min([wakes_at - now for wakes_at, _ in actors] + [0.5]))
+
+    def _actors(self) -> list[tuple[float, Callable[[], object]]]:
+        actors: list[tuple[float, Callable[[], object]]] = []
+        for driver in self.drivers:
+            actors.append((max(driver.wakes_at, driver.frozen_until), driver.step))
+        for process in self.processes:
+            if not process.worker.is_alive or process.worker.is_paused:
+                continue
+            if process.attempt is not None:
+                actors.append((max(process.attempt.wakes_at, process.frozen_until), self._step_of(process)))
+            for runner in process.runners():
+                if not runner.is_busy:
+                    actors.append((max(runner.wakes_at, process.frozen_until), runner.turn))
+        return actors
+
+    def _step_of(self, process: Process) -> Callable[[], None]:
+        attempt = process.attempt
+        assert attempt is not None
+
+        def step() -> None:
+            attempt.wakes_at = float("inf")
+            attempt.step()
+            attempt.wakes_at = self.broker.now + self.random.choice((0.1, 0.1, 0.5))
+
+        return step
+
+    def _check_drivers(self) -> None:
+        for driver in [driver for driver in self.drivers if not driver.is_alive]:
+            self.drivers.remove(driver)
+            if driver.stopped is not None:
+                self.on_stop(driver.stopped)
+
+    def on_stop(self, error: StopJob) -> None:
+        """Handle a driver that stopped the job for good."""
+        raise error
+
+    def _start_driver(self) -> None:
+        if not self.drivers and self.broker.now >= self.starts_at:
+            self.add_driver()
+
+    def add_driver(self) -> Driver:
+        """Start a driver on the checkpoint."""
+        self._runs += 1
+        offset = self.clock_seconds
+        spec = spec_of(
+            f"run {self._runs}", self.setup.tasks, self.setup.groups, self.changelogs, restore=self._restores > 0
+        )
+        clock = MachineClock(lambda: self.broker.now, offset)
+        driver = Driver(
+            spec, self.checkpoint, self.broker, self.control, clock, self._new_process, random.Random(self._runs)
+        )
+        self.drivers.append(driver)
+        return driver
+
+    def _new_process(self, executor: Executor) -> Process:
+        process = Process(self, self.control, executor)
+        executor.processes.append(process)
+        self.processes.append(process)
+        return process
+
+    def _remove_ended(self) -> None:
+        """Remove processes that were killed, and those that survived their executors and have nothing left to do."""
+        for process in list(self.processes):
+            is_over = not process.host.is_alive and process.attempt is None and not process.runners()
+            if not process.worker.is_paused and (is_over or not process.worker.is_alive):
+                process.worker.is_alive = False
+                self.processes.remove(process)
+                process.host.processes.remove(process)
+
+    def _end(self, worker: Worker) -> None:
+        worker.is_alive = False
+
+    def _pause(self, worker: Worker) -> None:
+        """Stop a process, or only the loop of it that makes the call, while the others continue."""
+        process = next((process for process in self.processes if process.worker is worker), None)
+        is_only_loop = process is not None and any(r.is_busy for r in process.runners()) and self.random.random() < 0.4
+        worker.is_paused = not is_only_loop
+        self._depth += 1
+        until = self.broker.now + self.random.choice((0.2, 2.0, 10.0, 30.0))
+        self.seen["loop pauses" if is_only_loop else "process pauses"] += 1
+        while self.broker.now < until and worker.is_alive:
+            self.turn()
+        self._depth -= 1
+        worker.is_paused = False
+
+    def _produce_some(self) -> None:
+        if self.to_come and self.random.random() < 0.1:
+            count = self.random.randrange(1, 6) if self._trouble else len(self.to_come) // 2 + 1
+            if any(place not in self.broker.partitions for place, *_ in self.to_come[: count + 9]):
+                self.broker.add_partitions(INPUT, 2 * self.setup.partitions)
+            self.produce(count)
+
+    def _add_records_of_new_partitions(self) -> None:
+        """Let each partition that is added have some records, of keys of their own."""
+        half = len(self.to_come) // 2
+        last = self.to_come[half:]
+        for number, (_, _, _, time) in enumerate(list(last)):
+            partition = self.setup.partitions + number % self.setup.partitions
+            value = JsonCodec().encode(Number(time, 1 + number))
+            last.append(((INPUT, partition), f"new{number}".encode(), value, time))
+        self.to_come[half:] = sorted(last, key=lambda record: record[3])
+
+    def _has_processed_all(self) -> bool:
+        return bool(not self.to_come and self.checkpoint.offsets) and all(
+            self.broker.marked.get(place, (0, ""))[0] >= partition.end
+            for place, partition in self.broker.partitions.items()
+            if place[0] == INPUT
+        )
+
+    def change_groups(self, groups: int) -> None:
+        """Restore the state to a new checkpoint with another number of groups, as `--restore` does."""
+        for group in range(self.setup.groups):
+            self.broker.coordinator.init(f"{APPLICATION}-group-{group}")
+        self.setup = replace(self.setup, groups=groups)
+        self.checkpoint, self.store = Checkpoint(), self._new_store()
+        self._restores += 1
+
+
+class PlannedLeases(Driving):
+    """The leases of the latest plan, for the comparison of a restarted worker's rows."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        self._cluster = cluster
+
+    def lease(self, group: int) -> Lease:
+        offsets = self._cluster.checkpoint.offsets
+        offset = LeaseOffset.from_json(json.loads(offsets[max(offsets)]))
+        assert offset is not None
+        return offset.leases(global_tables(self._cluster.job))[group]
