@@ -147,10 +147,10 @@ class Attempt:
     """
 
     def __init__(self, spec: Any, lease: Lease, process: Process) -> None:
-        self._spec = spec
         self.lease = lease
         self.process = process
-        self._holding: Holding | None = None
+        # A worker that gets its lease after its executor has ended does not notice that: this is not simulated.
+        self._holding = Holding(spec, lease, process)
         self.failure: BaseException | None = None
         self.is_done = False
         self.wakes_at = 0.0
@@ -159,8 +159,6 @@ class Attempt:
     def step(self) -> None:
         """Do what is due in the lease."""
         try:
-            if self._holding is None:
-                self._holding = Holding(self._spec, self.lease, self.process)
             self.is_done = self._holding.step() is not None
         except Crashed:
             return
