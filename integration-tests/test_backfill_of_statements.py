@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -110,3 +111,32 @@ def test_a_sql_file_and_a_definition(
             assert sorted(sent, key=repr) == sorted(wanted, key=repr), (name, topic)
     topics = {topic.name for name in JOBS for topic in find_service(name).topics(name, TASKS)}
     TopicAdmin(settings).delete(sorted(topics))
+
+
+READINGS = """
+CREATE STREAM readings (sensor VARCHAR KEY, reading DOUBLE)
+  WITH (KAFKA_TOPIC='history_readings', PARTITIONS=2, VALUE_FORMAT='JSON');
+CREATE TABLE sums WITH (KAFKA_TOPIC='history_sums') AS
+  SELECT sensor, SUM(reading) AS total FROM readings GROUP BY sensor EMIT CHANGES;
+"""
+
+
+@pytest.mark.timeout(300)
+def test_the_command_takes_a_file_and_columns_of_plain_json(endpoints: Endpoints, tmp_path: Path) -> None:
+    settings, file, history = settings_of(endpoints), tmp_path / "sums.sql", tmp_path / "history"
+    file.write_text(READINGS)
+    history.mkdir()
+    rows = [{"timestamp": number, "key": f"s{number % 2}", "reading": float(number)} for number in range(10)]
+    (history / "part.json").write_text("\n".join(json.dumps(row) for row in rows))
+    broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
+    arguments = ["-f", str(file), *broker, "--home", str(tmp_path / "home")]
+    environment = {"PYTHONPATH": PYTHON_PATH}
+    sources = ["--backfill", "--from", f"json:{history}"]
+    backfill = JobProcess([*arguments, *sources], tmp_path / "backfill.log", environment, "sql")
+    assert backfill.finish() == 0, backfill.text()
+    produce(settings, [("history_readings", b"s0", b'{"READING": 100.0}', 20)])
+    job = JobProcess([*arguments, "--run", "--trigger", "available-now"], tmp_path / "job.log", environment, "sql")
+    assert job.finish() == 0, job.text()
+    messages = [message for part in read_topic(settings, "history_sums").values() for message in part]
+    last = {message.key(): json.loads(message.value() or b"") for message in messages}
+    assert last == {b"s0": {"TOTAL": 120.0}, b"s1": {"TOTAL": 25.0}}

@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from forebay.spark.backfill_run import backfill
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkMetrics", "backfill", "register"]
 
+_SETTINGS = (
+    # Without it, Spark refuses every source that can push filters down.
+    "spark.sql.python.filterPushdown.enabled",
+    # Without it, Spark 4.3 refuses every column of type TIME.
+    "spark.sql.timeType.enabled",
+)
 _MODULES = {"backfill": "forebay.spark.backfill_run", "SparkMetrics": "forebay.spark.metrics"}
 
 
@@ -30,22 +37,32 @@ def register(spark: SparkSession) -> None:
     """Make the format `forebay` available to a session.
 
     Args:
-        spark: The session. It needs no jars.
+        spark: The session, also one of Spark Connect, whose server's Python then needs this package. It needs no jars.
     """
-    python = spark.sparkContext.pythonExec
-    if shutil.which(python) != sys.executable and str(spark.sparkContext.master).startswith("local"):
+    # The package is also imported without Spark.
+    from forebay.spark.source import ForebayDataSource  # noqa: PLC0415
+
+    context = getattr(spark, "sparkContext", None)
+    if context is None:
+        # A session of Spark Connect has no accumulators for SparkMetrics.
+        spark.dataSource.register(ForebayDataSource)
+    else:
+        _warn_of_other_python(context)
+        from forebay.spark.metrics import session_sums  # noqa: PLC0415
+
+        # Spark sends a class that no module has to its workers by value, with the session's sums.
+        spark.dataSource.register(type("SessionDataSource", (ForebayDataSource,), {"measures": session_sums(spark)}))
+    for name in _SETTINGS:
+        # A declarative pipeline sets them in its own file, and lets no code do so.
+        if spark.conf.get(name, "false") != "true":
+            spark.conf.set(name, "true")
+
+
+def _warn_of_other_python(context: SparkContext) -> None:
+    python = context.pythonExec
+    if shutil.which(python) != sys.executable and str(context.master).startswith("local"):
         warnings.warn(
             f"Spark's workers run {python}, which may lack this environment's packages: set the environment variable "
             f"PYSPARK_PYTHON={sys.executable} before the session is created",
-            stacklevel=2,
+            stacklevel=3,
         )
-    # The package is also imported without Spark.
-    from forebay.spark.metrics import session_sums  # noqa: PLC0415
-    from forebay.spark.source import ForebayDataSource  # noqa: PLC0415
-
-    # Spark sends a class that no module has to its workers by value, with the session's sums.
-    spark.dataSource.register(type("SessionDataSource", (ForebayDataSource,), {"measures": session_sums(spark)}))
-    # Without it, Spark refuses every source that can push filters down.
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    # Without it, Spark 4.3 refuses every column of type TIME.
-    spark.conf.set("spark.sql.timeType.enabled", "true")

@@ -20,6 +20,7 @@ from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec
 from forebay.spark.errors import OptionError
 from forebay.spark.history import OWN, RAW, check_columns, with_milliseconds
+from forebay.spark.history_json import json_encoder, reads_json
 from forebay.spark.sink_encoding import Encode, Encoding, Request, choose_encoding
 from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
 
@@ -38,7 +39,9 @@ class HistoryEncoding:
         topic: of the broker.
         partitions: of the topic.
         key: how the key is written: "" for no key, "bytes" as it is, "format" as the job declares it.
-        value: how the columns of a value are written; None: the column `value` as it is, or in the job's format.
+        value: how the columns of a value are written by their schema; None: as JSON, or the column `value` as it is, or
+            in the job's format.
+        fields: the columns of a value that are written as JSON.
         is_column: whether the value is the column `value`, not all columns that have no other meaning.
     """
 
@@ -47,6 +50,7 @@ class HistoryEncoding:
     partitions: int
     key: str
     value: Encoding | None
+    fields: spark.StructType | None
     is_column: bool
 
     def encode(self, spec: JobSpec, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
@@ -95,6 +99,9 @@ class HistoryEncoding:
             key = row["key"]
             if key is None:
                 return None
+            if kind.type is tuple:
+                # SQL's keys are rows of their columns. A text would be taken for a row of letters.
+                key = tuple(key.values()) if isinstance(key, dict) else (key,)
             text = kind.row(key) if kind.row is not None else key
             if not kind.is_text:
                 return write(text)
@@ -105,8 +112,12 @@ class HistoryEncoding:
         return encode
 
     def _value_writer(self, job: Job) -> Write:
+        encode: Encode | None = None
         if self.value is not None:
-            encode: Encode = self.value.encoder()
+            encode = self.value.encoder()
+        elif self.fields is not None:
+            encode = json_encoder(self.fields)
+        if encode is not None:
             if not self.is_column:
                 return encode
             return lambda row: None if row["value"] is None else encode(row["value"])
@@ -163,15 +174,32 @@ def _choose(spec: JobSpec, name: str, topic: str, row: spark.StructType, partiti
     if "key" in names:
         key = "bytes" if isinstance(row["key"].dataType, spark.BinaryType) else "format"
     kind = row["value"].dataType if "value" in names else None
-    value = None
+    value = fields = None
     if kind is None or isinstance(kind, spark.StructType):
         fields = (
             kind if kind is not None else spark.StructType([field for field in row.fields if field.name not in OWN])
         )
         spare = spark.StructType([field for field in row.fields if field.name in OWN] if kind is None else [])
-        request = Request(part="value", topic=topic, schema_id=spec.schema_ids.get(topic, 0))
         try:
-            value = choose_encoding(request, fields, spare, shared_registry(spec.kafka.registry()))
+            value = _by_schema(spec, name, topic, fields, spare)
+            if value is None:
+                json_encoder(fields)
         except ColumnMismatch as error:
             raise OptionError(f"history of {topic}: {error}") from error
-    return HistoryEncoding(name, topic, partitions, key, value, kind is not None)
+    return HistoryEncoding(name, topic, partitions, key, value, fields, kind is not None)
+
+
+def _by_schema(
+    spec: JobSpec, name: str, topic: str, fields: spark.StructType, spare: spark.StructType
+) -> Encoding | None:
+    """Return how columns are written by the topic's schema, or None if the job reads JSON without one."""
+    kind = load_job(spec.entry.job).read_format_of(name).value
+    if kind is not None and reads_json(kind):
+        return None
+    registry, schema_id = shared_registry(spec.kafka.registry()), spec.schema_ids.get(topic, 0)
+    if not schema_id and registry.newest(f"{topic}-value") is None:
+        raise ColumnMismatch(
+            f"the registry has no schema for the subject {topic}-value, by which columns would be written: register "
+            f"it, or give the records' values in one column `value`"
+        )
+    return choose_encoding(Request(part="value", topic=topic, schema_id=schema_id), fields, spare, registry)

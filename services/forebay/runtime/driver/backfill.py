@@ -57,33 +57,34 @@ class Backfill:
         Raises:
             StopJob: another job or backfill has committed since the start. Unavailable.
         """
-        spec, positions = self.spec, self._positions()
-        refuse_other_positions(spec.application, positions.values(), self._checkpoint)
-        # A task that had nothing to commit has no position. It begins as a new job's task does.
-        commits = [self._commit(place, position) for place, position in sorted(positions.items())]
-        service = spec.entry
+        spec = self.spec
+        refuse_other_positions(spec.application, self._positions().values(), self._checkpoint)
+        markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group}))
+        try:
+            producers = [self._producer(markers, group) for group in range(spec.groups)]
+            # A commit returns before the broker has made its records readable. Until then a task seems to have no
+            # position, or an earlier one. Fencing a group waits for that.
+            for producer in producers:
+                producer.fence()
+            positions = self._positions()
+            refuse_other_positions(spec.application, positions.values(), self._checkpoint)
+            # A task that had nothing to commit has no position. It begins as a new job's task does.
+            commits = [self._commit(place, position) for place, position in sorted(positions.items())]
+            producers[0].commit(commits, [commit.position for commit in commits])
+        finally:
+            markers.close()
+
+    def _producer(self, markers: Consumer, group: int) -> GroupProducer:
+        spec, service = self.spec, self.spec.entry
         identity = {
-            "transactional.id": spec.transactional_id(0),
+            "transactional.id": spec.transactional_id(group),
             "transaction.timeout.ms": spec.transaction_timeout_ms,
             **batch_limit(spec.kafka, spec.topic_limits),
         }
-        markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group}))
-        try:
-            producer = GroupProducer(
-                markers,
-                lambda: Producer(spec.kafka.producer(**identity)),
-                Destinations(
-                    service.errors.name,
-                    service.late.name,
-                    {},
-                    Partitioner(spec.tasks),
-                    actual_names(service.outputs),
-                ),
-            )
-            producer.fence()
-            producer.commit(commits, [commit.position for commit in commits])
-        finally:
-            markers.close()
+        destinations = Destinations(
+            service.errors.name, service.late.name, {}, Partitioner(spec.tasks), actual_names(service.outputs)
+        )
+        return GroupProducer(markers, lambda: Producer(spec.kafka.producer(**identity)), destinations)
 
     def _commit(self, place: Task, position: TaskPosition) -> TaskCommit:
         spec, (part, task) = self.spec, place

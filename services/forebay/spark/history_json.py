@@ -1,0 +1,40 @@
+"""Columns of a history as plain JSON objects, for inputs whose values are JSON without a registered schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import types as spark
+
+from forebay.formats import JSON_WIRE, Format
+from forebay.serde.framing import HEADER_BYTES
+from forebay.spark.sink_derived import derive_json
+from forebay.spark.sink_encoding import Encode, Encoding
+
+_CONNECT = "org.apache.kafka.connect.data."
+_NUMBERS: Mapping[str, str] = {"date": "Date", "time": "Time", "date-time": "Timestamp"}
+"""Times that plain JSON has as whole numbers of days or ms, as ksqlDB and Kafka Connect write them."""
+
+
+def reads_json(kind: Format[Any]) -> bool:
+    """Return whether a format reads JSON without a schema."""
+    return kind.wire == JSON_WIRE or getattr(kind.wire, "kind", "") == "JSON"
+
+
+def json_encoder(row: spark.StructType) -> Encode:
+    """Return what encodes columns as the fields of a JSON object. Raises ColumnMismatch for a type that JSON lacks."""
+    schema = json.dumps(_with_numbers(json.loads(derive_json(row, "value"))))
+    encode = Encoding("json_schema", row, schema).encoder()
+    return lambda values: (encode(values) or b"")[HEADER_BYTES:]
+
+
+def _with_numbers(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_numbers(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "string" and schema.get("format") in _NUMBERS:
+        return {"type": "integer", "title": _CONNECT + _NUMBERS[schema["format"]]}
+    return {name: _with_numbers(part) for name, part in schema.items()}
