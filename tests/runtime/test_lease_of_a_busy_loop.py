@@ -95,11 +95,11 @@ class Control:
 class Process(leases.WorkerProcess):
     """A worker process with a clock that the test advances."""
 
-    def __init__(self, loops: dict[Any, Any], control: Control) -> None:
+    def __init__(self, loops: dict[Any, Any], control: Control, executor: int) -> None:
         self._loops = loops
         self._control: Any = control
         self.now = 0.0
-        self.parent = 7
+        self.parent = executor
 
     @property
     def loops(self) -> dict[Any, Any]:
@@ -124,6 +124,7 @@ class Bench:
     Args:
         loop: the loop that runs already; None: there is none.
         next_loops: what is started if it can't be used.
+        executor: id of the process that started this one.
     """
 
     monkeypatch: pytest.MonkeyPatch
@@ -131,12 +132,13 @@ class Bench:
     control: Control
     lease: Lease = LEASE
     next_loops: list[Loop] = field(default_factory=list)
+    executor: int = 7
 
     def __post_init__(self) -> None:
         self.loops: dict[Any, Any] = {} if self.loop is None else {GROUP: self.loop}
         self.monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
         self.monkeypatch.setattr(leases, "look_again", lambda application: None)
-        self.process = Process(self.loops, self.control)
+        self.process = Process(self.loops, self.control, self.executor)
 
         def start(holding: object) -> Loop:
             loop = self.loops[GROUP] = self.next_loops.pop(0)
@@ -237,6 +239,14 @@ def test_a_lease_whose_executor_has_ended_leaves_its_loop_for_the_next_driver(mo
     with pytest.raises(Unavailable, match="the executor of this worker has ended"):
         bench.holding.run()
     assert loop.events == ["outlives"]
+
+
+def test_a_lease_is_over_if_its_executor_ended_before_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = Loop()
+    bench = Bench(monkeypatch, loop, Control(), executor=1)
+    with pytest.raises(Unavailable, match="the executor of this worker has ended"):
+        bench.holding.run()
+    assert not loop.events
 
 
 def test_a_loop_that_is_busy_during_its_lease_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

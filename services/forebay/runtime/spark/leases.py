@@ -36,6 +36,8 @@ _STORE_SECONDS = 5.0
 """How long to wait before a store of snapshots that failed is asked again."""
 
 _ORPHANED = "the executor of this worker has ended"
+_INIT = 1
+"""The process that adopts a worker whose executor has ended, perhaps before the lease began."""
 
 _GroupKey = tuple[str, str, int]
 """Application, checkpoint, group."""
@@ -265,7 +267,8 @@ class Holding:
     @property
     def _is_orphaned(self) -> bool:
         """Whether the executor has ended: nothing else ends a lease that no driver knows of any more."""
-        return self._process.executor != self._executor
+        executor = self._process.executor
+        return executor != self._executor or executor == _INIT
 
     def _end(self, runner: GroupRunner) -> None:
         """Write the last snapshots of the lease, and end its loop unless other leases follow."""

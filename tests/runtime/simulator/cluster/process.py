@@ -92,7 +92,7 @@ class Process(WorkerProcess):
 
     @property
     def executor(self) -> int:
-        return 1 if self.host.is_alive else 0
+        return 2 if self.host.is_alive else 1  # The first process adopts it.
 
     @property
     def is_running(self) -> bool:
@@ -149,8 +149,8 @@ class Attempt:
     def __init__(self, spec: Any, lease: Lease, process: Process) -> None:
         self.lease = lease
         self.process = process
-        # A worker that gets its lease after its executor has ended does not notice that: this is not simulated.
-        self._holding = Holding(spec, lease, process)
+        self._spec = spec
+        self._holding: Holding | None = None
         self.failure: BaseException | None = None
         self.is_done = False
         self.wakes_at = 0.0
@@ -159,6 +159,8 @@ class Attempt:
     def step(self) -> None:
         """Do what is due in the lease."""
         try:
+            if self._holding is None:
+                self._holding = Holding(self._spec, self.lease, self.process)
             self.is_done = self._holding.step() is not None
         except Crashed:
             return
