@@ -22,6 +22,15 @@ PREFIX = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
             "Caused by: sdk.SdkClientException: Access key must be specified\n\tat x\n\t... 9 more\n",
             "sdk.SdkClientException: Access key must be specified",
         ),
+        (
+            f"{PREFIX}[FOREACH_BATCH_USER_FUNCTION_ERROR] Reason: Return Message: Traceback (most recent call last):\n"
+            "  File x\n    raise converted from None\n"
+            "pyspark.errors.exceptions.captured.PythonException: An exception was thrown from the Python worker:\n"
+            "Traceback (most recent call last):\n  File x\n    raise\n"
+            "forebay.runtime.errors.ClientFailed: a client can't be used any more (NOT_AUTHORIZED): refused\n"
+            " SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\n",
+            "forebay.runtime.errors.ClientFailed: a client can't be used any more (NOT_AUTHORIZED): refused",
+        ),
         (f"{PREFIX}Job aborted SQLSTATE: XXKST\n=== Streaming Query ===", "Job aborted"),
     ],
 )

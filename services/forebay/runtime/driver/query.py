@@ -38,10 +38,13 @@ _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
 _PREFIX = re.compile(r"^\[STREAM_FAILED\] Query \[id = [^\]]*\] terminated with exception: ")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+$")
-_NAMED = re.compile(r"^[\w.]*(Error|Exception|Unavailable|NotAuthorized)\b.*: .+")
+_NAMED = re.compile(r"^(forebay\.[\w.]+|[\w.]*(Error|Exception|Unavailable|NotAuthorized)\b.*): .+")
 _ROOT = "Caused by: "
-_CALL = "Py4JJavaError: An error occurred while calling "
-"""What Python says of any failure in Java; Java's own causes follow it."""
+_WRAPPERS = (
+    "Py4JJavaError: An error occurred while calling ",
+    "PythonException: An exception was thrown from the Python worker:",
+)
+"""Lines that pyspark writes above any failure in Java or in a worker; the cause follows."""
 _SILENT = "a process of the query ended without a word (killed, or out of memory)"
 _OTHER_CODE = "OtherCodeError"
 _LONGEST_PAUSE_UPGRADING = 3.0
@@ -291,7 +294,8 @@ def cause_of(text: str) -> str:
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
     ]
     lines = [_SQLSTATE.sub("", _PREFIX.sub("", line)).strip() for line in lines]
-    named = [line for line in lines if _NAMED.match(line) and _CALL not in line]
-    roots = [line.removeprefix(_ROOT) for line in lines if _NAMED.match(line.removeprefix(_ROOT)) and _CALL not in line]
+    lines = [line for line in lines if not any(wrapper in line for wrapper in _WRAPPERS)]
+    named = [line for line in lines if _NAMED.match(line)]
+    roots = [line.removeprefix(_ROOT) for line in lines if _NAMED.match(line.removeprefix(_ROOT))]
     said = named or roots
     return (said[-1] if said else lines[0] if lines and lines[0] else _SILENT)[:500]
