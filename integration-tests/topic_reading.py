@@ -40,6 +40,7 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
     consumer = Consumer(settings.consumer(**{"group.id": "tests-reading", **overrides}))
     partitions = consumer.list_topics(topic, 10).topics[topic].partitions
     places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions]
+    _wait_for_markers(settings, consumer, places)
     ends = {place.partition: _end(consumer, place) for place in places}
     consumer.assign(places)
     results: dict[int, list[Message]] = {number: [] for number in partitions}
@@ -55,6 +56,18 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
                 ended.add(partition)
     consumer.close()
     return results
+
+
+def _wait_for_markers(settings: KafkaSettings, consumer: Consumer, places: list[TopicPartition]) -> None:
+    """Wait until what was committed is readable: a broker writes a transaction's markers after it has answered.
+
+    A transaction that stays open for two seconds is left open on purpose.
+    """
+    everything = Consumer(settings.consumer(**{"group.id": "tests-ends", "isolation.level": "read_uncommitted"}))
+    deadline = time.monotonic() + 2
+    while any(_end(consumer, place) < _end(everything, place) for place in places) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    everything.close()
 
 
 def _end(consumer: Consumer, place: TopicPartition) -> int:
