@@ -64,10 +64,13 @@ def _wait_for_markers(settings: KafkaSettings, consumer: Consumer, places: list[
     A transaction that stays open for two seconds is left open on purpose.
     """
     everything = Consumer(settings.consumer(**{"group.id": "tests-ends", "isolation.level": "read_uncommitted"}))
-    deadline = time.monotonic() + 2
-    while any(_end(consumer, place) < _end(everything, place) for place in places) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    ends = [_end(everything, place) for place in places]
     everything.close()
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        if all(_end(consumer, place) >= end for place, end in zip(places, ends, strict=True)):
+            break
+        time.sleep(0.02)
 
 
 def _end(consumer: Consumer, place: TopicPartition) -> int:
