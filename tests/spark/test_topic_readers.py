@@ -69,6 +69,19 @@ def test_without_fail_on_data_loss_it_is_read_from_its_beginning_once(
 
 
 @pytest.mark.parametrize("fails", [True, False])
+def test_a_query_that_starts_behind_the_end_it_reads_up_to_reads_nothing(
+    monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    broker = Offsets(0, 100)
+    reader = stream(monkeypatch, broker, fails=fails)
+    reader.prepareForTriggerAvailableNow()
+    broker.end = 105
+    end = reader.latestOffset(offset(105), ReadAllAvailable())
+    assert end == offset(105)
+    assert ranges(reader, 105, end["a"]["0"]) == []
+
+
+@pytest.mark.parametrize("fails", [True, False])
 def test_offsets_that_retention_deleted(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
     reader = stream(monkeypatch, Offsets(6, 9), fails=fails)
     if fails:

@@ -20,7 +20,8 @@ from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec
 from forebay.spark.errors import OptionError
 from forebay.spark.history import OWN, RAW, check_columns, with_milliseconds
-from forebay.spark.history_json import json_encoder, reads_json
+from forebay.spark.history_json import check_json_columns, json_encoder, reads_json
+from forebay.spark.history_keys import sql_key
 from forebay.spark.sink_encoding import Encode, Encoding, Request, choose_encoding
 from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
 
@@ -100,8 +101,7 @@ class HistoryEncoding:
             if key is None:
                 return None
             if kind.type is tuple:
-                # SQL's keys are rows of their columns. A text would be taken for a row of letters.
-                key = tuple(key.values()) if isinstance(key, dict) else (key,)
+                key = sql_key(getattr(kind.wire, "columns", ()), key)
             text = kind.row(key) if kind.row is not None else key
             if not kind.is_text:
                 return write(text)
@@ -176,17 +176,34 @@ def _choose(spec: JobSpec, name: str, topic: str, row: spark.StructType, partiti
     kind = row["value"].dataType if "value" in names else None
     value = fields = None
     if kind is None or isinstance(kind, spark.StructType):
+        declared = _json_columns(spec, name)
         fields = (
-            kind if kind is not None else spark.StructType([field for field in row.fields if field.name not in OWN])
+            kind
+            if kind is not None
+            else spark.StructType([f for f in row.fields if f.name not in OWN or f.name.casefold() in declared])
         )
         spare = spark.StructType([field for field in row.fields if field.name in OWN] if kind is None else [])
         try:
             value = _by_schema(spec, name, topic, fields, spare)
             if value is None:
+                if declared:
+                    check_json_columns(fields, declared)
                 json_encoder(fields)
         except ColumnMismatch as error:
             raise OptionError(f"history of {topic}: {error}") from error
     return HistoryEncoding(name, topic, partitions, key, value, fields, kind is not None)
+
+
+def _json_columns(spec: JobSpec, name: str) -> Mapping[str, str]:
+    """Return the columns that SQL declares for JSON values, by lower-case name; nothing for other values."""
+    kind = load_job(spec.entry.job).read_format_of(name).value
+    if kind is None or not reads_json(kind):
+        return {}
+    if getattr(kind.wire, "variant", ""):
+        raise OptionError(
+            f"history of {name}: its values have no names in JSON: give them in one column `value`, as text"
+        )
+    return {column.name.casefold(): column.name for column in getattr(kind.wire, "columns", ())}
 
 
 def _by_schema(

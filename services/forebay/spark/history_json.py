@@ -12,6 +12,7 @@ from forebay.formats import JSON_WIRE, Format
 from forebay.serde.framing import HEADER_BYTES
 from forebay.spark.sink_derived import derive_json
 from forebay.spark.sink_encoding import Encode, Encoding
+from forebay.spark.sink_values import ColumnMismatch
 
 _CONNECT = "org.apache.kafka.connect.data."
 _NUMBERS: Mapping[str, str] = {"date": "Date", "time": "Time", "date-time": "Timestamp"}
@@ -21,6 +22,19 @@ _NUMBERS: Mapping[str, str] = {"date": "Date", "time": "Time", "date-time": "Tim
 def reads_json(kind: Format[Any]) -> bool:
     """Return whether a format reads JSON without a schema."""
     return kind.wire == JSON_WIRE or getattr(kind.wire, "kind", "") == "JSON"
+
+
+def check_json_columns(row: spark.StructType, declared: Mapping[str, str]) -> None:
+    """Check that a history's columns are declared: the reader would ignore others. Raises ColumnMismatch.
+
+    Args:
+        declared: names of the declared columns, by the same in lower case.
+    """
+    unknown = [name for name in row.fieldNames() if name.casefold() not in declared]
+    if unknown:
+        raise ColumnMismatch(
+            f"the columns {', '.join(unknown)} are not declared: choose from {', '.join(declared.values())}"
+        )
 
 
 def json_encoder(row: spark.StructType) -> Encode:

@@ -103,10 +103,12 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Return where the next micro-batch ends."""
-        begun = from_json(start)
-        ends = self._ends()
+        begun, current = from_json(start), self._broker.ends()
+        ends = self._ends(current)
         begun |= self._new_partitions(begun, ends)
-        begun = self._rewind(begun, ends)
+        begun = self._rewind(begun, current)
+        # A query that starts at the end may start behind the end that it reads up to, which was looked up before.
+        ends = {place: max(end, begun[place]) for place, end in ends.items()}
         return as_json(_ends_within(begun, ends, limit) | {place: begun[place] for place in begun.keys() - ends.keys()})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
@@ -134,8 +136,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Leave out the broker's client, which can't be pickled. Tasks only read."""
         return {"_options": self._options, "_records": self._records, "_broker": None, "_until": None}
 
-    def _ends(self) -> Positions:
-        ends = self._broker.ends()
+    def _ends(self, ends: Positions) -> Positions:
         if self._until is None:
             return ends
         return {place: min(ends[place], offset) for place, offset in self._until.items() if place in ends}
