@@ -170,6 +170,19 @@ def test_leases_that_an_earlier_run_planned_are_watched(bench: Bench) -> None:
     assert later.commands == [(True, planned.planned_at)]
 
 
+def test_leases_of_an_earlier_run_without_ends_are_ended_if_this_run_has_ends(bench: Bench) -> None:
+    planned = LeaseOffset.from_json(bench.planner.plan(dict(SENTINEL)))
+    assert planned is not None
+    later = Bench(bench.monkeypatch)
+    later.planner.freeze()
+    later.planner.resume(planned)
+    later.watch.look()
+    assert later.commands == [(True, planned.planned_at)]
+    later.planner.plan(planned.to_json())
+    later.watch.look()
+    assert len(later.commands) == 1, "its own leases have ends"
+
+
 def test_a_broker_that_is_away_ends_nothing(bench: Bench) -> None:
     bench.planner.plan(dict(SENTINEL))
     bench.broker.failure = Unavailable("the broker is away")

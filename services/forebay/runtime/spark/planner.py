@@ -77,11 +77,16 @@ class LeasePlanner:
             return planned
 
     def is_outdated(self) -> bool:
-        """Return whether topics have changed since the latest leases were planned; never while the broker is away."""
+        """Return whether the latest leases have to be planned again, because topics have changed or the ends are fixed.
+
+        It never returns that topics have changed while the broker is away.
+        """
         with self._lock:
             latest = self._latest
             if latest is None or latest.until is not None:
                 return False
+            if self._until is not None:
+                return True  # An earlier run planned them: without ends, they would never be through.
             try:
                 now = self._checked(latest)
             except TopicChanged:
