@@ -18,7 +18,11 @@ from topic_reading import parse, read_topic
 
 from forebay.kafka.registry import SchemaRegistry
 from forebay.platform import Platform
+from forebay.runtime.driver.lease_end import UNSENT_SECONDS
 from forebay.serde import Schema, load_contract
+
+SECONDS_TO_STOP = UNSENT_SECONDS + 60.0
+"""Without a broker: until the driver gives up the leases, and for the JVM's end on a busy machine."""
 
 
 @pytest.fixture
@@ -76,8 +80,12 @@ def test_the_job_survives_every_outage(bench: Bench, platform: Platform, load: F
     job.until(bench.has_read_everything, "everything that was sent is processed")
     job.until(lambda: 'forebay_lag_records{partition="0"' in job.http("/metrics")[1], "lag is measured")
     check_metrics(job)
-    assert job.terminate() == 0
+    platform.broker.stop()
+    until_logged(job, "not reachable|can't be reached", len(job.lines()))
+    assert job.terminate(SECONDS_TO_STOP) == 0, job.text()
     assert "stopped" in job.messages()[-1]
+    platform.broker.start()
+    bench.drain()
     bench.check()
 
 

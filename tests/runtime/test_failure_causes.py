@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.driver.query import cause_of
+from forebay.runtime.driver.causes import cause_of
 
 PREFIX = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
 

@@ -355,6 +355,27 @@ def test_a_loop_is_stuck_that_has_not_gone_round_for_longer_than_its_calls_may_t
     bench.wait("the end", lambda: not bench.runner.is_alive)
 
 
+def test_a_loop_that_reads_a_long_changelog_again_is_not_stuck(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.runner.start(lease(1))
+    busy = Busy()
+    opens = Group.open
+
+    def open_slowly(group: Group, lease: Lease) -> None:
+        busy.run()
+        opens(group, lease)
+
+    monkeypatch.setattr(Group, "open", open_slowly)
+    bench.group.raises = [Unavailable("the broker was away")]
+    assert busy.begun.wait(20)
+    bench.clock.now = STUCK_SECONDS + 1
+    bench.runner.hold()
+    assert not bench.runner.is_stuck
+    busy.may_end.set()
+    bench.wait("reopening", lambda: len(bench.group.opened) == 2)
+    bench.runner.between_commits(lambda: None)
+    assert not bench.runner.is_stuck
+
+
 def test_a_loop_continues_while_its_lease_sends_a_snapshot_and_for_its_grace_after_that(bench: Bench) -> None:
     bench.runner.start(lease(1))
     bench.runner.hold(600.0)

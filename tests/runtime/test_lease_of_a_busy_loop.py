@@ -263,6 +263,15 @@ def test_a_store_that_fails_during_a_lease_is_reported_and_asked_again_later(mon
     assert control.reports == [(7, "the disk is full")] * 3 + [(7, "")]
 
 
+def test_a_loop_at_rest_whose_group_another_worker_has_ends_with_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = Loop([GroupFenced("another has it")])
+    bench = Bench(monkeypatch, loop, Control())
+    with pytest.raises(GroupFenced):
+        bench.holding.run()
+    assert loop.events == ["stopped"]
+    assert not bench.loops
+
+
 def test_a_snapshot_that_failed_is_written_again_before_the_next_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, control = Loop(), Control(ends_after=22)
     bench = Bench(monkeypatch, loop, control)

@@ -11,7 +11,7 @@ from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime import spec as spec_module
 from forebay.runtime.code_version import code_version
-from forebay.runtime.driver.query import cause_of
+from forebay.runtime.driver.causes import cause_of
 from forebay.runtime.errors import GroupFenced, StoreChanged, Unavailable
 from forebay.runtime.spark.holder import LeaseHolder, hold_lease
 from forebay.runtime.spark.other_code import OtherCodeError, told

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.query import JobRunner
 from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.figures import TaskFigures
 
 
 class Control:
@@ -29,9 +32,17 @@ class Control:
 
 @pytest.fixture
 def runner() -> JobRunner:
+    return new_runner(Trigger.CONTINUOUS)
+
+
+def new_runner(trigger: Trigger) -> JobRunner:
     nothing: Any = None
     spec = JobSpec("svc", "svc", 1, 1, nothing, {}, {}, "v1")
-    return JobRunner(nothing, spec, nothing, lambda *_: None, is_followed=lambda: False)
+    return JobRunner(nothing, spec, Plan("", trigger), lambda *_: None, is_followed=lambda: False)
+
+
+def batch(*reports: TaskFigures) -> Any:
+    return SimpleNamespace(collect=lambda: [{"reports": json.dumps([report.to_json() for report in reports])}])
 
 
 def test_a_command_is_repeated_until_the_leases_have_ended(runner: JobRunner) -> None:
@@ -41,7 +52,7 @@ def test_a_command_is_repeated_until_the_leases_have_ended(runner: JobRunner) ->
         runner._end_leases(control)
     assert runner._rebalancing.is_set()
     assert control.commands == [True, True]
-    runner._on_batch(SimpleNamespace(collect=list), 1)  # type: ignore[arg-type]
+    runner._on_batch(batch(), 1)
     assert not runner._rebalancing.is_set()
 
 
@@ -59,3 +70,27 @@ def test_no_leases_follow_the_end_of_a_job_without_another_driver(runner: JobRun
     runner.stop()
     runner._end_leases(control)
     assert control.commands == [False]
+
+
+def test_leases_follow_again_once_executors_have_come_back(runner: JobRunner) -> None:
+    control: Any = Control(refusals=0)
+    runner.rebalance(is_followed=False)
+    runner._end_leases(control)
+    runner._on_batch(batch(), 1)
+    runner._end_leases(control)
+    assert control.commands == [False, True]
+
+
+def test_leases_with_ends_are_planned_by_a_new_query_after_a_rebalance() -> None:
+    runner = new_runner(Trigger.AVAILABLE_NOW)
+    runner.rebalance()
+    assert runner._restarting.is_set(), "this query would take everything for read"
+    with pytest.raises(InterruptedError):
+        runner._on_batch(batch(TaskFigures(0, 0)), 1)
+
+
+def test_leases_that_had_ended_before_they_began_are_no_progress(runner: JobRunner) -> None:
+    runner._on_batch(batch(), 1)
+    assert not runner._progressed.is_set()
+    runner._on_batch(batch(TaskFigures(0, 0)), 2)
+    assert runner._progressed.is_set()

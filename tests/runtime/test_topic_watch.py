@@ -215,3 +215,18 @@ def test_it_compares_again_and_again_until_it_is_closed(bench: Bench) -> None:
     for _ in range(3):
         assert looks.acquire(timeout=20)
     watch.close()
+
+
+def test_it_compares_again_after_an_error_that_nobody_foresaw(caplog: pytest.LogCaptureFixture) -> None:
+    looks = threading.Semaphore(0)
+
+    def look() -> bool:
+        looks.release()
+        raise ValueError("not foreseen")
+
+    watch = TopicWatch(SimpleNamespace(is_outdated=look), lambda: None, 0.001)
+    watch.start()
+    for _ in range(3):
+        assert looks.acquire(timeout=20)
+    watch.close()
+    assert "the topics can't be compared with the plan" in caplog.text

@@ -21,7 +21,7 @@ def write_checkpoint(place: Path, offsets: dict[int, object]) -> Path:
     for number, offset in offsets.items():
         (place / "offsets" / str(number)).write_text(f"v1\n{{}}\n{json.dumps(offset)}")
         (place / "offsets" / f".{number}.crc").write_bytes(b"x")
-    return place / "state"
+    return place / "state" / "0"
 
 
 @pytest.mark.parametrize("offsets", [{}, {0: SENTINEL}, {9: {"v": 1}, 10: OFFSET.to_json()}])
@@ -41,7 +41,7 @@ def test_a_checkpoint_of_another_release_is_refused_and_stays(tmp_path: Path) ->
     state = write_checkpoint(tmp_path, {10: {"v": 1}})
     with pytest.raises(StateConflict, match="written by another release"):
         drop_former_state(str(tmp_path), {})
-    assert (state / "0" / "_metadata" / "schema").exists()
+    assert (state / "_metadata" / "schema").exists()
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -60,3 +60,21 @@ def test_a_checkpoint_behind_a_url_is_treated_alike(tmp_path: Path) -> None:
     state = write_checkpoint(tmp_path, {0: OFFSET.to_json()})
     drop_former_state(tmp_path.as_uri(), {})
     assert not state.exists()
+
+
+@pytest.mark.parametrize("name", ["state/notes.txt", "state/0/notes.txt", "state/1/_metadata/notes.txt"])
+def test_a_folder_that_spark_did_not_write_stays(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    drop_former_state(str(tmp_path), {})
+    drop_former_state(tmp_path.as_uri(), {})
+    assert file.read_text() == "mine"
+
+
+def test_what_else_lies_in_the_folder_stays(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, {0: OFFSET.to_json()})
+    file = tmp_path / "state" / "notes.txt"
+    file.write_text("mine")
+    drop_former_state(str(tmp_path), {})
+    assert file.read_text() == "mine"

@@ -331,7 +331,9 @@ class JobApplication:
                 held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
                 following_executors(session, executors, self.health, runner, self._stopping),
             ):
-                drop_former_state(self._options.plan.checkpoint, spec.store_settings)
+                keep_trying(
+                    lambda: drop_former_state(self._options.plan.checkpoint, spec.store_settings), pause=self._pause
+                )
                 runner.run()
         finally:
             watcher.close()

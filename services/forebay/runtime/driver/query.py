@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -18,11 +17,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.flags import Flag
+from forebay.runtime.driver.causes import cause_of, is_out_of_memory, stop_message
+from forebay.runtime.driver.lease_end import LeaseEnd
 from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.remedies import PASSING, explain
 from forebay.runtime.driver.steadiness import Steadiness
 from forebay.runtime.driver.warming import warm_worker
-from forebay.runtime.errors import STOP_MARK
 from forebay.runtime.launch.own_workers import is_local, own_workers
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.sealed import SealedSpec
@@ -36,16 +36,6 @@ log = logging.getLogger(__name__)
 _END_REQUESTED = "forebay.end-requested"
 _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
-_PREFIX = re.compile(r"^\[STREAM_FAILED\] Query \[id = [^\]]*\] terminated with exception: ")
-_SQLSTATE = re.compile(r"\s*SQLSTATE: \w+$")
-_NAMED = re.compile(r"^(forebay\.[\w.]+|[\w.]*(Error|Exception|Unavailable|NotAuthorized)\b.*): .+")
-_ROOT = "Caused by: "
-_WRAPPERS = (
-    "Py4JJavaError: An error occurred while calling ",
-    "PythonException: An exception was thrown from the Python worker:",
-)
-"""Lines that pyspark writes above any failure in Java or in a worker; the cause follows."""
-_SILENT = "a process of the query ended without a word (killed, or out of memory)"
 _OTHER_CODE = "OtherCodeError"
 _LONGEST_PAUSE_UPGRADING = 3.0
 """Executors are replaced one by one: as soon as one has joined, work can continue."""
@@ -61,8 +51,6 @@ _PASSES = (
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, executors of another
 release, a full volume."""
 
-_SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")
-"""What Spark says of a Python worker without memory, or killed for it."""
 _SIZE_HINT = "If commits are too large: smaller --max-records-per-commit or --max-bytes-per-commit, or more memory"
 _TELL_SECONDS = 1.0
 _ASK_AGAIN_SECONDS = 5.0
@@ -109,6 +97,7 @@ class JobRunner:
         self.placed_at = time.monotonic()
         """When Spark last began to place the groups, by the monotonic clock."""
         self._steadiness = self._new_steadiness()
+        self._lease_end = LeaseEnd()
 
     def _new_steadiness(self) -> Steadiness:
         return Steadiness(self._limits.checkpoint_interval_ms / 1000)
@@ -123,6 +112,10 @@ class JobRunner:
         Args:
             is_followed: whether workers may expect other leases soon.
         """
+        if self._plan.trigger is Trigger.AVAILABLE_NOW:
+            # Leases with ends obey the command, too, and this query would then take everything for read.
+            self._restarting.set()
+            return
         self._expects_leases = is_followed
         self._rebalancing.set()
 
@@ -153,18 +146,18 @@ class JobRunner:
                 text = str(error)
                 if _END_REQUESTED in text:
                     continue
-                fatal = _stop_message(text)
+                fatal = stop_message(text)
                 if fatal is not None:
                     raise JobStopped(fatal) from error
                 if self._progressed.is_set():
                     pause, failures = 1.0, 0
                 failures += 1
                 if failures > _PATIENCE and not any(sign in text for sign in _PASSES):
-                    hint = f". {_SIZE_HINT}" if _is_size(text) else ""
+                    hint = f". {_SIZE_HINT}" if is_out_of_memory(text) else ""
                     raise JobStopped(
                         f"the job failed {failures} times without progress: {cause_of(text)}{hint}"
                     ) from error
-                if _is_size(text):
+                if is_out_of_memory(text):
                     self._smaller_commits()
                 if _OTHER_CODE in text:
                     pause = min(pause, _LONGEST_PAUSE_UPGRADING)
@@ -218,6 +211,9 @@ class JobRunner:
         # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
+        self._lease_end.observe(control.command, control.planned)
+        self._rebalancing.clear()
+        self._lease_end.over()
         query = self.query = writer.start()
         self.placed_at = time.monotonic()
         self._steadiness = self._new_steadiness()
@@ -231,6 +227,9 @@ class JobRunner:
                 if (self._ending or self._rebalancing.is_set()) and now - asked_at >= _ASK_AGAIN_SECONDS:
                     asked_at = now
                     self._end_leases(control)
+                if self._is_hindered():
+                    query.stop()
+                    return
                 if now - told_at >= _TELL_SECONDS:
                     told_at = now
                     self._tell(control)
@@ -242,15 +241,28 @@ class JobRunner:
 
     def _end_leases(self, control: DriverControl) -> None:
         # Repeated until all leases have ended: a worker may not have seen a command that another one replaced.
+        self._lease_end.expect()
         with suppress(KafkaException):
             control.end_leases(is_followed=self._leases_follow)
+            self._lease_end.note_sent()
+
+    def _is_hindered(self) -> bool:
+        """Return whether leases should have ended by now. The query then stops; it starts again unless the job ends."""
+        hindrance = self._lease_end.hindrance(is_last=self._ending)
+        if not hindrance:
+            return False
+        log.warning("%s: %s: Spark stops their tasks; nothing is lost", self._spec.application, hindrance)
+        self._restarting.set()
+        return True
 
     def _tell(self, control: DriverControl) -> None:
         try:
             figures, trouble = control.figures()
         except KafkaException as error:
             log.debug("the tasks' figures can't be read: %s", error)
+            self._lease_end.note_silence()
             return
+        self._lease_end.observe(control.command, control.planned)
         if self._steadiness.observe(figures, trouble):
             self._progressed.set()
             self._may_grow()
@@ -273,29 +285,11 @@ class JobRunner:
             raise InterruptedError(_END_REQUESTED)
         reports = [TaskFigures.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
         self._rebalancing.clear()
-        self._progressed.set()
+        self._lease_end.over()
+        self._expects_leases = True
+        if reports:
+            # A lease that had ended before it began reports nothing.
+            self._progressed.set()
         self.placed_at = time.monotonic()
         log.debug("Spark batch %d is through", batch_id)
         self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")
-
-
-def _is_size(text: str) -> bool:
-    return any(sign in text for sign in _SIZE_SIGNS)
-
-
-def _stop_message(text: str) -> str | None:
-    found = re.search(rf"\[{re.escape(STOP_MARK)}\] ([^\n]+)", text)
-    return found.group(1).strip() if found else None
-
-
-def cause_of(text: str) -> str:
-    """Return the line of a Python or Java failure that says most, in at most 500 characters."""
-    lines = [
-        line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
-    ]
-    lines = [_SQLSTATE.sub("", _PREFIX.sub("", line)).strip() for line in lines]
-    lines = [line for line in lines if not any(wrapper in line for wrapper in _WRAPPERS)]
-    named = [line for line in lines if _NAMED.match(line)]
-    roots = [line.removeprefix(_ROOT) for line in lines if _NAMED.match(line.removeprefix(_ROOT))]
-    said = named or roots
-    return (said[-1] if said else lines[0] if lines and lines[0] else _SILENT)[:500]

@@ -11,7 +11,9 @@ from forebay.runtime.protocol.lease import LeaseOffset
 
 log = logging.getLogger(__name__)
 
-_STATE, _OFFSETS = "state", "offsets"
+_OPERATOR, _OFFSETS = "state/0", "offsets"
+_LAYOUT = f"{_OPERATOR}/_metadata"
+"""Spark writes it for the state of an operator: a folder `state` without it belongs to something else."""
 
 
 def drop_former_state(checkpoint: str, settings: Mapping[str, str]) -> None:
@@ -23,16 +25,16 @@ def drop_former_state(checkpoint: str, settings: Mapping[str, str]) -> None:
     Raises:
         StateConflict: a release before 0.2 wrote the checkpoint; it stays as it is. StopJob, StoreUnavailable.
     """
-    if "://" not in checkpoint and not (Path(checkpoint) / _STATE).is_dir():
+    if "://" not in checkpoint and not (Path(checkpoint) / _LAYOUT).is_dir():
         return
     from forebay.runtime.snapshots.files import open_files  # noqa: PLC0415 (a local job's driver rarely needs it)
 
     files = open_files(checkpoint, settings)
-    if not files.has_folder(_STATE):
+    if not files.has_folder(_LAYOUT):
         return
     batches = [int(name) for name in files.list(_OFFSETS) if name.isdecimal()]
     if batches:
         written = files.read(f"{_OFFSETS}/{max(batches)}").decode()
         LeaseOffset.from_json(json.loads(written.splitlines()[-1]))
-    files.delete_folder(_STATE)
+    files.delete_folder(_OPERATOR)
     log.warning("the checkpoint's snapshots are of release 0.2: the changelogs are read from their beginning")

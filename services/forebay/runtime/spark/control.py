@@ -137,8 +137,8 @@ class DriverControl:
         self._spec = spec
         self._consumer = connection(spec) if consumer is None else consumer
         self._clock = clock or now_ms
-        self._planned = -1
-        """When the latest lease was planned that tasks told of."""
+        self.planned = self.command = -1
+        """Times in ms: when the latest lease that tasks reported was planned; until when a command ends leases."""
         self._places = [
             TopicPartition(internal_topic(spec.application, part), task)
             for part in range(spec.entry.stages)
@@ -154,15 +154,15 @@ class DriverControl:
             is_followed: whether leases of this driver or the next one follow: until then loops may continue.
             planned: when a lease was planned, perhaps by a clock that was set back since: it ends as well.
         """
-        time_ms = max(self._clock(), self._planned, planned, self.last_command())
+        time_ms = max(self._clock(), self.planned, planned, self.last_command())
         self._command(time_ms, _FOLLOWED if is_followed else "")
+        self.command = max(self.command, time_ms)
         return time_ms
 
     def last_command(self) -> int:
         """Return until when (ms) leases were planned that the latest command ends; -1: none. Raises KafkaException."""
         places = [TopicPartition(*place) for place in _places(self._spec)]
-        answers = self._consumer.committed(places, _ANSWER_SECONDS)
-        return max((int(answer.offset) for answer in answers if answer.error is None), default=-1)
+        return _latest(self._consumer.committed(places, _ANSWER_SECONDS))
 
     def _command(self, time_ms: int, metadata: str) -> None:
         missing: list[KafkaException] = []
@@ -184,12 +184,15 @@ class DriverControl:
         What tasks told an earlier run stands there until they tell something new.
         """
         found, trouble = [], ""
-        for answer in self._consumer.committed(self._places, _ANSWER_SECONDS):
+        commands = [TopicPartition(*place) for place in _places(self._spec)]
+        answers = self._consumer.committed(commands + self._places, _ANSWER_SECONDS)
+        self.command = max(self.command, _latest(answers[: len(commands)]))
+        for answer in answers[len(commands) :]:
             if answer.error is None and answer.offset >= 0 and answer.metadata:
                 told = json.loads(answer.metadata)
                 if told.get("run") != self._spec.run:
                     continue
-                self._planned = max(self._planned, told["lease"]["planned"])
+                self.planned = max(self.planned, told["lease"]["planned"])
                 found.append(TaskFigures.from_json(told["figures"]))
                 trouble = trouble or told["trouble"]
         return found, trouble
@@ -197,3 +200,8 @@ class DriverControl:
     def close(self) -> None:
         """Leave the broker."""
         leave(self._consumer)
+
+
+def _latest(answers: Iterable[TopicPartition]) -> int:
+    """Return the latest command, in ms; -1: none."""
+    return max((int(answer.offset) for answer in answers if answer.error is None), default=-1)

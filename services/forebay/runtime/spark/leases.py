@@ -243,6 +243,10 @@ class Holding:
                 self._next_snapshot = self._process.monotonic() + self._interval
             else:
                 runner.keeper.put_waiting(runner)
+        except GroupFenced:
+            # Without records, the loop would commit nothing that shows it.
+            self._process.stop(self._group)
+            raise
         except LoopBusy as error:
             return str(error)
         except Unavailable as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Protocol
 
 from confluent_kafka import KafkaException
@@ -51,8 +50,13 @@ class TopicWatch:
             self.look()
 
     def look(self) -> None:
-        """Compare once. A broker that does not answer is asked again the next time."""
-        with suppress(KafkaException):
+        """Compare once. After a failure, the next look compares again."""
+        try:
             if self._planner.is_outdated():
                 log.info("the topics have changed: ending the leases, which are then planned again")
                 self._end_leases()
+        except KafkaException as error:
+            log.debug("the leases can't be ended: %s", error)
+        except Exception:
+            # Without this thread, the job would never read partitions that are added.
+            log.exception("the topics can't be compared with the plan: trying again in %.0f s", self._seconds)

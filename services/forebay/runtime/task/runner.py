@@ -90,7 +90,7 @@ class GroupRunner:
         self._beat_ms = now_ms()
         self._turned_at = 0.0
         self._progress, self._progress_before = progress, progress()
-        self._is_held = self._has_begun = self._has_ended = False
+        self._is_held = self._has_begun = self._has_ended = self._is_opening = False
         self._failures = 0
 
     @property
@@ -107,7 +107,7 @@ class GroupRunner:
     def is_stuck(self) -> bool:
         """Whether the loop runs, but has made no progress for longer than any of its calls may take."""
         self._look()
-        return self.is_alive and self._monotonic() - self._turned_at > STUCK_SECONDS
+        return self.is_alive and not self._is_opening and self._monotonic() - self._turned_at > STUCK_SECONDS
 
     @property
     def beat_ms(self) -> int:
@@ -253,8 +253,7 @@ class GroupRunner:
             return True
         try:
             if not self.group.is_open:
-                self.group.open(lease)
-                log.info("%s: continues", self.group.settings.name)
+                self._reopen(lease)
             if self.finished.is_set():
                 self._rest()
             else:
@@ -274,6 +273,15 @@ class GroupRunner:
             self._take_back(error)
             self._failures += 1
         return True
+
+    def _reopen(self, lease: Lease) -> None:
+        """Open the group again. Reading a long changelog is not a call that is stuck."""
+        self._is_opening = True
+        try:
+            self.group.open(lease)
+        finally:
+            self._turned_at, self._is_opening = self._monotonic(), False
+        log.info("%s: continues", self.group.settings.name)
 
     def _rest(self) -> None:
         with suppress(queue.Empty):

@@ -1,0 +1,201 @@
+"""A driver waits for leases that it ends, but not for ever: a command or a worker may not get through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from forebay.runtime.driver import query
+from forebay.runtime.driver.lease_end import CHANGE_SECONDS, STOP_SECONDS, UNSENT_SECONDS, LeaseEnd
+from forebay.runtime.driver.plan import Plan
+from forebay.runtime.driver.query import JobRunner
+from forebay.runtime.spec import JobSpec
+
+
+class Clock:
+    """Seconds that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def end(clock: Clock) -> LeaseEnd:
+    return LeaseEnd(clock)
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_leases_that_need_not_end_hinder_nothing(end: LeaseEnd, clock: Clock, *, is_last: bool) -> None:
+    clock.now += 10 * CHANGE_SECONDS
+    assert end.hindrance(is_last=is_last) == ""
+    end.expect()
+    end.over()
+    clock.now += 10 * CHANGE_SECONDS
+    assert end.hindrance(is_last=is_last) == ""
+
+
+def test_while_no_command_gets_through_a_job_that_ends_waits_for_seconds(end: LeaseEnd, clock: Clock) -> None:
+    end.expect()
+    clock.now += UNSENT_SECONDS - 1
+    end.expect()
+    assert end.hindrance(is_last=True) == ""
+    clock.now += 1
+    assert end.hindrance(is_last=True) == "the broker has not taken the command to end the leases for 30 s"
+    assert end.hindrance(is_last=False) == ""
+
+
+def test_with_commands_a_job_that_ends_waits_for_the_last_snapshots(end: LeaseEnd, clock: Clock) -> None:
+    end.expect()
+    while clock.now < 1_000.0 + STOP_SECONDS - 5:
+        clock.now += 5
+        end.note_sent()
+        assert end.hindrance(is_last=True) == ""
+    clock.now += 5
+    assert end.hindrance(is_last=True) == "the leases have not ended within 120 s"
+
+
+def test_a_worker_without_a_broker_does_not_hold_up_the_others_for_ever(end: LeaseEnd, clock: Clock) -> None:
+    end.observe(command=200, planned=100)
+    clock.now += CHANGE_SECONDS - 1
+    assert end.hindrance(is_last=False) == ""
+    clock.now += 1
+    assert end.hindrance(is_last=False) == "the leases have not ended within 300 s"
+
+
+def test_time_in_which_the_driver_has_no_broker_either_does_not_count(end: LeaseEnd, clock: Clock) -> None:
+    end.observe(command=200, planned=100)
+    clock.now += CHANGE_SECONDS
+    end.note_silence()
+    assert end.hindrance(is_last=False) == ""
+
+
+@pytest.mark.parametrize(("command", "planned"), [(200, 201), (-1, 100), (200, -1)])
+def test_a_command_that_ends_other_leases_is_nothing_to_wait_for(
+    end: LeaseEnd, clock: Clock, command: int, planned: int
+) -> None:
+    end.observe(command, planned)
+    clock.now += CHANGE_SECONDS
+    assert end.hindrance(is_last=False) == ""
+
+
+def test_leases_that_follow_may_take_long_to_load_their_tables(end: LeaseEnd, clock: Clock) -> None:
+    end.observe(command=200, planned=100)
+    end.over()
+    for _ in range(100):
+        clock.now += CHANGE_SECONDS
+        end.observe(command=200, planned=100)
+        assert end.hindrance(is_last=False) == "", "nothing of the next leases has been told yet"
+    end.observe(command=300, planned=250)
+    clock.now += CHANGE_SECONDS
+    assert end.hindrance(is_last=False)
+
+
+class Query:
+    """A streaming query whose leases never end."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.isActive = True
+        self.status = {"isTriggerActive": True, "isDataAvailable": True}
+        self.clock = clock
+        self.stops = 0
+
+    def awaitTermination(self, seconds: float) -> bool:
+        self.clock.now += seconds
+        return False
+
+    def stop(self) -> None:
+        self.stops += 1
+        self.isActive = False
+
+
+class Control:
+    """The driver's side of the control group; a broker that is away refuses everything."""
+
+    command = planned = -1
+
+    def __init__(self, *, is_away: bool) -> None:
+        self.is_away = is_away
+        self.commands = 0
+
+    def end_leases(self, *, is_followed: bool) -> None:
+        if self.is_away:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        self.commands += 1
+
+    def figures(self) -> tuple[list[Any], str]:
+        if self.is_away:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return [], ""
+
+    def close(self) -> None:
+        """Leave the broker."""
+
+
+class Frame:
+    """`session.readStream` and `writeStream`, whose start gives a query."""
+
+    def __init__(self, started: Query) -> None:
+        self.started = started
+
+    def __getattr__(self, name: str) -> Any:
+        return self if name in ("readStream", "writeStream") else lambda *_args, **_kwargs: self
+
+    def start(self) -> Query:
+        return self.started
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Callable[[Control, Callable[[JobRunner], None]], Query]:
+    monkeypatch.setattr(query, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(query, "LeaseEnd", lambda: LeaseEnd(clock))
+
+    def run(control: Control, ask: Callable[[JobRunner], None]) -> Query:
+        monkeypatch.setattr(query, "DriverControl", lambda _spec: control)
+        started = Query(clock)
+        session: Any = Frame(started)
+        kafka: Any = None
+        spec = JobSpec("svc", "svc", 1, 1, kafka, {}, {}, "v1")
+        runner = JobRunner(session, spec, Plan("/checkpoint"), lambda *_: None)
+        await_termination = started.awaitTermination
+
+        def step(seconds: float) -> bool:
+            if clock.now > 1_010 and not runner._ending and not runner._rebalancing.is_set():
+                ask(runner)
+            assert clock.now < 10_000, "the driver waits for ever"
+            return await_termination(seconds)
+
+        monkeypatch.setattr(started, "awaitTermination", step, raising=False)
+        runner._run_query()
+        return started
+
+    return run
+
+
+@pytest.mark.parametrize(("is_away", "seconds"), [(True, UNSENT_SECONDS), (False, STOP_SECONDS)])
+def test_a_job_that_is_asked_to_stop_ends_although_its_leases_do_not(
+    run: Callable[..., Query], clock: Clock, caplog: pytest.LogCaptureFixture, *, is_away: bool, seconds: float
+) -> None:
+    started = run(Control(is_away=is_away), JobRunner.stop)
+    assert started.stops == 1
+    assert seconds <= clock.now - 1_010 < seconds + 10
+    assert "Spark stops their tasks; nothing is lost" in caplog.text
+
+
+def test_the_query_starts_again_if_a_worker_does_not_obey_a_rebalance(run: Callable[..., Query], clock: Clock) -> None:
+    control = Control(is_away=False)
+    started = run(control, JobRunner.rebalance)
+    assert started.stops == 1
+    assert control.commands > 10, "repeated, since another command may have replaced it"
+    assert CHANGE_SECONDS <= clock.now - 1_010 < CHANGE_SECONDS + 10
