@@ -137,13 +137,35 @@ def test_leases_planned_before_the_clock_was_set_back_are_ended_all_the_same(gro
     assert is_ended(group, lease.planned_at)
 
 
-def test_a_command_is_never_earlier_than_the_one_that_it_replaces(group: ControlGroup, clock: Clock) -> None:
+def test_a_command_is_never_earlier_than_those_that_the_driver_has_read(group: ControlGroup, clock: Clock) -> None:
     ahead = clock.ms
     DriverControl(spec("before")).end_leases()
     clock.ms -= 3_600
     driver = DriverControl(spec("this"))
+    driver.figures()
     assert driver.end_leases() == driver.last_command() == ahead
-    assert is_ended(group, ahead), "a worker that did not see the first command sees the second one"
+    clock.ms -= 3_600
+    assert driver.end_leases() == ahead
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_the_process_that_plans_ends_leases_and_keeps_whether_others_follow(
+    group: ControlGroup, clock: Clock, *, is_followed: bool
+) -> None:
+    said = DriverControl(spec("this")).end_leases(is_followed=is_followed)
+    assert DriverControl(spec("this")).end_planned(said) == said, "a command has ended them already"
+    assert DriverControl(spec("this")).end_planned(said + 5) == said + 5, "not the clock: no lease is later"
+    worker = WorkerControl(spec("this"), replace(LEASE, planned_at=said + 5), group)  # type: ignore[arg-type]
+    assert worker.is_told_to_end
+    assert worker.is_followed is is_followed
+    assert not is_ended(group, said + 6)
+
+
+def test_other_leases_follow_those_that_end_before_any_driver_has_ended_leases(group: ControlGroup) -> None:
+    DriverControl(spec("this")).end_planned(LEASE.planned_at)
+    worker = WorkerControl(spec("this"), LEASE, group)  # type: ignore[arg-type]
+    assert worker.is_told_to_end
+    assert worker.is_followed
 
 
 def test_without_a_command_there_is_no_time_of_it(group: ControlGroup) -> None:

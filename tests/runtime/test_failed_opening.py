@@ -46,6 +46,20 @@ def test_records_completed_by_the_changelogs_are_not_processed_again(
     assert [position.n for position in bench.positions()] == [1, 2, 3]
 
 
+def test_a_worker_whose_lease_has_ended_fences_no_other_worker() -> None:
+    bench = GroupBench()
+    bench.feed(("a", 10, 1))
+    bench.run()
+    owner = bench.group
+    bench.worker()
+    with pytest.raises(Unavailable, match="the lease ended"):
+        bench.group.open(bench.lease, lambda: False)
+    bench.group = owner
+    bench.feed(("a", 20, 2))
+    bench.run()
+    assert bench.outputs() == [("a", Total(1, 1)), ("a", Total(3, 2))]
+
+
 def moves(tasks: Sequence[StateTask], inputs: object, tails: Sequence[Tail], former: object) -> list[PlannedMove]:
     """Plan to move a row here after the first commit."""
     (task,), (tail,) = tasks, tails

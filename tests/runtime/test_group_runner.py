@@ -44,7 +44,13 @@ class Group:
     settings: Any = field(default_factory=lambda: SimpleNamespace(name="app-group-0"))
     turned: threading.Event = field(default_factory=threading.Event)
 
-    def open(self, lease: Lease) -> None:
+    asked: Callable[[], None] = lambda: None
+    """Called while the broker is asked, before other producers are fenced."""
+
+    def open(self, lease: Lease, may_fence: Callable[[], bool]) -> None:
+        self.asked()
+        if not may_fence():
+            raise Unavailable("the lease ended before the group was opened")
         self.opened.append(lease.number)
         self.is_open = True
 
@@ -107,7 +113,7 @@ def bench() -> Iterator[Bench]:
 
 
 def test_an_error_of_opening_is_raised_by_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Group, lease: Lease) -> None:
+    def refuse(self: Group, lease: Lease, may_fence: Callable[[], bool]) -> None:
         raise Unavailable("no broker")
 
     monkeypatch.setattr(Group, "open", refuse)
@@ -144,6 +150,24 @@ def test_after_the_grace_it_ends_and_gives_everything_back(
     bench.wait("the end", lambda: not bench.runner.is_alive)
     assert bench.group.closed == 1
     assert bench.runner.failure is None
+
+
+def test_a_loop_whose_lease_ends_while_it_asks_the_broker_fences_no_other_worker(bench: Bench) -> None:
+    asked = threading.Event()
+
+    def end_lease() -> None:
+        bench.runner.release()
+        asked.set()
+
+    bench.runner.start(lease(1))
+    bench.group.asked = end_lease
+    bench.group.raises.append(Unavailable("the broker is away"))
+    bench.wait("the attempt to open the group again", asked.is_set)
+    bench.wait("its end", lambda: bench.runner.trouble.startswith("the lease ended"))
+    assert bench.group.opened == [1]
+    bench.group.asked = lambda: None
+    bench.runner.renew(lease(2))
+    bench.wait("the next lease", lambda: bench.group.opened == [1, 2])
 
 
 def test_a_loop_that_released_its_group_stops_unless_a_lease_comes(bench: Bench) -> None:
@@ -360,9 +384,9 @@ def test_a_loop_that_reads_a_long_changelog_again_is_not_stuck(bench: Bench, mon
     busy = Busy()
     opens = Group.open
 
-    def open_slowly(group: Group, lease: Lease) -> None:
+    def open_slowly(group: Group, lease: Lease, may_fence: Callable[[], bool]) -> None:
         busy.run()
-        opens(group, lease)
+        opens(group, lease, may_fence)
 
     monkeypatch.setattr(Group, "open", open_slowly)
     bench.group.raises = [Unavailable("the broker was away")]

@@ -96,7 +96,7 @@ def test_leases_that_follow_may_take_long_to_load_their_tables(end: LeaseEnd, cl
     for _ in range(100):
         clock.now += CHANGE_SECONDS
         end.observe(command=200, planned=100)
-        assert end.hindrance(is_last=False) == "", "nothing of the next leases has been told yet"
+        assert end.hindrance(is_last=False) == "", "nothing of the next leases has been reported yet"
     end.observe(command=300, planned=250)
     clock.now += CHANGE_SECONDS
     assert end.hindrance(is_last=False)

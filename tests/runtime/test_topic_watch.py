@@ -43,16 +43,16 @@ class Broker:
 
 @dataclass
 class Control:
-    """The driver's side of the control group, whose clock is an hour ahead."""
+    """The driver's side of the control group; another driver has commanded, whose clock is an hour ahead."""
 
-    commands: list[tuple[bool, int]]
+    commands: list[int]
     last: int = -1
 
     def last_command(self) -> int:
         return self.last
 
-    def end_leases(self, *, is_followed: bool, planned: int) -> int:
-        self.commands.append((is_followed, planned))
+    def end_planned(self, planned: int) -> int:
+        self.commands.append(planned)
         return planned + 3_600_000
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class Control:
 class Bench:
     monkeypatch: pytest.MonkeyPatch
     broker: Broker = field(default_factory=Broker)
-    commands: list[tuple[bool, int]] = field(default_factory=list)
+    commands: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.planner = LeasePlanner.__new__(LeasePlanner)
@@ -131,7 +131,7 @@ def test_leases_are_ended_until_the_next_plan_if_partitions_come_or_a_topic_is_r
     change(bench.broker)
     bench.watch.look()
     bench.watch.look()
-    assert bench.commands == [(True, planned["planned_at"])] * 2, "a worker may not have seen the first command"
+    assert bench.commands == [planned["planned_at"]] * 2, "another driver may have replaced the first command"
 
 
 def test_the_next_plan_has_the_new_partitions_and_is_not_ended_by_the_command(bench: Bench) -> None:
@@ -167,7 +167,7 @@ def test_leases_that_an_earlier_run_planned_are_watched(bench: Bench) -> None:
     later.planner.resume(planned)
     add_partitions(later.broker)
     later.watch.look()
-    assert later.commands == [(True, planned.planned_at)]
+    assert later.commands == [planned.planned_at]
 
 
 def test_leases_of_an_earlier_run_without_ends_are_ended_if_this_run_has_ends(bench: Bench) -> None:
@@ -177,7 +177,7 @@ def test_leases_of_an_earlier_run_without_ends_are_ended_if_this_run_has_ends(be
     later.planner.freeze()
     later.planner.resume(planned)
     later.watch.look()
-    assert later.commands == [(True, planned.planned_at)]
+    assert later.commands == [planned.planned_at]
     later.planner.plan(planned.to_json())
     later.watch.look()
     assert len(later.commands) == 1, "its own leases have ends"

@@ -145,22 +145,34 @@ class DriverControl:
             for task in range(spec.tasks)
         ]
 
-    def end_leases(self, *, is_followed: bool = False, planned: int = -1) -> int:
+    def end_leases(self, *, is_followed: bool = False) -> int:
         """End every lease that was planned until now; return the time of the command in ms. Raises KafkaException.
 
-        The time never goes back, even if the clock does: workers that have not seen an earlier command still see it.
+        The time does not go back behind the leases and commands that this driver has read, even if the clock does.
 
         Args:
             is_followed: whether leases of this driver or the next one follow: until then loops may continue.
-            planned: when a lease was planned, perhaps by a clock that was set back since: it ends as well.
         """
-        time_ms = max(self._clock(), self.planned, planned, self.last_command())
-        self._command(time_ms, _FOLLOWED if is_followed else "")
-        self.command = max(self.command, time_ms)
-        return time_ms
+        self.command = max(self._clock(), self.planned, self.command)
+        self._command(self.command, _FOLLOWED if is_followed else "")
+        return self.command
+
+    def end_planned(self, planned: int) -> int:
+        """End the leases that were planned until a time in ms; return the time of the command that ends them.
+
+        Whether other leases follow stays as the driver said last: only the driver knows. Raises KafkaException.
+        """
+        time_ms, metadata = self._latest_command()
+        if time_ms >= planned:
+            return time_ms
+        self._command(planned, metadata)
+        return planned
 
     def last_command(self) -> int:
         """Return until when (ms) leases were planned that the latest command ends; -1: none. Raises KafkaException."""
+        return self._latest_command()[0]
+
+    def _latest_command(self) -> tuple[int, str]:
         places = [TopicPartition(*place) for place in _places(self._spec)]
         return _latest(self._consumer.committed(places, _ANSWER_SECONDS))
 
@@ -186,7 +198,7 @@ class DriverControl:
         found, trouble = [], ""
         commands = [TopicPartition(*place) for place in _places(self._spec)]
         answers = self._consumer.committed(commands + self._places, _ANSWER_SECONDS)
-        self.command = max(self.command, _latest(answers[: len(commands)]))
+        self.command = max(self.command, _latest(answers[: len(commands)])[0])
         for answer in answers[len(commands) :]:
             if answer.error is None and answer.offset >= 0 and answer.metadata:
                 told = json.loads(answer.metadata)
@@ -202,6 +214,8 @@ class DriverControl:
         leave(self._consumer)
 
 
-def _latest(answers: Iterable[TopicPartition]) -> int:
-    """Return the latest command, in ms; -1: none."""
-    return max((int(answer.offset) for answer in answers if answer.error is None), default=-1)
+def _latest(answers: Iterable[TopicPartition]) -> tuple[int, str]:
+    """Return the time of the latest command in ms, and its metadata; -1: none."""
+    commands = [answer for answer in answers if answer.error is None and answer.offset >= 0]
+    latest = max(commands, key=lambda answer: int(answer.offset), default=None)
+    return (-1, _FOLLOWED) if latest is None else (int(latest.offset), latest.metadata or "")

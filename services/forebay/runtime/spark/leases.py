@@ -208,7 +208,8 @@ class Holding:
             if self._control.tell(figures, now_ms(), asynchronous=False):
                 # The records that it reads first are judged by it.
                 self._process.look_at_clock(self._spec)
-            runner.start(self._lease)
+            # Loading the tables may take minutes, in which Spark may have repeated the task on another executor.
+            runner.start(self._lease, lambda: not self._is_orphaned)
         except GroupFenced:
             if runner is not None:
                 runner.stop()

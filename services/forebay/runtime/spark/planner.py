@@ -94,12 +94,13 @@ class LeasePlanner:
             return (now.topic_ids, now.start) != (latest.topic_ids, latest.start)
 
     def end_leases(self) -> None:
-        """End the latest leases; others follow. Raises KafkaException."""
+        """End the latest leases. Raises KafkaException."""
         with self._lock:
+            if self._latest is None:
+                return
             control = self._control()
             try:
-                planned = -1 if self._latest is None else self._latest.planned_at
-                self._ended_at = control.end_leases(is_followed=True, planned=planned)
+                self._ended_at = max(self._ended_at, control.end_planned(self._latest.planned_at))
             finally:
                 control.close()
 

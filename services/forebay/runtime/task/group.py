@@ -94,8 +94,11 @@ class TaskGroup:
         """Whether the group is ours, as far as we know, and its tasks stand where they were committed."""
         return self._producer.is_open
 
-    def open(self, lease: Lease) -> None:
+    def open(self, lease: Lease, may_fence: Callable[[], bool] = lambda: True) -> None:
         """Make the group ours: see whose it is, fence off everybody else, complete the tables, begin to read.
+
+        Args:
+            may_fence: returns whether the lease is still held, right before other producers are fenced.
 
         Raises:
             StateConflict: it belongs to another checkpoint, and no producer was fenced. Unavailable.
@@ -103,6 +106,9 @@ class TaskGroup:
         beginning = TaskPosition(lease.checkpoint, 0)
         inputs = {task.place: self._surroundings.inputs(task.place, lease, beginning) for task in self.tasks}
         marked = self._takeover.refuse_foreign(lease, inputs)
+        # The broker may have answered late. The worker of the next lease may own the group by now.
+        if not may_fence():
+            raise Unavailable("the lease ended before the group was opened")
         self._producer.fence()
         positions = self._takeover.complete(lease, inputs, marked)
         self._has_more = True

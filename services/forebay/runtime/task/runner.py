@@ -122,10 +122,14 @@ class GroupRunner:
             self._progress_before = progress
             self._beat_ms, self._turned_at = now_ms(), self._monotonic()
 
-    def start(self, lease: Lease) -> None:
-        """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises."""
+    def start(self, lease: Lease, is_held: Callable[[], bool] = lambda: True) -> None:
+        """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises.
+
+        Args:
+            is_held: returns whether the lease has not ended since.
+        """
         assert not self.is_alive, f"{self.group.settings.name}: a second loop would use the group's tables"
-        self.group.open(lease)
+        self.group.open(lease, is_held)
         self.renew(lease)
         self._turned_at = self._monotonic()
         self._has_begun = True
@@ -278,7 +282,7 @@ class GroupRunner:
         """Open the group again. Reading a long changelog is not a call that is stuck."""
         self._is_opening = True
         try:
-            self.group.open(lease)
+            self.group.open(lease, lambda: self._is_held)
         finally:
             self._turned_at, self._is_opening = self._monotonic(), False
         log.info("%s: continues", self.group.settings.name)
@@ -301,7 +305,8 @@ class GroupRunner:
         if self._failures:
             self._pause(_PAUSE_SECONDS[min(self._failures, len(_PAUSE_SECONDS)) - 1])
         if self._failures in (0, 3):
-            log.warning("%s: %s: trying again until it answers", self.group.settings.name, self.trouble)
+            then = "trying again until it answers" if self._is_held else "the loop waits for its next lease"
+            log.warning("%s: %s: %s", self.group.settings.name, self.trouble, then)
 
     def _pause(self, seconds: float) -> None:
         self._ending.wait(seconds)
