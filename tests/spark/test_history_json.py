@@ -15,7 +15,7 @@ from forebay.ksml.formats import JSON as ANY_JSON
 from forebay.records import Record
 from forebay.serde.json_format import JSON, json_of
 from forebay.spark.history_json import json_encoder, reads_json
-from forebay.spark.sink_values import ValueMismatch
+from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
 from tests.sql.driven import Driven as Statements
 
 
@@ -63,6 +63,16 @@ def test_a_time_that_would_be_rounded_is_refused() -> None:
     encode = json_encoder(spark.StructType().add("at", spark.TimestampType()))
     with pytest.raises(ValueMismatch, match="at"):
         encode({"at": datetime(1970, 1, 1, 0, 0, 0, 1, UTC)})
+
+
+@pytest.mark.parametrize(
+    "kind", [spark.TimestampNTZType(), spark.ArrayType(spark.StructType().add("at", spark.TimestampNTZType()))], ids=str
+)
+def test_a_time_without_a_zone_is_refused(kind: spark.DataType) -> None:
+    with pytest.raises(
+        ColumnMismatch, match="c has a time without a zone, which plain JSON lacks: CAST it to TIMESTAMP"
+    ):
+        json_encoder(spark.StructType().add("c", kind))
 
 
 def test_the_formats_that_read_it() -> None:

@@ -39,6 +39,12 @@ def check_json_columns(row: spark.StructType, declared: Mapping[str, str]) -> No
 
 def json_encoder(row: spark.StructType) -> Encode:
     """Return what encodes columns as the fields of a JSON object. Raises ColumnMismatch for a type that JSON lacks."""
+    for field in row.fields:
+        # Its text would be no TIMESTAMP of a statement, which is a number of ms.
+        if "timestamp_ntz" in field.dataType.simpleString():
+            raise ColumnMismatch(
+                f"{field.name} has a time without a zone, which plain JSON lacks: CAST it to TIMESTAMP"
+            )
     schema = json.dumps(_with_numbers(json.loads(derive_json(row, "value"))))
     encode = Encoding("json_schema", row, schema).encoder()
     return lambda values: (encode(values) or b"")[HEADER_BYTES:]
