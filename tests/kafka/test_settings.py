@@ -108,6 +108,23 @@ def test_secrets_are_never_shown(name: str) -> None:
     assert given.consumer()[name] == "hunter2"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_end_of_a_file_is_no_part_of_a_secret(end: str) -> None:
+    names = ["SCHEMA_REGISTRY_PASSWORD", "SCHEMA_REGISTRY_TOKEN", "KAFKA_SASL_PASSWORD"]
+    given = settings_from_environment({**ADDRESSES, **{f"FOREBAY_{name}": f"hunter 2{end}" for name in names[::2]}})
+    assert given.consumer()["sasl.password"] == "hunter 2"
+    assert given.registry().password == Secret("hunter 2")
+    given = settings_from_environment({**ADDRESSES, f"FOREBAY_{names[1]}": f"hunter2{end}"})
+    assert given.registry().token == Secret("hunter2")
+
+
+@pytest.mark.parametrize("token", ["hunter2 hunter3", "hunter2\nhunter3", "hunter2\u20ac"])
+def test_a_token_that_no_header_can_hold_is_refused_without_being_shown(token: str) -> None:
+    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_TOKEN: a token is one word") as caught:
+        settings_from_environment({**ADDRESSES, "FOREBAY_SCHEMA_REGISTRY_TOKEN": token})
+    assert "hunter" not in str(caught.value)
+
+
 def test_secrets_survive_the_way_to_a_worker() -> None:
     given = settings(kafka={"sasl.password": "hunter2"}, schema_registry_password=Secret("hunter3"))
     arrived = pickle.loads(pickle.dumps(given))

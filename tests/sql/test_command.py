@@ -27,6 +27,17 @@ def test_an_unreachable_server_is_reported_without_python_s_words(capsys: pytest
     assert "urlopen" not in error
 
 
+def test_a_token_of_two_lines_is_refused_without_being_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("hunter2hunter2hunter2\nhunter3\n")
+    assert run(["sql", "--token-file", str(file), "--server", "http://127.0.0.1:9", "-e", "SHOW TABLES;"]) == 2
+    error = capsys.readouterr().err
+    assert "token holds more than one line or word: a token is one word of ASCII" in error
+    assert "hunter" not in error
+
+
 def test_a_missing_registry_is_reported_with_the_statement_that_needs_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from forebay.cli.sql_session import Session
 from forebay.cli.sql_shell import shell
 from forebay.kafka.registry import SchemaRegistry, shared_registry
 from forebay.plugins import VARIABLE as SERVICES
+from forebay.queries.gate import NoToken, read_token
 from forebay.serde.resolver import RegistryUnavailable
 from forebay.serde.subjects import connect_when_asked
 from forebay.sql.describing import describe
@@ -111,7 +112,7 @@ def sql(
             return
     except SqlError as error:
         raise click.ClickException(str(error)) from error
-    client = SqlClient(server, "" if token_file is None else token_file.read_text().strip())
+    client = SqlClient(server, _token(token_file))
     if statement is not None:
         _send(client, statement, how)
     else:
@@ -164,6 +165,13 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
 def _warn(program: Program) -> None:
     for warning in program.warnings:
         click.echo(f"warning: {warning}", err=True)
+
+
+def _token(file: Path | None) -> str:
+    try:
+        return "" if file is None else read_token(file).decode()
+    except NoToken as error:
+        raise click.UsageError(f"--token-file: {error}") from error
 
 
 def _as_service(

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from forebay.kafka.errors import KafkaSettingsError
 from forebay.kafka.option_names import ALL, CONSUMER, PRODUCER, is_secret
-from forebay.kafka.secret import Secret
+from forebay.kafka.secret import Secret, without_line_end
 
 Options = Mapping[str, str | Secret]
 
@@ -50,9 +50,10 @@ def as_text(options: object) -> dict[str, str | Secret]:
 
 
 def hide_secrets(options: Options) -> dict[str, str | Secret]:
-    """Return the options with the values of secret ones wrapped, so that no repr shows them."""
+    """Return the options with the values of secret ones wrapped, so that no repr shows them, and without a line end."""
     return {
-        name: Secret(value) if is_secret(name) and isinstance(value, str) else value for name, value in options.items()
+        name: without_line_end(value if isinstance(value, Secret) else Secret(value)) if is_secret(name) else value
+        for name, value in options.items()
     }
 
 

@@ -51,7 +51,8 @@ class RegistryHttp:
             self._session.cert = (certificate, str(key)) if key is not None else certificate
         if settings.username is not None:
             password = settings.password.reveal() if settings.password else ""
-            self._session.auth = (settings.username, password)
+            # As UTF-8: `requests` would encode text as Latin-1, and fail for other letters.
+            self._session.auth = requests.auth.HTTPBasicAuth(settings.username.encode(), password.encode())
         elif settings.token is not None:
             self._session.auth = _Bearer(settings.token)
 

@@ -22,3 +22,8 @@ class Secret:
 
     def __repr__(self) -> str:
         return f"Secret('{_SHOWN}')"
+
+
+def without_line_end(secret: Secret) -> Secret:
+    """Return a secret without line breaks at its end, which editors and `echo` leave in a file."""
+    return Secret(secret.reveal().rstrip("\r\n"))

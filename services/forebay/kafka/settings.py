@@ -12,7 +12,7 @@ from forebay.kafka.errors import KafkaSettingsError
 from forebay.kafka.librdkafka_log import log_options, outage_options
 from forebay.kafka.options import Options, as_text, check_options, for_admin, for_consumer, for_producer, hide_secrets
 from forebay.kafka.registry_settings import Compatibility, RegistrySettings, SchemaIds
-from forebay.kafka.secret import Secret
+from forebay.kafka.secret import Secret, without_line_end
 
 _EVERY: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
 """Kafka's own clients ask for a broker that went away once a second; librdkafka only every ten after a while."""
@@ -71,6 +71,10 @@ class KafkaSettings:
         if not self.schema_registry_timeout_s > 0:
             raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TIMEOUT_S: a request takes more than 0 seconds")
         object.__setattr__(self, "schema_registry_url", _registry_url(self.schema_registry_url))
+        if self.schema_registry_password is not None:
+            object.__setattr__(self, "schema_registry_password", without_line_end(self.schema_registry_password))
+        if self.schema_registry_token is not None:
+            object.__setattr__(self, "schema_registry_token", _token(self.schema_registry_token))
         object.__setattr__(self, "kafka", hide_secrets(as_text(self.kafka)))
 
     def check(self) -> None:
@@ -108,6 +112,14 @@ class KafkaSettings:
         level = {"log_level": 7} if "debug" in self.kafka else {}
         outage = outage_options(client, self.bootstrap_servers)
         return {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **log_options(), **level, **outage}
+
+
+def _token(token: Secret) -> Secret:
+    """Return the token without a line end. Raises KafkaSettingsError, which does not show it."""
+    token = without_line_end(token)
+    if not all("!" <= letter <= "~" for letter in token.reveal()):
+        raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TOKEN: a token is one word of ASCII: check for line breaks")
+    return token
 
 
 def _registry_url(url: str) -> str:
