@@ -135,6 +135,9 @@ def text_of_double(value: float) -> str:
         found = repr(value)
         return found if "e" not in found else f"{value:f}"
     sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    if len(digits) == 1:
+        # Java writes the nearest two digits where one would do: 4.9E-324 for Python's 5e-324.
+        sign, digits, exponent = Decimal(f"{value:.1e}").as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"
     power = len(digits) - 1 + int(exponent)
     return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{power}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.sql import instants
 from forebay.sql.arithmetic import decimal_of, saturate, text_of_double, within_bits, wrapped_int, wrapped_long
-from forebay.sql.number_texts import decimal_of_text, double_of_text, whole_of
+from forebay.sql.number_texts import decimal_of_text, double_of_text, trim, whole_of
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -100,7 +100,7 @@ def _to_decimal(one: SqlType, other: DecimalType) -> Caster:
     if is_number(one):
         return lambda value: decimal_of(value, precision, scale)
     if one == STRING:
-        return lambda value: decimal_of(decimal_of_text(value), precision, scale)
+        return lambda value: decimal_of(decimal_of_text(trim(value)), precision, scale)
     raise TypeError(f"{one} can't be cast to {other}")
 
 
@@ -128,9 +128,9 @@ def _of_number(one: SqlType, other: SqlType) -> Caster:
 
 def _of_text(other: SqlType) -> Caster:
     if other == INT:
-        return lambda value: whole_of(value, 32)
+        return lambda value: whole_of(trim(value), 32)
     if other == BIGINT:
-        return lambda value: whole_of(value, 64)
+        return lambda value: whole_of(trim(value), 64)
     if other == DOUBLE:
         return double_of_text
     if other == BYTES:

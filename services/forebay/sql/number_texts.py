@@ -14,25 +14,29 @@ _MOST_LETTERS = 4_000
 _BLANKS = "".join(map(chr, range(0x21)))
 
 
+def trim(text: str) -> str:
+    """Return a text without the blanks around it, as Java's `String.trim`."""
+    return text.strip(_BLANKS)
+
+
 def whole_of(text: str, bits: int) -> int:
     """Return the whole number of so many bits that a text is. Raises ValueError, OverflowError."""
-    plain = text.strip(_BLANKS)
-    if len(plain) > _MOST_LETTERS or not _WHOLE.fullmatch(plain):
-        raise ValueError(f"{plain[:50]!r} is no whole number")
-    return within_bits(int(plain), bits)
+    if len(text) > _MOST_LETTERS or not _WHOLE.fullmatch(text):
+        raise ValueError(f"{text[:50]!r} is no whole number")
+    return within_bits(int(text), bits)
 
 
 def decimal_of_text(text: str) -> Decimal:
     """Return the exact number that a text is. Raises ValueError for anything else, NaN and infinity among them."""
-    plain = text.strip(_BLANKS)
-    if len(plain) > _MOST_LETTERS or not _NUMBER.fullmatch(plain):
-        raise ValueError(f"{plain[:50]!r} is no number")
-    return Decimal(plain)
+    if len(text) > _MOST_LETTERS or not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text[:50]!r} is no number")
+    return Decimal(text)
 
 
 def double_of_text(text: str) -> float:
     """Return the double that a text is. Raises ValueError for anything else, and beyond all doubles."""
-    result = float(decimal_of_text(text))
+    # `Double.parseDouble` ignores blanks around a number; `Long.parseLong` and `BigDecimal` refuse them.
+    result = float(decimal_of_text(trim(text)))
     if math.isinf(result):
         raise ValueError(f"{text[:50]!r} is beyond what a double holds")
     return result

@@ -12,7 +12,7 @@ from typing import Any
 
 from forebay.codec import DecodeError
 from forebay.sql.arithmetic import exact_decimal_of, text_of_double
-from forebay.sql.number_texts import decimal_of_text, whole_of, whole_part
+from forebay.sql.number_texts import decimal_of_text, double_of_text, trim, whole_of, whole_part
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -40,13 +40,14 @@ _PLAIN_DIGITS = 400
 """Zeros that a number in a text column is written out with: more than any double has."""
 
 
-def reader(kind: SqlType, *, raw: bool = False) -> Convert:
+def reader(kind: SqlType, *, raw: bool = False, entries: bool = False) -> Convert:
     """Return what makes a value of JSON's (None: null). Raises DecodeError where they don't fit.
 
     Args:
-        raw: whether bytes are bytes, and maps may be lists of entries, as in Avro.
+        raw: whether bytes are bytes, as in Avro.
+        entries: whether maps may be lists of entries, as Connect writes maps whose keys may be null.
     """
-    make = _reader(kind, raw)
+    make = _reader(kind, raw, entries)
 
     def read(value: Any) -> Any:
         if value is None:
@@ -64,21 +65,20 @@ def brief(value: Any) -> str:
     return _BRIEF.repr(value)
 
 
-def _reader(kind: SqlType, raw: bool) -> Convert:
+def _reader(kind: SqlType, raw: bool, entries: bool) -> Convert:
     match kind:
         case DecimalType(precision, scale):
             return lambda value: exact_decimal_of(_number(value), precision, scale)
         case ArrayType(item):
-            read = reader(item, raw=raw)
+            read = reader(item, raw=raw, entries=entries)
             return lambda value: tuple(read(part) for part in _of(value, list))
         case MapType(key, inner):
-            one = reader(inner, raw=raw)
-            if key == STRING:
-                return lambda value: {name: one(part) for name, part in _of(_map(value), dict).items()}
-            key_of = map_key_reader(key)
-            return lambda value: {key_of(name): one(part) for name, part in _of(_map(value), dict).items()}
+            one = reader(inner, raw=raw, entries=entries)
+            key_of = _same if key == STRING else map_key_reader(key)
+            object_of = _map if entries else _same
+            return lambda value: {key_of(name): one(part) for name, part in _of(object_of(value), dict).items()}
         case StructType(fields):
-            parts = [(name, name.upper(), reader(part, raw=raw)) for name, part in fields]
+            parts = [(name, name.upper(), reader(part, raw=raw, entries=entries)) for name, part in fields]
             return lambda value: tuple(read(field(value, name, upper)) for name, upper, read in parts)
     if raw and kind == BYTES:
         return lambda value: bytes(_of(value, bytes))
@@ -136,9 +136,9 @@ def _number(value: Any) -> Any:
 
 
 def _double(value: Any) -> float:
-    if isinstance(value, str) and value in NO_NUMBERS:
+    if isinstance(value, str) and trim(value) in NO_NUMBERS:
         return float(value)
-    return float(_number(value))
+    return double_of_text(value) if isinstance(value, str) else float(_number(value))
 
 
 def time_of_day(ms: int) -> int:
@@ -167,21 +167,25 @@ def _text(value: Any) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def writer(kind: SqlType) -> Convert:
-    """Return what makes a value (None: null) one that a JSON encoder takes."""
+def writer(kind: SqlType, double: Convert | None = None) -> Convert:
+    """Return what makes a value (None: null) one that a JSON encoder takes.
+
+    Args:
+        double: how a DOUBLE is written; None: as a number, or as a text if it is not finite.
+    """
     match kind:
         case ArrayType(item):
-            write = writer(item)
+            write = writer(item, double)
             return lambda value: None if value is None else [write(part) for part in value]
         case MapType(_, inner):
-            one = writer(inner)
+            one = writer(inner, double)
             return lambda value: None if value is None else {key_text(name): one(part) for name, part in value.items()}
         case StructType(fields):
-            parts = [(name, writer(part)) for name, part in fields]
+            parts = [(name, writer(part, double)) for name, part in fields]
             return lambda value: (
                 None if value is None else {n: w(part) for (n, w), part in zip(parts, value, strict=True)}
             )
-    return _shown_double if kind == DOUBLE else _same
+    return (double or _shown_double) if kind == DOUBLE else _same
 
 
 def key_text(key: Any) -> str:

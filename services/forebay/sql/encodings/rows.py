@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import csv
 import json
+import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -20,12 +22,12 @@ from forebay.formats import DOUBLE as DOUBLE_BYTES
 from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
 from forebay.sql import casts
-from forebay.sql.arithmetic import exact_decimal_of
+from forebay.sql.arithmetic import exact_decimal_of, text_of_double
 from forebay.sql.catalog import Encoding, Named, delimiter_of
 from forebay.sql.encodings.readers import NO_NUMBERS, boolean_of_text, brief, reader, time_of_day, writer
 from forebay.sql.encodings.readers import field as field_of
 from forebay.sql.encodings.wires import Wire, takes_all
-from forebay.sql.number_texts import decimal_of_text, double_of_text, whole_of
+from forebay.sql.number_texts import decimal_of_text, double_of_text, trim, whole_of
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -60,13 +62,18 @@ SIMPLE: dict[SqlType, Format[Any]] = {
 
 
 class JsonRow:
-    """Rows as JSON objects, or a single column as it is."""
+    """Rows as JSON objects, or a single column as it is, in the bytes that ksqlDB writes.
+
+    Args:
+        entries: whether maps may be read from lists of entries.
+    """
 
     is_frozen = True
 
-    def __init__(self, columns: tuple[Named, ...], *, wraps: bool) -> None:
+    def __init__(self, columns: tuple[Named, ...], *, wraps: bool, entries: bool = False) -> None:
         self._parts = [
-            (column.name, column.name.upper(), reader(column.type), writer(column.type)) for column in columns
+            (column.name, column.name.upper(), reader(column.type, entries=entries), writer(column.type, _java_double))
+            for column in columns
         ]
         self._wraps = wraps
         # Parse numbers as Decimal only if a column needs their exact digits. A text column shows a number as it was
@@ -89,9 +96,29 @@ class JsonRow:
         return tuple(read(field_of(document, name, upper)) for name, upper, read, _ in self._parts)
 
     def encode(self, record: Any) -> bytes:
-        if not self._wraps:
-            return encode_json(self._parts[0][3](record[0]))
-        return encode_json({name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)})
+        if self._wraps:
+            row = {name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)}
+        else:
+            row = self._parts[0][3](record[0])
+        data = encode_json(row)
+        return _ESCAPE.sub(_in_capitals, data) if b"\\u00" in data else data
+
+
+_ESCAPE = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
+
+
+def _in_capitals(escape: re.Match[bytes]) -> bytes:
+    """Return an escape as Jackson writes it: a key of other bytes is in another partition."""
+    text = escape[0]
+    return text[:2] + text[2:].upper()
+
+
+def _java_double(value: float | None) -> Any:
+    """Return what a JSON encoder writes as Java writes a double: a key of other bytes is in another partition."""
+    if value is None or value == 0 or 1e-3 <= abs(value) < 1e7:
+        return value
+    text = text_of_double(value)
+    return msgspec.Raw(text.encode()) if math.isfinite(value) else text
 
 
 def _no_constant(name: str) -> None:
@@ -111,7 +138,7 @@ class DelimitedRow:
 
     def decode(self, data: bytes) -> Any:
         try:
-            parts = next(csv.reader([data.decode()], delimiter=self._delimiter), [])
+            parts = next(csv.reader([data.decode()], delimiter=self._delimiter, strict=True), [])
         except (ValueError, csv.Error) as error:
             raise DecodeError(f"{brief(data)} is no line of columns: {error}") from error
         if len(parts) != len(self._columns):
@@ -145,12 +172,14 @@ def _of_text(kind: SqlType) -> casts.Caster | None:
     if isinstance(kind, DecimalType):
         return lambda text: exact_decimal_of(decimal_of_text(text), kind.precision, kind.scale)
     special: dict[SqlType, casts.Caster] = {
+        INT: lambda text: whole_of(text, 32),
+        BIGINT: lambda text: whole_of(text, 64),
         BOOLEAN: boolean_of_text,
         BYTES: _of_base64,
         DATE: lambda text: whole_of(text, 32),
         TIME: lambda text: time_of_day(whole_of(text, 32)),
         TIMESTAMP: lambda text: whole_of(text, 64),
-        DOUBLE: lambda text: float(text) if text in NO_NUMBERS else double_of_text(text),
+        DOUBLE: lambda text: float(text) if trim(text) in NO_NUMBERS else double_of_text(text),
     }
     return special.get(kind) or casts.caster(STRING, kind)
 
@@ -207,16 +236,16 @@ def _has_map(kind: SqlType) -> bool:
     return any(isinstance(part, MapType) for part in parts_of(kind))
 
 
-def plain_json(columns: tuple[Named, ...], *, wraps: bool) -> Codec[Any]:
+def plain_json(columns: tuple[Named, ...], *, wraps: bool, entries: bool = False) -> Codec[Any]:
     """Return the codec of rows as JSON; `wraps` says whether a single column is a field."""
-    return JsonRow(columns, wraps=wraps or len(columns) != 1)
+    return JsonRow(columns, wraps=wraps or len(columns) != 1, entries=entries)
 
 
 def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_key: bool) -> Codec[Any]:
     """Return the codec of rows. Raises TypeError where the format can't hold the columns."""
     if kind in ("JSON", "JSON_SR"):
         wraps = encoding.wraps if encoding.wraps is not None and not is_key else not (is_key and len(columns) == 1)
-        return plain_json(columns, wraps=wraps)
+        return plain_json(columns, wraps=wraps, entries=kind == "JSON_SR")
     if kind == "DELIMITED":
         nested = [str(column) for column in columns if isinstance(column.type, ArrayType | MapType | StructType)]
         if nested:

@@ -89,7 +89,7 @@ class AvroRows:
         kind: SqlType = (
             StructType(tuple((column.name, column.type) for column in columns)) if wraps else columns[0].type
         )
-        self._from = reader(kind, raw=True)
+        self._from = reader(kind, raw=True, entries=True)
         names: dict[str, Any] = {}
         self._parsed = fastavro.parse_schema(without_times(json.loads(door.text)), names)
         self._to = avro.writer_of(self._parsed, kind, names)

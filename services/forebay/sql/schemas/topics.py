@@ -73,7 +73,8 @@ def frame_schema(
         return AvroRows(used, Door(subject, text, AVRO, form.schema_id), wraps=wraps)
     if kind == "JSON_SR":
         text = form.text or json_schema.schema_of(used, wraps=wraps)
-        return JsonSchemaRows(plain_json(used, wraps=wraps), Door(subject, text, JSON_SCHEMA, form.schema_id))
+        codec = plain_json(used, wraps=wraps, entries=True)
+        return JsonSchemaRows(codec, Door(subject, text, JSON_SCHEMA, form.schema_id))
     text = form.text or protobuf.schema_of(used, form.nullable)
     door = None if kind == "PROTOBUF_NOSR" else Door(subject, text, PROTOBUF, form.schema_id)
     return ProtobufRows(used, text, form.name if form.text else "", door)
