@@ -74,6 +74,16 @@ def test_a_ttl_stores_entries_go_as_many_at_a_time_as_asked(bench: Bench) -> Non
     assert store.next_expiry() is None
 
 
+def test_entries_of_many_times_go_as_well_if_time_jumps(bench: Bench) -> None:
+    store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=100))
+    for number in range(COUNT):
+        bench.clock.closing_time = number // 2
+        store.put(f"k{number}", Cell("v"))
+    bench.clock.closing_time = 1_000
+    assert [(store.expire(10), store.next_expiry()) for _ in range(3)] == [(10, 105), (10, 110), (5, None)]
+    assert rows(bench, b"t") == 0
+
+
 def test_an_entry_written_while_older_ones_still_wait_to_go_is_not_forgotten(bench: Bench) -> None:
     store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=1))
     bench.clock.closing_time = 0

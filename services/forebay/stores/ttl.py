@@ -70,8 +70,9 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self._check_value(value)
         now = self._clock.closing_time
         # An entry that is put again keeps its place in the index. `expire` finds it there and moves it to its new time,
-        # so that a put of an existing key writes one row.
-        if self._rows.get(encoded) is None:
+        # so that a put of an existing key writes one row. An expired entry may have lost its place in an earlier release.
+        existing = self._rows.get(encoded)
+        if existing is None or self._is_expired(existing):
             self._look_at(encoded, now + self.ttl_ms)
         self._rows.put(encoded, Stamped(value, now))
 
@@ -84,10 +85,10 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     def expire(self, at_most: int = EXPIRED_AT_ONCE) -> int:
         """Delete expired entries. Check at most `at_most` entries, and return how many were deleted."""
-        now, gone = self._clock.closing_time, 0
-        if self._marks.get(_FIRST, FOREVER) > now:
+        now, gone, start = self._clock.closing_time, 0, self._marks.get(_FIRST, FOREVER)
+        if start > now:
             return 0
-        rows = self._due.scan(pack_time(self._marks.get(_FIRST)), pack_time(now + 1))
+        rows = self._due.scan(pack_time(start), pack_time(now + 1))
         due = [row for _, (row, _) in zip(range(at_most), rows, strict=False)]
         for row in due:
             key = row[WIDTH:]
@@ -100,7 +101,11 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
                 gone += 1
             else:
                 self._look_at(key, entry.timestamp + self.ttl_ms)
-        self._marks.set(_FIRST, self._first_from(now if len(due) == at_most else now + 1, now + self.ttl_ms))
+        if len(due) < at_most:
+            start = now + 1
+        elif due:
+            start = unpack_time(due[-1])  # more entries may be due, from this time on
+        self._marks.set(_FIRST, self._first_from(start, now + self.ttl_ms))
         return gone
 
     def adapt(self) -> None:
