@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,6 +78,21 @@ def test_time_in_which_the_driver_has_no_broker_either_does_not_count(end: Lease
     clock.now += CHANGE_SECONDS
     end.note_silence()
     assert end.hindrance(is_last=False) == ""
+
+
+def test_a_broker_that_fails_now_and_then_does_not_make_the_wait_endless(end: LeaseEnd, clock: Clock) -> None:
+    end.expect()
+    begun = clock.now
+    while not end.hindrance(is_last=True):
+        assert clock.now < begun + 10 * STOP_SECONDS, "the driver waits for ever"
+        for _ in range(9):
+            clock.now += 1
+            end.note_sent()
+            end.observe(command=200, planned=100)
+        clock.now += 5
+        end.note_silence()
+    # Of 14 s, the broker is away for 5 s.
+    assert STOP_SECONDS <= (clock.now - begun) * 9 / 14 < STOP_SECONDS + 10
 
 
 @pytest.mark.parametrize(("command", "planned"), [(200, 201), (-1, 100), (200, -1)])
@@ -158,16 +172,13 @@ class Frame:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Callable[[Control, Callable[[JobRunner], None]], Query]:
-    monkeypatch.setattr(query, "time", SimpleNamespace(monotonic=clock))
-    monkeypatch.setattr(query, "LeaseEnd", lambda: LeaseEnd(clock))
-
     def run(control: Control, ask: Callable[[JobRunner], None]) -> Query:
         monkeypatch.setattr(query, "DriverControl", lambda _spec: control)
         started = Query(clock)
         session: Any = Frame(started)
         kafka: Any = None
         spec = JobSpec("svc", "svc", 1, 1, kafka, {}, {}, "v1")
-        runner = JobRunner(session, spec, Plan("/checkpoint"), lambda *_: None)
+        runner = JobRunner(session, spec, Plan("/checkpoint"), lambda *_: None, monotonic=clock)
         await_termination = started.awaitTermination
 
         def step(seconds: float) -> bool:

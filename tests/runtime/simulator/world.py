@@ -32,7 +32,7 @@ _LATE = 0.05
 """Share of points at which a late request arrives."""
 _LATE_LISTINGS = 0.1
 """Share of snapshot files that are listed late."""
-_SILENT = ("read", "open.tail", "open.tailed", "open.fenced", "describe")
+SILENT = ("read", "open.tail", "open.tailed", "open.fenced", "describe")
 """Points at which no client call can fail: the worker can only crash or be stopped there."""
 
 
@@ -132,7 +132,7 @@ class World:
         if not self._trouble or self.random.random() >= self._trouble:
             return
         kind = self.random.choice(("crash", "fail", "pause", "pause"))
-        if kind == "fail" and point in _SILENT:
+        if kind == "fail" and point in SILENT:
             return
         self.seen[f"{kind} at {point}"] += 1
         if kind == "crash":

@@ -21,13 +21,13 @@ class LeaseEnd:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._since: float | None = None
-        self._sent_at = 0.0
+        self._sent_at = self._heard_at = 0.0
         self._command = self._obeyed = -1
 
     def expect(self) -> None:
         """Note that the leases should end, unless that is noted already."""
         if self._since is None:
-            self._since = self._sent_at = self._monotonic()
+            self._since = self._sent_at = self._heard_at = self._monotonic()
 
     def note_sent(self) -> None:
         """Note that a command has reached the broker."""
@@ -40,14 +40,17 @@ class LeaseEnd:
             command: until when (ms) leases were planned that the latest command ends; -1: none.
             planned: when (ms) the latest lease that tasks reported was planned; -1: none.
         """
-        self._command = command
+        self._command, self._heard_at = command, self._monotonic()
         if command > self._obeyed and 0 <= planned <= command:
             self.expect()
 
     def note_silence(self) -> None:
-        """Note that the broker does not answer the driver: no worker can be blamed for that time."""
+        """Note that the broker has not answered since the last answer: no worker can be blamed for that time."""
+        now = self._monotonic()
         if self._since is not None:
-            self._since = self._monotonic()
+            # The wait does not begin again: a broker that fails now and then would make it endless.
+            self._since += now - self._heard_at
+        self._heard_at = now
 
     def over(self) -> None:
         """Note that the leases have ended. The next ones may take long to begin: they load their tables."""

@@ -69,6 +69,7 @@ class JobRunner:
     Args:
         failed: called with the reason of a failure; returns it with the remedy.
         is_followed: returns whether another driver will replace this one, once it is asked to stop.
+        monotonic: returns the time in seconds.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class JobRunner:
         observer: Observer,
         failed: Callable[[str], str] = lambda cause: cause,
         is_followed: Callable[[], bool] = lambda: False,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._session = session
         self._spec = spec
@@ -86,6 +88,7 @@ class JobRunner:
         self._observer = observer
         self._failed = failed
         self._is_followed = is_followed
+        self._monotonic = monotonic
         self._limits, self._size = spec.limits, CommitSize(spec.limits.max_records)
         self._stopping = Flag()
         self._rebalancing = threading.Event()
@@ -94,13 +97,13 @@ class JobRunner:
         self._abandoning = threading.Event()
         self._progressed = threading.Event()
         self.query: StreamingQuery | None = None
-        self.placed_at = time.monotonic()
+        self.placed_at = monotonic()
         """When Spark last began to place the groups, by the monotonic clock."""
         self._steadiness = self._new_steadiness()
-        self._lease_end = LeaseEnd()
+        self._lease_end = LeaseEnd(monotonic)
 
     def _new_steadiness(self) -> Steadiness:
-        return Steadiness(self._limits.checkpoint_interval_ms / 1000)
+        return Steadiness(self._limits.checkpoint_interval_ms / 1000, self._monotonic)
 
     def stop(self) -> None:
         """Ask the job to end once its running leases have. Safe in a signal handler."""
@@ -125,10 +128,7 @@ class JobRunner:
 
     def run(self) -> None:
         """Run the job. Raises JobStopped."""
-        sealed = SealedSpec(self._spec)
-        if is_local(self._session.sparkContext.master or ""):
-            warm_worker(self._session, self._spec.application, sealed)
-        self._register(sealed)
+        self._prepare()
         pause, failures = 1.0, 0
         while not self._stopping.is_set():
             self._progressed.clear()
@@ -165,8 +165,21 @@ class JobRunner:
                 log.warning(
                     "%s: the query failed: %s: starting it again in %.0f s", self._spec.application, cause, pause
                 )
-                self._stopping.wait(pause)
+                self._pause(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _prepare(self) -> None:
+        """Give Spark the source of leases, and have a worker ready if workers are on this machine."""
+        sealed = SealedSpec(self._spec)
+        if is_local(self._session.sparkContext.master or ""):
+            warm_worker(self._session, self._spec.application, sealed)
+        self._register(sealed)
+
+    def _pause(self, seconds: float) -> None:
+        self._stopping.wait(seconds)
+
+    def _connect(self) -> DriverControl:
+        return DriverControl(self._spec)
 
     def _smaller_commits(self) -> None:
         """Make commits smaller until workers work steadily: one died as if it had not had the memory."""
@@ -207,7 +220,7 @@ class JobRunner:
         )
         if self._plan.trigger is Trigger.AVAILABLE_NOW:
             writer = writer.trigger(availableNow=True)
-        control = DriverControl(self._spec)
+        control = self._connect()
         # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
@@ -215,12 +228,12 @@ class JobRunner:
         self._rebalancing.clear()
         self._lease_end.over()
         query = self.query = writer.start()
-        self.placed_at = time.monotonic()
+        self.placed_at = self._monotonic()
         self._steadiness = self._new_steadiness()
         asked_at = told_at = 0.0
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
-                now = time.monotonic()
+                now = self._monotonic()
                 if self._abandoning.is_set() or (self._ending and self._is_idle(query)):
                     query.stop()
                     return
@@ -290,6 +303,6 @@ class JobRunner:
         if reports:
             # A lease that had ended before it began reports nothing.
             self._progressed.set()
-        self.placed_at = time.monotonic()
+        self.placed_at = self._monotonic()
         log.debug("Spark batch %d is through", batch_id)
         self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Collection, Iterator, MutableMapping
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
@@ -49,13 +49,16 @@ _CONTROLS: deque[WorkerControl] = deque(maxlen=1)
 """The control of the latest lease."""
 
 
-def _is_working() -> bool:
-    """Return whether a loop of this worker still runs after its executor; stop those that no lease will follow."""
-    control = next(iter(_CONTROLS), None)
+def is_working(control: WorkerControl | None, loops: Collection[GroupRunner]) -> bool:
+    """Return whether a loop of a worker still runs after its executor; stop those that no lease will follow.
+
+    Args:
+        control: of the worker's latest lease.
+    """
     if control is not None and control.is_told_to_leave:
-        for runner in _LOOPS.values():
+        for runner in loops:
             runner.stop()
-    return any(runner.is_working for runner in _LOOPS.values())
+    return any(runner.is_working for runner in loops)
 
 
 def hold(spec: JobSpec, lease: str) -> str:
@@ -64,7 +67,7 @@ def hold(spec: JobSpec, lease: str) -> str:
     collect_seldom()
     end_when_starved()
     die_when_silent()
-    outlive(_is_working)
+    outlive(lambda: is_working(next(iter(_CONTROLS), None), _LOOPS.values()))
     return json.dumps(Holding(spec, Lease.from_json(lease), WorkerProcess()).run())
 
 

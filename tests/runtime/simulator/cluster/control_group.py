@@ -62,6 +62,10 @@ class ControlGroup:
     def close(self) -> None:
         return
 
+    def client(self, is_cut_off: Callable[[], bool]) -> Client:
+        """Return the group as a machine sees it that may have no connection."""
+        return Client(self, is_cut_off)
+
     def _draw(self) -> str:
         share = self._share()
         if not share or self._random.random() >= share:
@@ -69,3 +73,23 @@ class ControlGroup:
         fault = self._random.choice(("refused", "late", "unanswered"))
         self._seen[f"control group: {fault}"] += 1
         return fault
+
+
+class Client:
+    """The group from one machine (implements the part of a consumer that is used)."""
+
+    def __init__(self, group: ControlGroup, is_cut_off: Callable[[], bool]) -> None:
+        self._group = group
+        self._is_cut_off = is_cut_off
+
+    def __getattr__(self, name: str) -> Any:
+        if self._is_cut_off():
+            return _refuse
+        return getattr(self._group, name)
+
+    def poll(self, _seconds: float) -> None:
+        return
+
+
+def _refuse(*_arguments: object, **_options: object) -> None:
+    raise KafkaException(KafkaError(KafkaError._TRANSPORT))

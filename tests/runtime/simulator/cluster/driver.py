@@ -1,15 +1,13 @@
-"""A driver: the planner of leases, the watch of the topics, the control group, and what `JobRunner` does with them."""
+"""A driver: `JobRunner` on a thread of its own, the planner of leases, the watch of the topics, and Spark's query."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import KafkaException
-
-from forebay.runtime.errors import StopJob, Unavailable
+from forebay.runtime.driver.plan import Plan
+from forebay.runtime.driver.query import JobRunner, JobStopped
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.planner import LeasePlanner
 from forebay.runtime.spark.topic_watch import TopicWatch
@@ -17,13 +15,14 @@ from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryAdmin
 from tests.runtime.simulator.cluster.control_group import ControlGroup
 from tests.runtime.simulator.cluster.process import Executor, Process
-from tests.runtime.simulator.cluster.query import Checkpoint, Query, QueryFailed
+from tests.runtime.simulator.cluster.query import Checkpoint, Query
+from tests.runtime.simulator.cluster.session import OnBatch, Session, StreamingQuery
 from tests.runtime.simulator.cluster.spec import INTERVAL_SECONDS
+from tests.runtime.simulator.cluster.strand import Strand
 
 _STEP_SECONDS = 0.2
-_ASK_AGAIN_SECONDS = 5.0
-_TELL_SECONDS = 1.0
-_LONGEST_PAUSE = 8.0
+_DEFECTS = (AssertionError, AttributeError, LookupError, NameError, TypeError)
+"""Errors that the driver would retry, and that no run may show."""
 
 
 class MachineClock:
@@ -42,6 +41,25 @@ class MachineClock:
         return int((self._now() + self.seconds) * 1_000) + 1_700_000_000_000
 
 
+class SteppedJob(JobRunner):
+    """A job whose waits let the scheduler continue."""
+
+    def __init__(self, driver: Driver, session: Any) -> None:
+        super().__init__(session, driver.spec, Plan("/checkpoint"), lambda *_: None, monotonic=driver.now)
+        self._driver = driver
+
+    def _prepare(self) -> None:
+        return
+
+    def _connect(self) -> DriverControl:
+        return self._driver.connect()
+
+    def _pause(self, seconds: float) -> None:
+        until = self._driver.now() + seconds
+        while self._driver.now() < until and not self._stopping.is_set():
+            self._driver.wait(_STEP_SECONDS)
+
+
 class Driver:
     """One driver process with its executors.
 
@@ -50,6 +68,7 @@ class Driver:
         new_process: starts a worker process on an executor.
 
     Attributes:
+        job: what the driver runs.
         stopped: why the job has stopped for good.
         frozen_until: until when the driver does nothing.
     """
@@ -65,68 +84,71 @@ class Driver:
         seed: random.Random,
     ) -> None:
         self.spec = spec
-        self.checkpoint = checkpoint
+        self._checkpoint = checkpoint
         self._broker = broker
         self._group: Any = group
         self.clock = clock
         self._new_process = new_process
         self._random = seed
-        self.is_alive = True
         self.frozen_until = self.wakes_at = 0.0
-        self.stopped: StopJob | None = None
-        self.is_rebalancing = False
-        self._asked_at = self._told_at = self._looks_at = float("-inf")
-        self._pause = 1.0
+        self.stopped: JobStopped | None = None
+        self._looks_at = 0.0
         self.executors = [Executor(), Executor()]
-        self.query: Query | None = None
+        self.query: StreamingQuery | None = None
+        self.job = SteppedJob(self, Session(self._start))
+        self._strand = Strand(self.job.run, self.now)
+        self.wait = self._strand.wait
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return not self._strand.is_over
+
+    def now(self) -> float:
+        return self._broker.now
 
     def step(self) -> None:
-        """Do one round of the driver's loop, and of Spark's query and the watch of the topics."""
-        now = self._broker.now
-        self.wakes_at = now + _STEP_SECONDS
+        """Do one round of Spark's query, of the watch of the topics, and of the driver's loop."""
+        self.wakes_at = self.now() + _STEP_SECONDS
+        if self.query is not None and self.query.isActive:
+            self._run_query(self.query)
+        if self._strand.wakes_at <= self.now():
+            self._strand.resume()
+        failure = self._strand.failure
+        if isinstance(failure, JobStopped):
+            self.stopped = failure
+        elif failure is not None:
+            raise failure
+
+    def _run_query(self, query: StreamingQuery) -> None:
         try:
-            if self.query is None:
-                self._start()
-            self._command(now)
-            assert self.query is not None
-            batches = self.query.batches
-            self.query.step()
-            if self.query.batches > batches:
-                self._pause, self.is_rebalancing = 1.0, False
-            if now >= self._looks_at:
-                self._looks_at = now + INTERVAL_SECONDS
+            query.query.step()
+            if self.now() >= self._looks_at:
+                self._looks_at = self.now() + INTERVAL_SECONDS
                 self._watch.look()
-        except StopJob as error:
-            self.stopped, self.is_alive = error, False
-        except (QueryFailed, Unavailable) as error:
-            if isinstance(error.__cause__, StopJob):
-                self.stopped, self.is_alive = error.__cause__, False
-            self.stop_query()
-            self.wakes_at = now + self._pause
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        except Exception as error:
+            if isinstance(error, _DEFECTS) or isinstance(error.__cause__, _DEFECTS):
+                raise
+            query.fail(error)
 
-    def _start(self) -> None:
-        self._control = self._connect()
-        with suppress(KafkaException):
-            self._control.end_leases(is_followed=True)
-        clients: Any = MemoryAdmin(self._broker, lambda _: None), None
-        planner = LeasePlanner(self.spec, clients, self._connect, self.clock)
-        self._watch = TopicWatch(planner, planner.end_leases, INTERVAL_SECONDS)
-        self._looks_at = self._broker.now + INTERVAL_SECONDS
-        self.query = Query(self.spec, self.checkpoint, planner, self._place, self._random)
+    def kill(self) -> None:
+        """End the process at once."""
+        if self.query is not None:
+            self.query.isActive = False
+        self._strand.kill()
 
-    def _connect(self) -> DriverControl:
+    def connect(self) -> DriverControl:
+        """Return a new client of the control group."""
         return DriverControl(self.spec, self._group, self.clock)
 
-    def _command(self, now: float) -> None:
-        if self.is_rebalancing and now - self._asked_at >= _ASK_AGAIN_SECONDS:
-            self._asked_at = now
-            with suppress(KafkaException):
-                self._control.end_leases(is_followed=True)
-        if now - self._told_at >= _TELL_SECONDS:
-            self._told_at = now
-            with suppress(KafkaException):
-                self._control.figures()
+    def _start(self, on_batch: OnBatch) -> StreamingQuery:
+        clients: Any = MemoryAdmin(self._broker, lambda _: None), None
+        planner = LeasePlanner(self.spec, clients, self.connect, self.clock)
+        self._watch = TopicWatch(planner, planner.end_leases, INTERVAL_SECONDS)
+        self._looks_at = self.now() + INTERVAL_SECONDS
+        query = Query(self.spec, self._checkpoint, planner, self._place, on_batch)
+        self.query = StreamingQuery(query, self.wait, lambda: self._stop_tasks(query))
+        return self.query
 
     def _place(self) -> Process | None:
         """Return an idle worker process of one of the executors, or a new one."""
@@ -139,10 +161,8 @@ class Driver:
             return self._random.choice(idle)
         return self._new_process(executor)
 
-    def stop_query(self) -> None:
-        """End the query. Spark kills most workers of its tasks; some continue with their leases for a while."""
-        if self.query is not None:
-            for task in self.query.tasks:
-                if task.attempt is not None and not task.attempt.is_done and self._random.random() < 0.6:
-                    task.attempt.process.worker.is_alive = False
-        self.query = None
+    def _stop_tasks(self, query: Query) -> None:
+        """Kill most workers of the query's tasks, as Spark does; some continue with their leases for a while."""
+        for task in query.tasks:
+            if task.attempt is not None and not task.attempt.is_done and self._random.random() < 0.6:
+                task.attempt.process.worker.is_alive = False

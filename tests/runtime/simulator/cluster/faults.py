@@ -40,8 +40,11 @@ class Faults:
             getattr(self, kind)()
         if self._random.random() < 0.05:
             self._cluster.control.deliver()
+
+    def end_executors(self) -> None:
+        """End the executors whose time has come after they lost their driver."""
         for at, executor in list(self._leaving):
-            if at <= now:
+            if at <= self._cluster.broker.now:
                 self._end_executor(executor)
 
     def end(self) -> None:
@@ -54,7 +57,7 @@ class Faults:
         for _, executor in list(self._leaving):
             self._end_executor(executor)
         for process in cluster.processes:
-            process.frozen_until = 0.0
+            process.frozen_until = process.cut_off_until = 0.0
 
     def kill_driver(self) -> None:
         """Kill a driver. Its executors end at once or some seconds later."""
@@ -92,7 +95,7 @@ class Faults:
         """Let an executor join, so that the driver ends all leases."""
         for driver in self._cluster.drivers[-1:]:
             driver.executors.append(Executor())
-            driver.is_rebalancing = True
+            driver.job.rebalance()
 
     def kill_process(self) -> None:
         """Kill a worker process."""
@@ -109,6 +112,12 @@ class Faults:
                     driver.executors.remove(process.host)
                     driver.executors.append(Executor())
                     self._leaving.append((until + self._random.choice((0.0, 3.0, 10.0)), process.host))
+
+    def cut_off_process(self) -> None:
+        """Take the broker away from a worker process for a while, or for as long as there are faults."""
+        if self._cluster.processes:
+            process = self._random.choice(self._cluster.processes)
+            process.cut_off_until = self._cluster.broker.now + self._random.choice((5.0, 25.0, 1_000.0))
 
     def set_clock(self) -> None:
         """Set the clock of a driver's machine."""
@@ -132,10 +141,15 @@ class Faults:
 
     def _kill(self, driver: Driver) -> None:
         cluster = self._cluster
-        driver.is_alive = False
+        driver.kill()
         cluster.drivers.remove(driver)
         self._draw_clock()
         cluster.starts_at = cluster.broker.now + self._random.choice((0.0, 1.0, 8.0))
+        self.leave(driver)
+
+    def leave(self, driver: Driver) -> None:
+        """End the executors of a driver that has ended, at once or some seconds later."""
+        cluster = self._cluster
         for executor in driver.executors:
             self._leaving.append((cluster.broker.now + self._random.choice((0.0, 0.0, 2.0, 10.0)), executor))
 

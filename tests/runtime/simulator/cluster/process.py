@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
-from forebay.runtime.spark.leases import Holding, WorkerProcess
+from forebay.runtime.spark.leases import Holding, WorkerProcess, is_working
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Pacing
@@ -16,6 +16,8 @@ from tests.runtime.simulator.cluster.control_group import ControlGroup
 from tests.runtime.simulator.worker import Crashed, Environment, Worker, build, new_pacing
 
 T = TypeVar("T")
+
+_LOOK_SECONDS = 0.2
 
 
 class SteppedRunner(GroupRunner):
@@ -73,16 +75,20 @@ class Process(WorkerProcess):
     Attributes:
         attempt: the attempt at a lease that it runs now.
         frozen_until: until when none of its threads runs.
+        looks_at: when it looks after its loops, if its executor has ended.
+        cut_off_until: until when it does not reach the broker, which others do.
     """
 
     def __init__(self, environment: Environment, control: ControlGroup, host: Executor) -> None:
         self._environment = environment
-        self._control: Any = control
+        self._group: Any = control.client(lambda: self.is_cut_off)
+        self._latest: WorkerControl | None = None
+        self.looks_at = 0.0
         self._runners: dict[tuple[str, str, int], GroupRunner] = {}
         self.host = host
         self.worker = Worker(environment)
         self.attempt: Attempt | None = None
-        self.frozen_until = 0.0
+        self.frozen_until = self.cut_off_until = 0.0
         self.abandoned: list[SteppedRunner] = []
         """Loops that were replaced while they were stuck."""
 
@@ -100,11 +106,17 @@ class Process(WorkerProcess):
         worker = self.worker
         return worker.is_alive and not worker.is_paused and self.frozen_until <= self.monotonic()
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it does not reach the broker."""
+        return self.cut_off_until > self.monotonic()
+
     def monotonic(self) -> float:
         return self._environment.monotonic()
 
     def control(self, spec: Any, lease: Lease) -> WorkerControl:
-        return WorkerControl(spec, lease, self._control, self.monotonic)
+        self._latest = WorkerControl(spec, lease, self._group, self.monotonic)
+        return self._latest
 
     def build(self, spec: Any, lease: Lease) -> GroupRunner:
         environment, at = self._environment, self.worker.at
@@ -122,6 +134,13 @@ class Process(WorkerProcess):
         super().stop(group)
         if isinstance(runner, SteppedRunner) and runner.is_busy:
             self.abandoned.append(runner)
+
+    def look_after_orphans(self) -> None:
+        """End the process, whose executor has ended, once its loops have nothing left to do."""
+        self.looks_at = self.monotonic() + _LOOK_SECONDS
+        loops = [*self._runners.values(), *self.abandoned]
+        if not is_working(self._latest, loops):
+            self.worker.is_alive = False
 
     def runners(self) -> list[SteppedRunner]:
         """Return the loops that run."""
@@ -141,6 +160,7 @@ class Attempt:
     """One attempt of Spark at a group's lease.
 
     Attributes:
+        reports: of the tasks, at the end of its lease.
         failure: what ended it, unless it ended with its lease.
         is_done: whether it has ended.
         wakes_at: when it looks again.
@@ -151,6 +171,7 @@ class Attempt:
         self.process = process
         self._spec = spec
         self._holding: Holding | None = None
+        self.reports: list[str] = []
         self.failure: BaseException | None = None
         self.is_done = False
         self.wakes_at = 0.0
@@ -161,7 +182,9 @@ class Attempt:
         try:
             if self._holding is None:
                 self._holding = Holding(self._spec, self.lease, self.process)
-            self.is_done = self._holding.step() is not None
+            reports = self._holding.step()
+            if reports is not None:
+                self.reports, self.is_done = reports, True
         except Crashed:
             return
         except Exception as error:

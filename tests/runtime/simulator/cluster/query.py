@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from forebay.runtime.protocol.lease import SENTINEL, Lease, LeaseOffset
@@ -42,6 +42,7 @@ class Query:
 
     Args:
         place: returns an idle worker process; None: there is no executor.
+        on_batch: called with the tasks' reports and the number of a Spark batch whose tasks have ended.
     """
 
     def __init__(
@@ -50,18 +51,16 @@ class Query:
         checkpoint: Checkpoint,
         planner: LeasePlanner,
         place: Callable[[], Process | None],
-        seed: random.Random,
+        on_batch: Callable[[Any, int], None],
     ) -> None:
         self._spec = spec
         self._checkpoint = checkpoint
         self._planner = planner
         self._place = place
-        self._random = seed
+        self._on_batch = on_batch
         self._planned = ""
         self._batch = -1
         self.tasks: list[Task] = []
-        self.batches = 0
-        """How many batches have ended."""
 
     def step(self) -> None:
         """Plan a batch, or run its tasks. Raises QueryFailed, StopJob."""
@@ -70,9 +69,10 @@ class Query:
         for task in self.tasks:
             self._run(task)
         if all(task.is_done for task in self.tasks):
+            rows = [{"reports": json.dumps(task.attempt.reports)} for task in self.tasks if task.attempt is not None]
+            self._on_batch(SimpleNamespace(collect=lambda: rows), self._batch)
             self._checkpoint.commits.add(self._batch)
             self.tasks = []
-            self.batches += 1
 
     def _begin(self) -> None:
         log = self._checkpoint

@@ -18,6 +18,7 @@ class LeaseSetup:
         kinds: of the faults that may happen (names of methods of `Faults`).
         adds_partitions: whether the input gets as many partitions again, with records.
         outlasts_grace: whether the run continues until loops of earlier leases must have ended.
+        end: what happens once everything is processed: one of `Ending`'s methods, or "".
     """
 
     plain: Setup = field(default_factory=lambda: Setup("sum", 2, 2, 2, records=40, is_live=True, trouble=0.002))
@@ -31,14 +32,17 @@ class LeaseSetup:
         "add_executor",
         "kill_process",
         "freeze_process",
+        "cut_off_process",
         "set_clock",
         "move_coordinator",
     )
     adds_partitions: bool = False
     outlasts_grace: bool = False
+    end: str = ""
 
 
 def lease_setup_of(seed: int) -> LeaseSetup:
     """Return the setup of a seed: every second one adds partitions, every fourth changes the number of groups."""
-    setup = LeaseSetup(adds_partitions=seed % 2 == 1, outlasts_grace=seed % 3 == 0)
+    end = ("stop", "stop_without_broker", "change_without_broker")[seed // 2 % 3]
+    setup = LeaseSetup(adds_partitions=seed % 2 == 1, outlasts_grace=seed % 3 == 0, end=end)
     return replace(setup, kinds=(*setup.kinds, "change_groups")) if seed % 4 >= 2 else setup

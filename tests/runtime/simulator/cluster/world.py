@@ -7,11 +7,14 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
+from confluent_kafka import KafkaError, KafkaException
+
 from forebay.job import global_tables
-from forebay.runtime.errors import StopJob
+from forebay.runtime.driver.query import JobStopped
 from forebay.runtime.protocol.lease import Lease, LeaseOffset
 from tests.runtime.simulator.cluster.control_group import ControlGroup
 from tests.runtime.simulator.cluster.driver import Driver, MachineClock
+from tests.runtime.simulator.cluster.ending import Ending
 from tests.runtime.simulator.cluster.faults import Faults
 from tests.runtime.simulator.cluster.process import Executor, Process
 from tests.runtime.simulator.cluster.query import Checkpoint
@@ -20,7 +23,7 @@ from tests.runtime.simulator.cluster.spec import spec_of
 from tests.runtime.simulator.driving import Driving
 from tests.runtime.simulator.topologies import APPLICATION, INPUT, JsonCodec, Number
 from tests.runtime.simulator.worker import Worker
-from tests.runtime.simulator.world import World
+from tests.runtime.simulator.world import SILENT, World
 
 MOST_SECONDS = 30.0
 """Within which everything is processed after the last fault."""
@@ -40,7 +43,9 @@ class Cluster(World):
         self.leases = setup
         self.driving = PlannedLeases(self)
         self.findings: list[str] = []
-        self.control = ControlGroup(self.random, lambda: self._trouble and 0.1, self.seen)
+        self.control_faults = 0.0
+        """Share of requests to the control group that fail after the other faults."""
+        self.control = ControlGroup(self.random, lambda: 0.1 if self._trouble else self.control_faults, self.seen)
         self.processes: list[Process] = []
         self.drivers: list[Driver] = []
         self.checkpoint = Checkpoint()
@@ -54,6 +59,13 @@ class Cluster(World):
             self._add_records_of_new_partitions()
 
     def run(self) -> None:
+        try:
+            self._run()
+        finally:
+            for driver in self.drivers:
+                driver.kill()
+
+    def _run(self) -> None:
         self._trouble = self.setup.trouble
         ends_at = self.leases.seconds if self._trouble else 0.0
         while self.broker.now < ends_at:
@@ -70,6 +82,8 @@ class Cluster(World):
             self.findings.append(f"not done {self._trouble_seconds:.0f} s after the last fault")
         if self.leases.outlasts_grace:
             self._outlast_grace()
+        if self.leases.end:
+            getattr(Ending(self), self.leases.end)()
 
     @property
     def _trouble_seconds(self) -> float:
@@ -94,6 +108,7 @@ class Cluster(World):
         """Let a component do one step."""
         if self._trouble:
             self._faults.draw()
+        self._faults.end_executors()
         self._produce_some()
         self._start_driver()
         self._remove_ended()
@@ -113,6 +128,8 @@ class Cluster(World):
         for process in self.processes:
             if not process.worker.is_alive or process.worker.is_paused:
                 continue
+            if process.attempt is None and not process.host.is_alive:
+                actors.append((max(process.looks_at, process.frozen_until), process.look_after_orphans))
             if process.attempt is not None:
                 actors.append((max(process.attempt.wakes_at, process.frozen_until), self._step_of(process)))
             for runner in process.runners():
@@ -134,10 +151,11 @@ class Cluster(World):
     def _check_drivers(self) -> None:
         for driver in [driver for driver in self.drivers if not driver.is_alive]:
             self.drivers.remove(driver)
+            self._faults.leave(driver)
             if driver.stopped is not None:
                 self.on_stop(driver.stopped)
 
-    def on_stop(self, error: StopJob) -> None:
+    def on_stop(self, error: JobStopped) -> None:
         """Handle a driver that stopped the job for good."""
         raise error
 
@@ -166,16 +184,21 @@ class Cluster(World):
         return process
 
     def _remove_ended(self) -> None:
-        """Remove processes that were killed, and those that survived their executors and have nothing left to do."""
+        """Remove processes that have ended."""
         for process in list(self.processes):
-            is_over = not process.host.is_alive and process.attempt is None and not process.runners()
-            if not process.worker.is_paused and (is_over or not process.worker.is_alive):
-                process.worker.is_alive = False
+            if not process.worker.is_paused and not process.worker.is_alive:
                 self.processes.remove(process)
                 process.host.processes.remove(process)
 
     def _end(self, worker: Worker) -> None:
         worker.is_alive = False
+
+    def at(self, worker: Worker, point: str) -> None:
+        super().at(worker, point)
+        if point in SILENT or point.startswith("state."):
+            return
+        if any(process.worker is worker and process.is_cut_off for process in self.processes):
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
 
     def _pause(self, worker: Worker) -> None:
         """Stop a process, or only the loop of it that makes the call, while the others continue."""

@@ -1,0 +1,92 @@
+"""What happens once everything is processed: the job stops, or its leases change, perhaps with a worker cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from forebay.runtime.driver.lease_end import CHANGE_SECONDS, STOP_SECONDS
+
+if TYPE_CHECKING:
+    from tests.runtime.simulator.cluster.driver import Driver
+    from tests.runtime.simulator.cluster.process import Process
+    from tests.runtime.simulator.cluster.world import Cluster
+
+_SECONDS = 30.0
+"""Within which a job stops, or its leases change, if every worker obeys."""
+_FLAKY = 0.1
+"""Share of requests to the control group that fail while a worker is cut off."""
+
+
+class Ending:
+    """Ends a run of a cluster in which no other fault happens any more."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def stop(self) -> None:
+        """Stop the job: it ends within seconds, and no loop is left."""
+        self._stop(_SECONDS)
+        cluster = self._cluster
+        if not self._turn_until(lambda: not any(p.runners() for p in cluster.processes), 10.0):
+            cluster.findings.append("a loop continues after the job has stopped")
+
+    def stop_without_broker(self) -> None:
+        """Stop the job while a worker does not reach the broker, and the control group fails now and then."""
+        self._cut_off()
+        self._stop(1.5 * STOP_SECONDS + _SECONDS)
+
+    def change_without_broker(self) -> None:
+        """End the leases while a worker does not reach the broker: the other groups get their next leases."""
+        process = self._cut_off()
+        driver = self._driver()
+        command = driver.clock()
+        driver.job.rebalance()
+        seconds = 1.5 * CHANGE_SECONDS + _SECONDS
+        if not self._turn_until(lambda: self._have_changed(process, command), seconds):
+            self._cluster.findings.append(f"the other groups have no new lease after {seconds:.0f} s")
+
+    def _have_changed(self, cut_off: Process, command: int) -> bool:
+        """Return whether a lease that was planned after a command runs for all groups whose worker has a broker."""
+        cluster = self._cluster
+        held = {
+            process.attempt.lease.group: process.attempt.lease.planned_at
+            for process in cluster.processes
+            if process.attempt is not None and process is not cut_off and any(r.is_held for r in process.runners())
+        }
+        return len(held) == cluster.setup.groups and min(held.values()) > command
+
+    def _driver(self) -> Driver:
+        """Return the driver, once all groups have leases of its query."""
+        self._turn_until(lambda: bool(self._holders()), 2 * _SECONDS)
+        return self._cluster.drivers[0]
+
+    def _holders(self) -> list[Process]:
+        """Return the processes that hold the leases; none unless all groups have one."""
+        query = self._cluster.drivers[0].query if self._cluster.drivers else None
+        tasks = [] if query is None or not query.isActive else query.query.tasks
+        holders = [task.attempt.process for task in tasks if task.attempt is not None and not task.attempt.is_done]
+        is_held = all(any(runner.is_held for runner in process.runners()) for process in holders)
+        return holders if is_held and len(holders) == self._cluster.setup.groups else []
+
+    def _cut_off(self) -> Process:
+        """Take the broker away from a worker with a lease, for good."""
+        self._driver()
+        process = self._cluster.random.choice(self._holders())
+        process.cut_off_until = float("inf")
+        self._cluster.control_faults = _FLAKY
+        return process
+
+    def _stop(self, seconds: float) -> None:
+        cluster, driver = self._cluster, self._driver()
+        cluster.starts_at = float("inf")
+        driver.job.stop()
+        if not self._turn_until(lambda: driver not in cluster.drivers, seconds):
+            cluster.findings.append(f"the job has not stopped within {seconds:.0f} s")
+
+    def _turn_until(self, is_reached: Callable[[], bool], seconds: float) -> bool:
+        """Let the cluster run until a condition holds, for so long at most; return whether it holds."""
+        until = self._cluster.broker.now + seconds
+        while not is_reached() and self._cluster.broker.now < until:
+            self._cluster.turn()
+        return is_reached()
