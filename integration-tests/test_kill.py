@@ -10,8 +10,9 @@ from random import Random
 
 import psutil
 import pytest
-from bench import Bench, Rules
-from faults.feeder import Steady
+from bench import Bench
+from faults.feeder import Feeder, Steady
+from faults.watch import PositionSampler
 from job_process import JobProcess
 from topic_reading import PositionWatch
 
@@ -22,16 +23,18 @@ SMALL_COMMITS = ("--max-records-per-commit", "4000", "--checkpoint-interval-ms",
 
 @pytest.fixture
 def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(platform, "kill", tmp_path, Rules(idle_timeout_ms=1_500, dedupe_retention_ms=2_000))
+    bench = Bench(platform, "kill", tmp_path)
     yield bench
     bench.close()
 
 
 @pytest.fixture
-def load(bench: Bench) -> Iterator[Steady]:
-    load = Steady(bench, rate=400)
+def load(bench: Bench) -> Iterator[Feeder]:
+    sampler = PositionSampler(bench)
+    load = Feeder(bench, 5, sampler.ends)
     yield load
     load.close()
+    sampler.close()
 
 
 @pytest.fixture
@@ -43,7 +46,7 @@ def positions(bench: Bench) -> Iterator[PositionWatch]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.slow
-def test_killed_at_any_moment_the_job_is_exact(bench: Bench, load: Steady, positions: PositionWatch) -> None:
+def test_killed_at_any_moment_the_job_is_exact(bench: Bench, load: Feeder, positions: PositionWatch) -> None:
     random = Random(5)
 
     job = bench.job(*SMALL_COMMITS)
