@@ -111,7 +111,6 @@ WRONG = [
     ("forebay.stores.rows", "import confluent_kafka"),
     ("forebay.records", "import sortedcontainers"),
     ("forebay.kafka.admin", "from forebay.runtime.spec import JobSpec"),
-    ("forebay.conformance.cases", "from forebay.conformance.spark import run"),
     ("forebay.in_memory.loop", "from forebay.testing.driver import TestDriver"),
     ("forebay.runtime.protocol.lease", "from forebay.runtime.task import group"),
     ("forebay.runtime.task.group", "from forebay.runtime.spark.control import WorkerControl"),

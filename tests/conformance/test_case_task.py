@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.cases import case_files, load_cases
-from forebay.conformance.runner import make_script
-from forebay.conformance.script import Declarations, Outcome
-from forebay.conformance.task import CHECKPOINT, decode_outcomes, encode_outcomes, run_steps
+from conformance.cases import case_files, load_cases
+from conformance.runner import make_script
+from conformance.script import Declarations, Outcome
+from conformance.task import CHECKPOINT, decode_outcomes, encode_outcomes, run_steps
 from tests.conformance.test_public_cases import CASES
 from tests.runtime.simulator.state import Store
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from conformance.cases import case_files, load_cases
+from conformance.described import run_case, shares_a_task
 from forebay.cli.main import run
-from forebay.conformance.cases import case_files, load_cases
-from forebay.conformance.described import run_case, shares_a_task
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 PUBLIC = [(c["id"], c) for file in case_files(CASES) for c in load_cases(file) if "topology" in c]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.cases import case_files, load_cases
-from forebay.conformance.runner import run_case
+from conformance.cases import case_files, load_cases
+from conformance.runner import run_case
 from forebay.testing.bench import Backend
 
 CASES = Path(__file__).parents[1] / "data" / "cases"

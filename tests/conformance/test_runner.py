@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from conformance.runner import run_case
 from forebay.cli.main import run
-from forebay.conformance.runner import run_case
 from forebay.testing.bench import Backend
 
 STORE = {"store": {"kind": "key_value"}}

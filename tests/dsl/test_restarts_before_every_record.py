@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance import described
+from conformance import described
 from forebay.testing import TestDriver
 from forebay.testing.shown import Forwarded
 from tests.conformance.test_described_cases import PUBLIC, SPREAD

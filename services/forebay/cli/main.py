@@ -6,7 +6,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -54,9 +53,9 @@ COMMANDS = {
     "help": LazyCommand("forebay.cli.help:show_help", "Show the help of a command."),
     "version": LazyCommand("forebay.cli.help:version", "Print Forebay's version."),
 }
-if find_spec("forebay.conformance") is not None:  # in a checkout: the wheel has no case runner
+if (Path(__file__).parents[3] / "conformance" / "command.py").is_file():  # in a checkout: the wheel has no case runner
     COMMANDS["conformance"] = LazyCommand(
-        "forebay.cli.conformance:conformance", "Run case files against stores and operators."
+        "conformance.command:conformance", "Run case files against stores and operators."
     )
 
 _FOR_OTHERS = frozenset({"new", "views"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forebay.conformance.cases import BadCase, fields
-from forebay.conformance.script import Stores
-from forebay.conformance.steps import StoreSteps
+from conformance.cases import BadCase, fields
+from conformance.script import Stores
+from conformance.steps import StoreSteps
 from forebay.stores.session import SessionEntry, SessionStore
 from forebay.stores.versioned import NOT_PUT, NotPut, Order, Put, Version, VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowEntry, WindowStore

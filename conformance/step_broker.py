@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from forebay.conformance.script import Outcome
+from conformance.script import Outcome
 from forebay.processor.messages import Headers
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from forebay.conformance.cases import Difference, fields
-from forebay.conformance.functions import join_kind, joiner
-from forebay.conformance.script import Outcome, Script, Stores
-from forebay.conformance.topology import Topology
+from conformance.cases import Difference, fields
+from conformance.functions import join_kind, joiner
+from conformance.script import Outcome, Script, Stores
+from conformance.topology import Topology
 from forebay.operators.results import Join, Result
 from forebay.operators.stream_stream import StreamStreamJoin
 from forebay.operators.stream_table import StreamTableJoin

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from conformance.cases import BadCase, CaseResult, FileResult, case_files, load_cases
+from conformance.functions import aggregate, grouping, join_kind, joiner
+from conformance.runner import case_name, judge, make_script
+from conformance.script import Declarations, Outcome
 from forebay.builder import Table, Topology, Windowed, job
-from forebay.conformance.cases import BadCase, CaseResult, FileResult, case_files, load_cases
-from forebay.conformance.functions import aggregate, grouping, join_kind, joiner
-from forebay.conformance.runner import case_name, judge, make_script
-from forebay.conformance.script import Declarations, Outcome
 from forebay.formats import key_writer
 from forebay.operators.folds import Fold
 from forebay.operators.results import Emission, Join

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from forebay.conformance.cases import BadCase, fields
+from conformance.cases import BadCase, fields
 from forebay.operators.results import Join
 from forebay.testing.cell import Json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from forebay.conformance.cases import Difference
+from conformance.cases import Difference
 from forebay.testing.cell import Json
 
 Emits = list[list[dict[str, Json]]]

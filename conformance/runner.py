@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, fields, load_cases
-from forebay.conformance.key_value import KeyValueSteps, ListValueSteps
-from forebay.conformance.script import Outcome, Script, Stores
-from forebay.conformance.steps import StoreSteps
-from forebay.conformance.streams import Assignment, StreamStreamTopology, StreamTableTopology
-from forebay.conformance.tables import SuppressTopology, TableAggregateTopology, TableTableTopology
-from forebay.conformance.timed_stores import SessionSteps, VersionedSteps, WindowSteps
-from forebay.conformance.topology import Topology
-from forebay.conformance.windowed import WindowedTopology
+from conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, fields, load_cases
+from conformance.key_value import KeyValueSteps, ListValueSteps
+from conformance.script import Outcome, Script, Stores
+from conformance.steps import StoreSteps
+from conformance.streams import Assignment, StreamStreamTopology, StreamTableTopology
+from conformance.tables import SuppressTopology, TableAggregateTopology, TableTableTopology
+from conformance.timed_stores import SessionSteps, VersionedSteps, WindowSteps
+from conformance.topology import Topology
+from conformance.windowed import WindowedTopology
 from forebay.stores.keys import NullKeyError
 from forebay.testing.bench import Backend, Bench, open_bench
 from forebay.testing.cell import Json

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from forebay.conformance.cases import FileResult
-from forebay.conformance.described import run_described
-from forebay.conformance.runner import run_directory
+from conformance.cases import FileResult
+from conformance.described import run_described
+from conformance.runner import run_directory
 from forebay.testing.bench import Backend
 
 _SPARK = "spark"
@@ -56,7 +56,7 @@ def _results(directory: Path, backend: str, tasks: int) -> Iterator[FileResult]:
         raise click.UsageError(f"--tasks spreads topologies over tasks: give --backend {_DSL} with it")
     if backend != _SPARK:
         return run_directory(directory, Backend(backend))
-    from forebay.conformance.spark import run_on_spark  # noqa: PLC0415 (starts with pyspark: half a second)
+    from conformance.spark import run_on_spark  # noqa: PLC0415 (starts with pyspark: half a second)
 
     return run_on_spark(directory, _tell)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from forebay.conformance.cases import Difference
+from conformance.cases import Difference
 from forebay.stores.binding import Store
 from forebay.testing.cell import Json, Keys
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from forebay.conformance.cases import REMARKS, BadCase, Difference
-from forebay.conformance.compare import matches, matches_unordered
-from forebay.conformance.script import Outcome, Script, Stores
+from conformance.cases import REMARKS, BadCase, Difference
+from conformance.compare import matches, matches_unordered
+from conformance.script import Outcome, Script, Stores
 from forebay.testing.cell import Json
 
 UNCHECKED = "unchecked"

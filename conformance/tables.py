@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from forebay.conformance.cases import BadCase, fields
-from forebay.conformance.functions import Aggregate, aggregate, grouping, join_kind, joiner
-from forebay.conformance.script import Stores
-from forebay.conformance.topology import Topology
+from conformance.cases import BadCase, fields
+from conformance.functions import Aggregate, aggregate, grouping, join_kind, joiner
+from conformance.script import Stores
+from conformance.topology import Topology
 from forebay.operators.aggregate import TableAggregate
 from forebay.operators.results import Join, Result
 from forebay.operators.suppress import Suppress, UntilTimeLimit, WhenFull

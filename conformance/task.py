@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TypeVar
 
-from forebay.conformance.runner import make_script
-from forebay.conformance.script import Declarations, Outcome, S
-from forebay.conformance.step_broker import TOPIC, OutcomeProducer, Outcomes, StepReader, StepSurroundings
+from conformance.runner import make_script
+from conformance.script import Declarations, Outcome, S
+from conformance.step_broker import TOPIC, OutcomeProducer, Outcomes, StepReader, StepSurroundings
 from forebay.processor.api import Context, Processor
 from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from forebay.conformance.cases import fields
-from forebay.conformance.script import Stores
-from forebay.conformance.steps import StoreSteps
+from conformance.cases import fields
+from conformance.script import Stores
+from conformance.steps import StoreSteps
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.lru import LruStore

@@ -12,10 +12,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
-from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, load_cases
-from forebay.conformance.runner import case_name, judge, make_script
-from forebay.conformance.script import Declarations, Outcome, Script
-from forebay.conformance.task import CHECKPOINT, decode_outcomes, encode_outcomes, run_steps
+from conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, load_cases
+from conformance.runner import case_name, judge, make_script
+from conformance.script import Declarations, Outcome, Script
+from conformance.task import CHECKPOINT, decode_outcomes, encode_outcomes, run_steps
 from forebay.runtime.driver.interrupt import kept_interrupt
 from forebay.runtime.driver.session import SparkOptions, build_session
 from forebay.runtime.snapshots.files import open_files

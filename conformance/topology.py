@@ -5,9 +5,9 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator, Sequence
 
-from forebay.conformance.cases import BadCase, Difference, fields
-from forebay.conformance.compare import Emits, compare_emits, compare_outputs, final_table, matches_unordered
-from forebay.conformance.script import Outcome, Script, Stores
+from conformance.cases import BadCase, Difference, fields
+from conformance.compare import Emits, compare_emits, compare_outputs, final_table, matches_unordered
+from conformance.script import Outcome, Script, Stores
 from forebay.operators.results import Result
 from forebay.operators.table import LatestByOffset, LatestByTimestamp, Table
 from forebay.stores.timestamped import TimestampedKeyValueStore

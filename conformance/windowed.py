@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from forebay.conformance.cases import BadCase, Difference, fields
-from forebay.conformance.compare import Emits, identity
-from forebay.conformance.functions import aggregate
-from forebay.conformance.script import Stores
-from forebay.conformance.topology import Topology
+from conformance.cases import BadCase, Difference, fields
+from conformance.compare import Emits, identity
+from conformance.functions import aggregate
+from conformance.script import Stores
+from conformance.topology import Topology
 from forebay.operators.results import Emission, WindowResult
 from forebay.operators.session import SessionAggregate
 from forebay.operators.suppress import Suppress, UntilWindowCloses
