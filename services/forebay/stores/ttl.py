@@ -70,7 +70,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self._check_value(value)
         now = self._clock.closing_time
         # An entry that is put again keeps its place in the index. `expire` finds it there and moves it to its new time,
-        # so that a put of an existing key writes one row. An expired entry may have lost its place in an earlier release.
+        # so that a put of an existing key writes one row. In an earlier release, an expired entry could lose its place.
         existing = self._rows.get(encoded)
         if existing is None or self._is_expired(existing):
             self._look_at(encoded, now + self.ttl_ms)

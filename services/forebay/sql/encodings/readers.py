@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import reprlib
+import types
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -44,7 +45,7 @@ def reader(kind: SqlType, *, raw: bool = False, entries: bool = False) -> Conver
     """Return what makes a value of JSON's (None: null). Raises DecodeError where they don't fit.
 
     Args:
-        raw: whether bytes are bytes, as in Avro.
+        raw: whether bytes are bytes, and numbers have a type of their own, as in Avro.
         entries: whether maps may be lists of entries, as Connect writes maps whose keys may be null.
     """
     make = _reader(kind, raw, entries)
@@ -82,16 +83,17 @@ def _reader(kind: SqlType, raw: bool, entries: bool) -> Convert:
             return lambda value: tuple(read(field(value, name, upper)) for name, upper, read in parts)
     if raw and kind == BYTES:
         return lambda value: bytes(_of(value, bytes))
+    whole = _exact_whole if raw else _whole
     return {
-        INT: lambda value: _whole(value, 32),
-        BIGINT: lambda value: _whole(value, 64),
+        INT: lambda value: whole(value, 32),
+        BIGINT: lambda value: whole(value, 64),
         DOUBLE: _double,
         BOOLEAN: lambda value: bool(_of(value, bool)),
         STRING: _text,
         BYTES: lambda value: base64.b64decode(value, validate=True),
-        DATE: lambda value: _whole(value, 32),
-        TIME: lambda value: time_of_day(_whole(value, 32)),
-        TIMESTAMP: lambda value: _whole(value, 64),
+        DATE: lambda value: whole(value, 32),
+        TIME: lambda value: time_of_day(whole(value, 32)),
+        TIMESTAMP: lambda value: whole(value, 64),
     }[kind]
 
 
@@ -111,9 +113,9 @@ def field(value: Any, name: str, upper: str) -> Any:
     return content
 
 
-def _of(value: Any, kind: type[Any]) -> Any:
+def _of(value: Any, kind: type[Any] | types.UnionType) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"{brief(value)} is no {kind.__name__}")
+        raise TypeError(f"{brief(value)} is no {getattr(kind, '__name__', kind)}")
     return value
 
 
@@ -127,6 +129,11 @@ def _whole(value: Any, bits: int) -> int:
     if isinstance(value, bool):
         raise TypeError("a boolean is no number")
     return whole_of(value, bits) if isinstance(value, str) else whole_part(_number(value), bits)
+
+
+def _exact_whole(value: Any, bits: int) -> int:
+    # JSON has one type of numbers. In other formats, a field of a type with fractions is no whole number.
+    return _whole(_of(value, int | str), bits)
 
 
 def _number(value: Any) -> Any:
@@ -164,7 +171,9 @@ def _text(value: Any) -> str:
         return f"[{', '.join('null' if item is None else _text(item) for item in value)}]"
     if isinstance(value, dict):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+    if isinstance(value, bytes):
+        raise TypeError("bytes are no text: declare BYTES")
+    return key_text(value)
 
 
 def writer(kind: SqlType, double: Convert | None = None) -> Convert:

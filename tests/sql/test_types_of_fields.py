@@ -1,0 +1,72 @@
+"""Fields of Avro and Protobuf whose type is not the column's are read exactly, or the record goes to `.errors`."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import fastavro
+import pytest
+
+from forebay.codec import DecodeError
+from forebay.serde.framing import header
+from forebay.serde.proto_messages import class_of, message_of
+from forebay.serde.schema import Schema
+from forebay.serde.subjects import LocalSubjects
+from forebay.sql.catalog import Form, Named
+from forebay.sql.schemas.topics import frame_schema
+from forebay.sql.types import BIGINT, BYTES, DATE, DOUBLE, INT, STRING, TIMESTAMP, SqlType
+
+REFUSED: Any = object()
+AVRO: dict[tuple[str, Any, SqlType], Any] = {
+    ("int", 1, BIGINT): 1,
+    ("long", 2**31, INT): REFUSED,
+    ("double", 1.9, INT): REFUSED,
+    ("double", 1.0, BIGINT): REFUSED,
+    ("float", 1.5, TIMESTAMP): REFUSED,
+    ("double", 1.5, DATE): REFUSED,
+    ("int", 7, DOUBLE): 7.0,
+    ("double", 1e7, STRING): "1.0E7",
+    ("boolean", True, STRING): "true",
+    ("long", 5, STRING): "5",
+    ("bytes", b"ab", STRING): REFUSED,
+    ("string", "ab", BYTES): REFUSED,
+}
+
+
+@pytest.mark.parametrize(("kind", "value", "column"), AVRO)
+def test_avro(kind: str, value: Any, column: SqlType, registry: LocalSubjects) -> None:
+    written = {"type": "record", "name": "R", "fields": [{"name": "c", "type": kind}]}
+    schema_id = registry.register("t-value", Schema(json.dumps(written)), "AVRO").schema_id
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(written), {"c": value})
+    check("AVRO", header(schema_id) + out.getvalue(), column, AVRO[kind, value, column])
+
+
+PROTOBUF: dict[tuple[str, Any, SqlType], Any] = {
+    ("int64", 3, INT): 3,
+    ("uint64", 2**63, BIGINT): REFUSED,
+    ("double", 1.9, INT): REFUSED,
+    ("float", 0.5, STRING): "0.5",
+    ("double", 1e-4, STRING): "1.0E-4",
+    ("bytes", b"ab", STRING): REFUSED,
+    ("string", "ab", BYTES): REFUSED,
+}
+
+
+@pytest.mark.parametrize(("kind", "value", "column"), PROTOBUF)
+def test_protobuf(kind: str, value: Any, column: SqlType, registry: LocalSubjects) -> None:
+    text = f'syntax = "proto3"; message R {{ {kind} c = 1; }}'
+    schema_id = registry.register("t-value", Schema(text), "PROTOBUF").schema_id
+    data = header(schema_id) + b"\0" + class_of(message_of(text, ""))(c=value).SerializeToString()
+    check("PROTOBUF", data, column, PROTOBUF[kind, value, column])
+
+
+def check(kind: str, data: bytes, column: SqlType, expected: Any) -> None:
+    codec = frame_schema(kind, (Named("C", column), Named("GONE", INT)), Form(), "t-value", "a.B", wraps=True)
+    if expected is REFUSED:
+        with pytest.raises(DecodeError):
+            codec.decode(data)
+    else:
+        assert codec.decode(data) == (expected, None)
