@@ -9,14 +9,14 @@ from typing import Any
 import fastavro
 import pytest
 
-from forebay.codec import DecodeError
+from forebay.codec import DecodeError, EncodeError
 from forebay.serde.framing import header
 from forebay.serde.proto_messages import class_of, message_of
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import LocalSubjects
 from forebay.sql.catalog import Form, Named
 from forebay.sql.schemas.topics import frame_schema
-from forebay.sql.types import BIGINT, BYTES, DATE, DOUBLE, INT, STRING, TIMESTAMP, SqlType
+from forebay.sql.types import BIGINT, BYTES, DATE, DOUBLE, INT, STRING, TIMESTAMP, ArrayType, SqlType, StructType
 
 REFUSED: Any = object()
 AVRO: dict[tuple[str, Any, SqlType], Any] = {
@@ -61,6 +61,14 @@ def test_protobuf(kind: str, value: Any, column: SqlType, registry: LocalSubject
     schema_id = registry.register("t-value", Schema(text), "PROTOBUF").schema_id
     data = header(schema_id) + b"\0" + class_of(message_of(text, ""))(c=value).SerializeToString()
     check("PROTOBUF", data, column, PROTOBUF[kind, value, column])
+
+
+@pytest.mark.parametrize("item", [INT, StructType((("A", INT),))])
+def test_an_array_of_protobuf_holds_no_null_and_gets_no_other_value(item: SqlType, registry: LocalSubjects) -> None:
+    codec = frame_schema("PROTOBUF", (Named("C", ArrayType(item)),), Form(), "t-value", "a.B", wraps=True)
+    assert codec.decode(codec.encode(((),))) == ((),)
+    with pytest.raises(EncodeError, match="a repeated field has no null, and C has one: filter the array's nulls"):
+        codec.encode(((None,),))
 
 
 def check(kind: str, data: bytes, column: SqlType, expected: Any) -> None:

@@ -128,7 +128,7 @@ def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[An
                     key = key_text(given) if is_text else given
                     if fill is None:
                         target[key] = inner.default_value if part is None else part
-                    # A map or list of messages can't hold null. An empty message replaces it.
+                    # A map of messages can't hold null. An empty message replaces it, as in ksqlDB.
                     elif part is None:
                         target[key].SetInParent()
                     else:
@@ -137,15 +137,15 @@ def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[An
             return put_map
         case ArrayType(item) if field.is_repeated:
             fill_each = _filler(field, item)
-            default = {str: "", bytes: b"", bool: False}.get(type(field.default_value), 0)
 
             def put_all(made: Any, value: Any) -> None:
                 target = getattr(made, name)
                 for part in value:
+                    if part is None:
+                        # Another value in its place would be read as one that was sent.
+                        raise ValueError(f"a repeated field has no null, and {name} has one: filter the array's nulls")
                     if fill_each is None:
-                        target.append(default if part is None else part)
-                    elif part is None:
-                        target.add()
+                        target.append(part)
                     else:
                         fill_each(target.add(), part)
 
