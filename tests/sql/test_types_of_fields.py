@@ -15,8 +15,21 @@ from forebay.serde.proto_messages import class_of, message_of
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import LocalSubjects
 from forebay.sql.catalog import Form, Named
+from forebay.sql.schemas import json_schema
 from forebay.sql.schemas.topics import frame_schema
-from forebay.sql.types import BIGINT, BYTES, DATE, DOUBLE, INT, STRING, TIMESTAMP, ArrayType, SqlType, StructType
+from forebay.sql.types import (
+    BIGINT,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    MapType,
+    SqlType,
+    StructType,
+)
 
 REFUSED: Any = object()
 AVRO: dict[tuple[str, Any, SqlType], Any] = {
@@ -78,3 +91,30 @@ def check(kind: str, data: bytes, column: SqlType, expected: Any) -> None:
             codec.decode(data)
     else:
         assert codec.decode(data) == (expected, None)
+
+
+MAP = {
+    "type": "array",
+    "connect.type": "map",
+    "items": {
+        "type": "object",
+        "properties": {
+            "key": {"oneOf": [{"type": "null"}, {"type": "string"}], "connect.index": 0},
+            "value": {"oneOf": [{"type": "null"}, {"type": "integer", "connect.type": "int32"}], "connect.index": 1},
+        },
+    },
+}
+
+
+def test_maps_of_a_json_schema_of_ksqldb_are_lists_of_entries(registry: LocalSubjects) -> None:
+    text = json.dumps({"type": "object", "properties": {"M": {"oneOf": [{"type": "null"}, MAP]}}})
+    kind = MapType(STRING, INT)
+    assert json_schema.type_of(text) == StructType((("M", kind),))
+    columns = (Named("M", kind),)
+    given = frame_schema("JSON_SR", columns, Form(text=text, columns=columns), "t-value", "a.B", wraps=True)
+    row = ({"a": 1, None: 2},)
+    data = given.encode(row)
+    assert data[5:] == b'{"M":[{"key":"a","value":1},{"key":null,"value":2}]}'
+    own = frame_schema("JSON_SR", columns, Form(), "o-value", "a.B", wraps=True)
+    assert own.encode(({"a": 1},))[5:] == b'{"M":{"a":1}}'
+    assert given.decode(data) == own.decode(data) == row

@@ -176,21 +176,26 @@ def _text(value: Any) -> str:
     return key_text(value)
 
 
-def writer(kind: SqlType, double: Convert | None = None) -> Convert:
+def writer(kind: SqlType, double: Convert | None = None, *, entries: bool = False) -> Convert:
     """Return what makes a value (None: null) one that a JSON encoder takes.
 
     Args:
         double: how a DOUBLE is written; None: as a number, or as a text if it is not finite.
+        entries: whether maps are lists of entries.
     """
     match kind:
         case ArrayType(item):
-            write = writer(item, double)
+            write = writer(item, double, entries=entries)
             return lambda value: None if value is None else [write(part) for part in value]
         case MapType(_, inner):
-            one = writer(inner, double)
+            one = writer(inner, double, entries=entries)
+            if entries:
+                return lambda value: (
+                    None if value is None else [{"key": name, "value": one(part)} for name, part in value.items()]
+                )
             return lambda value: None if value is None else {key_text(name): one(part) for name, part in value.items()}
         case StructType(fields):
-            parts = [(name, writer(part, double)) for name, part in fields]
+            parts = [(name, writer(part, double, entries=entries)) for name, part in fields]
             return lambda value: (
                 None if value is None else {n: w(part) for (n, w), part in zip(parts, value, strict=True)}
             )

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import csv
-import json
-import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
-from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.codec import Codec, EncodeError
 from forebay.formats import BOOLEAN as BOOLEAN_BYTES
 from forebay.formats import BYTES as RAW
 from forebay.formats import DOUBLE as DOUBLE_BYTES
 from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
-from forebay.sql import casts
-from forebay.sql.arithmetic import exact_decimal_of, text_of_double
 from forebay.sql.catalog import Encoding, Named, delimiter_of
-from forebay.sql.encodings.readers import NO_NUMBERS, boolean_of_text, brief, reader, time_of_day, writer
-from forebay.sql.encodings.readers import field as field_of
+from forebay.sql.encodings.delimited_rows import DelimitedRow
+from forebay.sql.encodings.json_rows import JsonRow
 from forebay.sql.encodings.wires import Wire, takes_all
-from forebay.sql.number_texts import decimal_of_text, double_of_text, trim, whole_of
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
-    DATE,
     DOUBLE,
     INT,
     STRING,
-    TIME,
-    TIMES,
     TIMESTAMP,
     ArrayType,
-    DecimalType,
     MapType,
     SqlType,
     StructType,
@@ -48,8 +33,6 @@ from forebay.sql.types import (
 )
 from forebay.sql.values import RowCodec, hint_of, tuple_of
 
-encode_json = msgspec.json.Encoder(decimal_format="number").encode
-"""JSON with decimals as numbers and bytes as base64."""
 SIMPLE: dict[SqlType, Format[Any]] = {
     INT: INT_BYTES,
     BIGINT: LONG,
@@ -59,139 +42,6 @@ SIMPLE: dict[SqlType, Format[Any]] = {
     BYTES: RAW,
     TIMESTAMP: LONG,
 }
-
-
-class JsonRow:
-    """Rows as JSON objects, or a single column as it is, in the bytes that ksqlDB writes.
-
-    Args:
-        entries: whether maps may be read from lists of entries.
-    """
-
-    is_frozen = True
-
-    def __init__(self, columns: tuple[Named, ...], *, wraps: bool, entries: bool = False) -> None:
-        self._parts = [
-            (column.name, column.name.upper(), reader(column.type, entries=entries), writer(column.type, _java_double))
-            for column in columns
-        ]
-        self._wraps = wraps
-        # Parse numbers as Decimal only if a column needs their exact digits. A text column shows a number as it was
-        # written.
-        self._as_decimals = "DECIMAL" in str([str(column.type) for column in columns]) or "STRING" in str(
-            [str(column.type) for column in columns]
-        )
-
-    def decode(self, data: bytes) -> Any:
-        try:
-            document = json.loads(data, parse_float=Decimal if self._as_decimals else None, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
-            raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
-        if not self._wraps:
-            return (self._parts[0][2](document),)
-        if document is None:
-            return None
-        if not isinstance(document, dict):
-            raise DecodeError(f"{brief(document)} is no JSON object")
-        return tuple(read(field_of(document, name, upper)) for name, upper, read, _ in self._parts)
-
-    def encode(self, record: Any) -> bytes:
-        if self._wraps:
-            row = {name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)}
-        else:
-            row = self._parts[0][3](record[0])
-        data = encode_json(row)
-        return _ESCAPE.sub(_in_capitals, data) if b"\\u00" in data else data
-
-
-_ESCAPE = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
-
-
-def _in_capitals(escape: re.Match[bytes]) -> bytes:
-    """Return an escape as Jackson writes it: a key of other bytes is in another partition."""
-    text = escape[0]
-    return text[:2] + text[2:].upper()
-
-
-def _java_double(value: float | None) -> Any:
-    """Return what a JSON encoder writes as Java writes a double: a key of other bytes is in another partition."""
-    if value is None or value == 0 or 1e-3 <= abs(value) < 1e7:
-        return value
-    text = text_of_double(value)
-    return msgspec.Raw(text.encode()) if math.isfinite(value) else text
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
-class DelimitedRow:
-    """Rows as lines of CSV; no text between delimiters is null."""
-
-    is_frozen = True
-
-    def __init__(self, columns: tuple[Named, ...], delimiter: str) -> None:
-        self._columns = columns
-        self._delimiter = delimiter
-        self._readers = [casts.of_nullable(_of_text(column.type)) for column in columns]
-        self._writers = [casts.of_nullable(_to_text(column.type)) for column in columns]
-
-    def decode(self, data: bytes) -> Any:
-        try:
-            parts = next(csv.reader([data.decode()], delimiter=self._delimiter, strict=True), [])
-        except (ValueError, csv.Error) as error:
-            raise DecodeError(f"{brief(data)} is no line of columns: {error}") from error
-        if len(parts) != len(self._columns):
-            raise DecodeError(f"{brief(data)} has {len(parts)} columns, {len(self._columns)} are declared")
-        try:
-            return tuple(read(part or None) for read, part in zip(self._readers, parts, strict=True))
-        except (ValueError, ArithmeticError) as error:
-            raise DecodeError(f"{brief(data)} does not fit its columns: {error}") from error
-
-    def encode(self, record: Any) -> bytes:
-        texts = [write(value) for write, value in zip(self._writers, record, strict=True)]
-        parts = ["" if text is None else self._quote(text, is_first=not at) for at, text in enumerate(texts)]
-        return self._delimiter.join(parts).encode()
-
-    def _quote(self, text: str, *, is_first: bool) -> str:
-        """Return a field in quotes where commons-csv 1.4 gives it some: keys of other bytes are in other partitions."""
-        if text:
-            starts = _is_mark(text[0]) if is_first else text[0] <= "#"
-            if not starts and text[-1] > " " and not any(item in text for item in (self._delimiter, '"', "\r", "\n")):
-                return text
-        elif not is_first:
-            return text
-        return '"' + text.replace('"', '""') + '"'
-
-
-def _is_mark(letter: str) -> bool:
-    return not (letter.isascii() and letter.isalnum())
-
-
-def _of_text(kind: SqlType) -> casts.Caster | None:
-    if isinstance(kind, DecimalType):
-        return lambda text: exact_decimal_of(decimal_of_text(text), kind.precision, kind.scale)
-    special: dict[SqlType, casts.Caster] = {
-        INT: lambda text: whole_of(text, 32),
-        BIGINT: lambda text: whole_of(text, 64),
-        BOOLEAN: boolean_of_text,
-        BYTES: _of_base64,
-        DATE: lambda text: whole_of(text, 32),
-        TIME: lambda text: time_of_day(whole_of(text, 32)),
-        TIMESTAMP: lambda text: whole_of(text, 64),
-        DOUBLE: lambda text: float(text) if trim(text) in NO_NUMBERS else double_of_text(text),
-    }
-    return special.get(kind) or casts.caster(STRING, kind)
-
-
-def _of_base64(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)
-
-
-def _to_text(kind: SqlType) -> casts.Caster:
-    if kind == BYTES:
-        return lambda value: base64.b64encode(value).decode()
-    return str if kind in TIMES else casts.texter(kind)
 
 
 class SingleRow:
@@ -236,16 +86,21 @@ def _has_map(kind: SqlType) -> bool:
     return any(isinstance(part, MapType) for part in parts_of(kind))
 
 
-def plain_json(columns: tuple[Named, ...], *, wraps: bool, entries: bool = False) -> Codec[Any]:
-    """Return the codec of rows as JSON; `wraps` says whether a single column is a field."""
-    return JsonRow(columns, wraps=wraps or len(columns) != 1, entries=entries)
+def json_schema_rows(columns: tuple[Named, ...], *, wraps: bool, writes_entries: bool) -> Codec[Any]:
+    """Return the codec of rows of JSON_SR without their framing.
+
+    Args:
+        wraps: whether a single column is a field.
+        writes_entries: whether maps are written as lists of entries.
+    """
+    return JsonRow(columns, wraps=wraps or len(columns) != 1, reads_entries=True, writes_entries=writes_entries)
 
 
 def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_key: bool) -> Codec[Any]:
     """Return the codec of rows. Raises TypeError where the format can't hold the columns."""
     if kind in ("JSON", "JSON_SR"):
         wraps = encoding.wraps if encoding.wraps is not None and not is_key else not (is_key and len(columns) == 1)
-        return plain_json(columns, wraps=wraps, entries=kind == "JSON_SR")
+        return JsonRow(columns, wraps=wraps or len(columns) != 1, reads_entries=kind == "JSON_SR")
     if kind == "DELIMITED":
         nested = [str(column) for column in columns if isinstance(column.type, ArrayType | MapType | StructType)]
         if nested:

@@ -72,6 +72,21 @@ def _type(kind: SqlType) -> dict[str, Any]:
     return _WRITTEN[kind]
 
 
+def has_entries(text: str) -> bool:
+    """Return whether a schema declares its maps as lists of entries, as ksqlDB does. Raises ValueError: no JSON."""
+    return _declares_entries(json.loads(text))
+
+
+def _declares_entries(schema: Any) -> bool:
+    if isinstance(schema, list):
+        return any(map(_declares_entries, schema))
+    if not isinstance(schema, dict):
+        return False
+    if schema.get("connect.type") == "map":
+        return schema.get("type") == "array"
+    return any(map(_declares_entries, schema.values()))
+
+
 def type_of(text: str) -> SqlType | None:
     """Return the type of values that fit a schema; None: it has no counterpart. Raises ValueError: no JSON."""
     document = json.loads(text)
@@ -103,8 +118,7 @@ def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None
         case "string":
             return BYTES if result == "bytes" else STRING
         case "array":
-            item = _sql(schema.get("items"), root, depth + 1)
-            return None if item is None else ArrayType(item)
+            return _of_array(_sql(schema.get("items"), root, depth + 1), result)
         case "object":
             return _of_object(schema, root, result, depth)
     return STRING if "enum" in schema else None
@@ -119,6 +133,13 @@ def _kind(schema: Mapping[str, Any]) -> Any:
         return kind
     left = [item for item in kind if item != "null"]
     return left[0] if len(left) == 1 else None
+
+
+def _of_array(item: SqlType | None, made: str) -> SqlType | None:
+    if made == "map" and isinstance(item, StructType) and {*dict(item.fields)} == {"key", "value"}:
+        # A map whose keys may be null, as all of ksqlDB's: a list of entries.
+        return MapType(STRING, dict(item.fields)["value"])
+    return None if item is None else ArrayType(item)
 
 
 def _of_object(schema: Mapping[str, Any], root: Mapping[str, Any], made: str, depth: int) -> SqlType | None:

@@ -8,7 +8,7 @@ from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.serde.proto_messages import message_of
 from forebay.sql.catalog import FRAMED, Encoding, Form, Named, Source
-from forebay.sql.encodings.rows import key_format, plain_json, value_format
+from forebay.sql.encodings.rows import json_schema_rows, key_format, value_format
 from forebay.sql.encodings.wires import Wire
 from forebay.sql.schemas import avro, json_schema, protobuf
 from forebay.sql.schemas.codecs import (
@@ -73,7 +73,7 @@ def frame_schema(
         return AvroRows(used, Door(subject, text, AVRO, form.schema_id), wraps=wraps)
     if kind == "JSON_SR":
         text = form.text or json_schema.schema_of(used, wraps=wraps)
-        codec = plain_json(used, wraps=wraps, entries=True)
+        codec = json_schema_rows(used, wraps=wraps, writes_entries=json_schema.has_entries(text))
         return JsonSchemaRows(codec, Door(subject, text, JSON_SCHEMA, form.schema_id))
     text = form.text or protobuf.schema_of(used, form.nullable)
     door = None if kind == "PROTOBUF_NOSR" else Door(subject, text, PROTOBUF, form.schema_id)

@@ -1,0 +1,92 @@
+"""Rows as JSON, in the bytes that ksqlDB writes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from forebay.codec import DecodeError
+from forebay.sql.arithmetic import text_of_double
+from forebay.sql.catalog import Named
+from forebay.sql.encodings.readers import brief, field, reader, writer
+
+encode_json = msgspec.json.Encoder(decimal_format="number").encode
+"""JSON with decimals as numbers and bytes as base64."""
+
+
+class JsonRow:
+    """Rows as JSON objects, or a single column as it is, in the bytes that ksqlDB writes.
+
+    Args:
+        wraps: whether a single column is a field of an object.
+        reads_entries: whether maps may be lists of entries.
+        writes_entries: whether maps are written as lists of entries.
+    """
+
+    is_frozen = True
+
+    def __init__(
+        self, columns: tuple[Named, ...], *, wraps: bool, reads_entries: bool = False, writes_entries: bool = False
+    ) -> None:
+        self._parts = [
+            (
+                column.name,
+                column.name.upper(),
+                reader(column.type, entries=reads_entries),
+                writer(column.type, _java_double, entries=writes_entries),
+            )
+            for column in columns
+        ]
+        self._wraps = wraps
+        # Parse numbers as Decimal only if a column needs their exact digits. A text column shows a number as it was
+        # written.
+        self._as_decimals = "DECIMAL" in str([str(column.type) for column in columns]) or "STRING" in str(
+            [str(column.type) for column in columns]
+        )
+
+    def decode(self, data: bytes) -> Any:
+        try:
+            document = json.loads(data, parse_float=Decimal if self._as_decimals else None, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
+        if not self._wraps:
+            return (self._parts[0][2](document),)
+        if document is None:
+            return None
+        if not isinstance(document, dict):
+            raise DecodeError(f"{brief(document)} is no JSON object")
+        return tuple(read(field(document, name, upper)) for name, upper, read, _ in self._parts)
+
+    def encode(self, record: Any) -> bytes:
+        if self._wraps:
+            row = {name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)}
+        else:
+            row = self._parts[0][3](record[0])
+        data = encode_json(row)
+        return _ESCAPE.sub(_in_capitals, data) if b"\\u00" in data else data
+
+
+_ESCAPE = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
+
+
+def _in_capitals(escape: re.Match[bytes]) -> bytes:
+    """Return an escape as Jackson writes it: a key of other bytes is in another partition."""
+    text = escape[0]
+    return text[:2] + text[2:].upper()
+
+
+def _java_double(value: float | None) -> Any:
+    """Return what a JSON encoder writes as Java writes a double: a key of other bytes is in another partition."""
+    if value is None or value == 0 or 1e-3 <= abs(value) < 1e7:
+        return value
+    text = text_of_double(value)
+    return msgspec.Raw(text.encode()) if math.isfinite(value) else text
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
