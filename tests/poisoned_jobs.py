@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.builder import Topology
-from forebay.builder.topology import job
+from forebay.builder.topology_job import job
 from forebay.declaration import declare
 from forebay.job import Job
 from forebay.ksml.compile import definitions, job_of

@@ -8,7 +8,7 @@ import re
 from prometheus_client import CollectorRegistry
 
 from charts.reference import CHARTS
-from forebay.queries.server import QueryMetrics
+from forebay.queries.metrics import QueryMetrics
 from forebay.runtime.observability.metrics import JobMetrics
 
 METRIC = re.compile(r"\bforebay_[a-z_]+")

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from forebay.console.engines import Engines
-from forebay.http.server import Answer, HttpServer, Request, json_answer
+from forebay.http.messages import Answer, Request, json_answer
+from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST, free_port
 from forebay.queries.gate import Gate
 

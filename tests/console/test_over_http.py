@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.queries.stores import JobStores
 from forebay.stores.keys import join_key
 from forebay.testing.cell import Cell

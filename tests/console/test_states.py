@@ -17,7 +17,8 @@ from forebay.console.reports import HeldLease, Reports, reports_of
 from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.watched import WatchedJob, WrongAddress, checked_url
 from forebay.console.watcher import JobWatcher
-from forebay.http.server import Answer, HttpServer
+from forebay.http.messages import Answer
+from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST, free_port
 from forebay.runtime.task.figures import TaskFigures
 from tests.console.watching import Console, Job, Restores, status_report

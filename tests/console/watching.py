@@ -22,7 +22,8 @@ from forebay.console.topics import TopicPages
 from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
 from forebay.http.health import Health, health_server
-from forebay.http.server import Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST
 from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages

@@ -12,7 +12,8 @@ import pytest
 
 from forebay import dbapi
 from forebay.cli.sql_client import SqlClient
-from forebay.http.server import Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import HttpServer
 from forebay.platform.ports import HOST
 
 HEAD = {"columns": [{"name": "ID", "type": "STRING"}, {"name": "PRICE", "type": "DECIMAL(4, 2)"}]}

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from forebay.http.server import Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import HttpServer
 from forebay.interactive.stores import CannotQuery, StoreView
 
 ROWS = {"a": 1, "b": 2, "c": 3}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forebay.codec import Unavailable
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.kafka.errors import KafkaRefused, RegistryRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.live import engine as engines

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forebay.builder.topology import job
+from forebay.builder.topology_job import job
 from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings

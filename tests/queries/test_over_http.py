@@ -11,7 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from forebay.http.server import Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import HttpServer
 from forebay.queries.pages import QueryPages
 from forebay.queries.stores import JobStores
 from forebay.stores.keys import join_key

@@ -13,7 +13,8 @@ from urllib.request import urlopen
 import pytest
 
 from forebay.catalog import find_service
-from forebay.http.server import HttpServer, Request
+from forebay.http.messages import Request
+from forebay.http.server import HttpServer
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate, NoToken, read_logins, read_token
 from forebay.queries.openapi import openapi

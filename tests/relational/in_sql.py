@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
-from forebay.builder.topology import job
+from forebay.builder.topology_job import job
 from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from forebay.http.connections import affordable
-from forebay.http.server import Answer, HttpServer, Limits, Request, Tls
+from forebay.http.messages import Answer, Limits, Request, Tls
+from forebay.http.server import HttpServer
 
 pytestmark = pytest.mark.long
 

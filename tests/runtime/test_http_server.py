@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.http.server import Answer, HttpServer, Limits, PortInUse, Request, Tls
+from forebay.http.messages import Answer, Limits, Request, Tls
+from forebay.http.server import HttpServer, PortInUse
 
 pytestmark = pytest.mark.long
 

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from forebay.http.health import Health
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.runtime.driver.several import JobsFailed, SeveralJobs
 from forebay.runtime.driver.several_health import several_page, several_server
 from forebay.runtime.observability.metrics import JobMetrics

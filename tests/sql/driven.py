@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.builder.keys import Windowed
-from forebay.builder.topology import job
+from forebay.builder.topology_job import job
 from forebay.processor.messages import Headers
 from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of

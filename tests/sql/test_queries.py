@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from forebay.builder.keys import Windowed
-from forebay.http.server import MAX_BODY, Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import MAX_BODY, HttpServer
 from forebay.processor.declared import declared_stores
 from forebay.processor.messages import Origin
 from forebay.queries.entries import Entry

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forebay.cli.sql_session import Session
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.queries.sql_requests import read
 from forebay.sql.errors import SqlError
 from forebay.sql.syntax import Select

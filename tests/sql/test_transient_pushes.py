@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from forebay.codec import Unavailable
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.queries import sql_pushes, transient_run
 from forebay.queries.sql_pages import SqlPages
 from forebay.sql.program import program_of

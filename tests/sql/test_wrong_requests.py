@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from forebay.http.server import Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import HttpServer
 from forebay.queries.pages import QueryPages
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import JobStores

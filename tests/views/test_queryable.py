@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.job import plans_of
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages

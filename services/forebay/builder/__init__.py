@@ -1,12 +1,15 @@
 """The DSL: a topology described as streams and tables, which the engine runs and which prints itself."""
 
-from forebay.builder.graph import TopologyError
 from forebay.builder.grouped import CogroupedStream, GroupedStream, WindowedStream
+from forebay.builder.grouped_table import GroupedTable
 from forebay.builder.keys import Windowed
+from forebay.builder.nodes import TopologyError
 from forebay.builder.processors import ValueTransformer
-from forebay.builder.stream import Split, Stream
-from forebay.builder.table import GlobalTable, GroupedTable, Table
-from forebay.builder.topology import Topology, job
+from forebay.builder.split import Split
+from forebay.builder.stream import Stream
+from forebay.builder.table import GlobalTable, Table
+from forebay.builder.topology import Topology
+from forebay.builder.topology_job import job
 from forebay.stores.materialized import Materialized
 
 __all__ = [

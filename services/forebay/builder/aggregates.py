@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from forebay.builder.deferral import pass_all
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.builder.keys import row_of, session_windowed, windowed_by_start
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.builder.views import InSessions, InWindows
 from forebay.formats import Format
 from forebay.operators.closing import Closing

@@ -13,7 +13,7 @@ from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
 from forebay.builder.deferral import Branching, Deferral, deferred_nodes, joins_behind, undoing
 from forebay.builder.flows import ElementCount, nowhere, only_latest, to_all
-from forebay.builder.graph import Flow, History, Kind, Made, Node, S
+from forebay.builder.nodes import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
 from forebay.builder.sending import isolating, sending
 from forebay.builder.stored_keys import StoredKeys

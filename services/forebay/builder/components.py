@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from forebay.builder.graph import Graph, Kind, Node, TopologyError
+from forebay.builder.graph import Graph
+from forebay.builder.nodes import Kind, Node, TopologyError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from forebay.builder.graph import Flow
+from forebay.builder.nodes import Flow
 from forebay.processor.api import NO_KEY, Context
 from forebay.processor.messages import Headers
 

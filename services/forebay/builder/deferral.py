@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec
 
-from forebay.builder.graph import Flow, Made, Node
+from forebay.builder.nodes import Flow, Made, Node
 from forebay.processor.api import Context
 
 P = ParamSpec("P")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
 from forebay.codec import Codec, DecodeError, canonical_of, is_frozen
 from forebay.formats import LONG, Format
 from forebay.operators.results import Join, Tombstones

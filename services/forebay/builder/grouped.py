@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from forebay.builder import aggregates
 from forebay.builder.aggregates import AnyFold, AnyWindows, check_windows
-from forebay.builder.graph import Graph, Node, TopologyError
+from forebay.builder.graph import Graph
 from forebay.builder.joining import check_keys
 from forebay.builder.keys import Windowed, on_keys
+from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.together import Side, bring_together
 from forebay.formats import LONG, Format

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node
 from forebay.builder.keys import split_row
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
 from forebay.operators.closing import Closing
 from forebay.operators.suppress import Suppress, Until, UntilWindowCloses, WhenFull
 from forebay.operators.table import Change

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from forebay.builder import joins
-from forebay.builder.graph import Graph, Node, TopologyError
+from forebay.builder.graph import Graph
 from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.together import Side, bring_together, topic_part
 from forebay.names import LONGEST_REPARTITION

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.builder.views import AsOf
 from forebay.formats import Format
 from forebay.operators.closing import Closing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.builder.graph import Node, Partitioner, Spreading, TopologyError
+from forebay.builder.nodes import Node, Partitioner, Spreading, TopologyError
 from forebay.formats import key_writer
 from forebay.partitioner import Partitioner as ByHash
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.builder.compiled import CompiledSubTopology
-from forebay.builder.graph import Kind, Node
+from forebay.builder.nodes import Kind, Node
 from forebay.catalog import Service
 from forebay.job import Job, SubTopology
 from forebay.processor.api import AnyProcessor

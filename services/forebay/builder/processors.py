@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from forebay.builder.contexts import Chosen, NodeContext, RowContext
-from forebay.builder.graph import Bound, Flow, Graph, Kind, Made, Node, TopologyError
+from forebay.builder.graph import Graph
 from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.formats import Format
 from forebay.operators.table import Change
 from forebay.processor.api import AnyProcessor, Context, Processor, Timer

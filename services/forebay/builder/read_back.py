@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from forebay.builder.graph import Flow, Kind, Node
+from forebay.builder.nodes import Flow, Kind, Node
 from forebay.codec import canonical_of
 from forebay.formats import Format, no_contracts
 from forebay.operators.table import Change

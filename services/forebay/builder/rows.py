@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.builder.changes import Moved, change_format
 from forebay.builder.deferral import Element
-from forebay.builder.graph import Bound, Flow, History, Kind, Made, Node, TopologyError
+from forebay.builder.nodes import Bound, Flow, History, Kind, Made, Node, TopologyError
 from forebay.builder.views import Filtered, Mapped, Timeless
 from forebay.formats import Format
 from forebay.operators.aggregate import TableAggregate

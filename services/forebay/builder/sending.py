@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from forebay.builder.deferral import Isolated
-from forebay.builder.graph import Flow, Kind, Node, Partitioner
+from forebay.builder.nodes import Flow, Kind, Node, Partitioner
 from forebay.processor.api import NO_KEY, Context
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.builder.graph import Graph, TopologyError
+from forebay.builder.graph import Graph
+from forebay.builder.nodes import TopologyError
 from forebay.builder.picture import Picture, picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.catalog import Service
@@ -23,7 +24,7 @@ class NoSettings:
 
 def picture_without_service(topology: Any) -> Picture:
     """Return the picture of a topology that is given as it is."""
-    from forebay.builder.topology import job  # noqa: PLC0415 (a topology is one that is shown)
+    from forebay.builder.topology_job import job  # noqa: PLC0415 (a topology is one that is shown)
 
     new_job = job(NoSettings, lambda _: topology, may_end=True)
     return picture_of(Service(NAME, "not run yet", (), (), {}, ""), new_job)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from forebay.builder.graph import TopologyError
+from forebay.builder.nodes import TopologyError
 from forebay.formats import Format, format_of
 
 O = TypeVar("O")  # noqa: E741

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from forebay.builder.graph import Bound, Flow, Graph, Kind, Made, Node, Partitioner, TopologyError
+from forebay.builder.graph import Graph
 from forebay.builder.keys import on_keys
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, Partitioner, TopologyError
 from forebay.formats import Format
 from forebay.operators.deduplicate import Deduplicate
 from forebay.processor.api import Context

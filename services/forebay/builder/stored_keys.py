@@ -7,7 +7,7 @@ from typing import Any
 
 from forebay.builder.components import Component
 from forebay.builder.foreign import Subscription, owner_of_subscription
-from forebay.builder.graph import Node
+from forebay.builder.nodes import Node
 from forebay.formats import Format, owner_of
 from forebay.stores.binding import Store
 from forebay.stores.keyed import MARK

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from forebay.builder import processors, rows, stateless
-from forebay.builder.graph import Node, TopologyError
 from forebay.builder.grouped import GroupedStream
 from forebay.builder.joining import Joining
 from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.partitions import spreading
 from forebay.builder.specs import Spec
 from forebay.builder.specs import format_or_refuse as _format
+from forebay.builder.split import Split
 from forebay.builder.together import Side, bring_together, topic_part
 from forebay.formats import Format
 from forebay.processor.api import AnyProcessor
@@ -282,38 +283,6 @@ class Stream(Joining[K, V]):
 
     def _same(self, node: Node) -> Stream[K, V]:
         return Stream(self.graph, self.graph.add(node), self.is_rekeyed)
-
-
-class Split(Generic[K, V]):
-    """The branches of a stream, in the order in which their predicates are tried."""
-
-    def __init__(self, stream: Stream[K, V]) -> None:
-        self._stream = stream
-        self._branches: list[tuple[str, Callable[..., bool]]] = []
-
-    def branch(self, name: str, takes: Callable[[K, V], bool]) -> Split[K, V]:
-        """Add a branch for the records for which `takes`, but no earlier branch's predicate, returns true."""
-        if any(name == other for other, _ in self._branches):
-            raise TopologyError(f"branch {name}: the name is used twice; give each its own")
-        self._branches.append((name, on_keys(self._stream.node.key, takes)))
-        return self
-
-    def default_branch(self, name: str) -> dict[str, Stream[K, V]]:
-        """Return the branches by name, including one for the records that no other branch takes."""
-        return self._split([*self._branches, (name, None)])
-
-    def no_default_branch(self) -> dict[str, Stream[K, V]]:
-        """Return the branches by name. Records that no branch takes are dropped."""
-        return self._split(self._branches)
-
-    def _split(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:
-        stream = self._stream
-        streams: dict[str, Stream[K, V]] = {}
-        for number, (name, _) in enumerate(branches):
-            before = [takes for _, takes in branches[:number] if takes is not None]
-            node = stateless.branch(stream.node, name, before, branches[number][1])
-            streams[name] = Stream(stream.graph, stream.graph.add(node), stream.is_rekeyed)
-        return streams
 
 
 def _check_same(one: Node, other: Node, what: str) -> None:

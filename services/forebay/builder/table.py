@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from forebay.builder import foreign, held, processors, rows
-from forebay.builder.graph import Graph, Node, TopologyError
-from forebay.builder.grouped import COUNT, check_fold, on_rows
+from forebay.builder.graph import Graph
+from forebay.builder.grouped_table import GroupedTable
 from forebay.builder.joining import check_keys
 from forebay.builder.joins import versions_of
 from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.processors import ValueTransformer
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.builder.together import Side, bring_together, first_that_runs, topic_part
-from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
 from forebay.stores.materialized import Materialized, derived_store
@@ -260,46 +260,6 @@ class Table(Generic[K, V]):
                 "put .materialized(store=...) between"
             )
         return self.node
-
-
-class GroupedTable(Generic[K, V]):
-    """The rows of a table, grouped by a computed key.
-
-    If a row changes or is deleted, its old value is removed from the aggregate of its former group.
-    """
-
-    def __init__(self, graph: Graph, node: Node, table: Node) -> None:
-        self._graph = graph
-        self.node = node
-        self._values = table.value
-
-    def count(self, *, store: str) -> Table[K, int]:
-        """Count the rows of each group."""
-        return self.aggregate(COUNT, int, store=store)
-
-    def reduce(self, reducer: Callable[[V, V], V], remover: Callable[[V, V], V], *, store: str) -> Table[K, V]:
-        """Combine the rows of each group.
-
-        Args:
-            reducer: Function of the aggregate and a value that enters the group.
-            remover: Function of the aggregate and a value that leaves the group.
-            store: Name of the store that holds the aggregates.
-        """
-        return self.aggregate(reducing(reducer, remover), self._values, store=store)
-
-    def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
-        """Fold the rows of each group. The fold subtracts a row that leaves and adds one that enters.
-
-        Args:
-            fold: Initial aggregate and functions to add and to subtract.
-            into: Type or format of the aggregates.
-            store: Name of the store that holds the aggregates.
-        """
-        parent = self._graph.repartition(self.node, store)
-        node = rows.grouped_aggregate(
-            parent, on_rows(parent.key, check_fold(fold, "aggregate()")), format_or_refuse(into), store
-        )
-        return Table(self._graph, self._graph.add(node))
 
 
 class GlobalTable(Generic[K, V]):

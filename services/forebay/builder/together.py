@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from forebay.builder import rows
 from forebay.builder.components import can_meet
-from forebay.builder.graph import Graph, History, Kind, Node
+from forebay.builder.graph import Graph
 from forebay.builder.joins import versions_of
+from forebay.builder.nodes import History, Kind, Node
 from forebay.names import LONGEST_REPARTITION, LONGEST_STORE
 
 Plan = Callable[[Graph], tuple[Node, ...]]

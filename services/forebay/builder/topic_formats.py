@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from forebay.builder.graph import Kind, Node
+from forebay.builder.nodes import Kind, Node
 from forebay.job import TopicFormat
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forebay.builder.graph import Node
+    from forebay.builder.nodes import Node
 
 _REMEDY = "read it as it is written and map the records, or give each a topic"
 

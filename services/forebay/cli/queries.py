@@ -14,7 +14,7 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
-from forebay.http.server import Limits, Tls
+from forebay.http.messages import Limits, Tls
 from forebay.queries.gate import NoToken, read_logins, read_token
 from forebay.queries.kept import FilesInUse
 from forebay.queries.parts.servers import Settings

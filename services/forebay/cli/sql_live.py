@@ -14,7 +14,8 @@ from forebay.cli.created import create_missing
 from forebay.cli.queries import token_option
 from forebay.cli.signals import stop_requests
 from forebay.cli.sql import given_connection
-from forebay.http.server import HttpServer, Limits, Tls
+from forebay.http.messages import Limits, Tls
+from forebay.http.server import HttpServer
 from forebay.kafka.patience import keep_trying
 from forebay.live.directory import EngineRuns, hold_directory
 from forebay.live.engine import Engine

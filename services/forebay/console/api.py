@@ -17,7 +17,7 @@ from forebay.console.proxy import handed_on
 from forebay.console.reports import HeldLease
 from forebay.console.topics import MOST, NoSuchTopic, TopicPages, topics_of
 from forebay.console.watcher import JobWatcher
-from forebay.http.server import Answer, Request
+from forebay.http.messages import Answer, Request
 from forebay.job import load_job, speaks_sql
 from forebay.queries import parameters
 from forebay.queries.reads import WrongQuery

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
-from forebay.http.server import Answer
+from forebay.http.messages import Answer
 
 _TYPES = {
     "html": "text/html; charset=utf-8",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from http.client import HTTPException, HTTPResponse
 from urllib.parse import quote, urlencode
 
-from forebay.http.server import Answer, Request
+from forebay.http.messages import Answer, Request
 
 _SECONDS = 60.0
 """A query server that follows something says so every 15 seconds at least."""

@@ -20,7 +20,8 @@ from forebay.console.restores import RestoreReader
 from forebay.console.topics import TopicPages
 from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
-from forebay.http.server import Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import HttpServer
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
 from forebay.runtime.driver.broker_lag import read_lag

@@ -10,7 +10,8 @@ from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from forebay.http.server import Answer, HttpServer, Request, json_answer
+from forebay.http.messages import Answer, Request, json_answer
+from forebay.http.server import HttpServer
 
 NO_PAGE = Answer(404, "text/plain", b"try /healthz, /readyz or /metrics\n")
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from forebay.builder.shown import NoSettings
-from forebay.builder.topology import Topology, job
+from forebay.builder.topology import Topology
+from forebay.builder.topology_job import job
 from forebay.catalog import Service
 from forebay.declaration import declare
 from forebay.interactive.pickling import dumps, loads

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forebay.builder import Topology
-from forebay.builder.graph import Bound, Flow, Kind, Made, TopologyError
-from forebay.builder.graph import Node as Step
 from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.builder.nodes import Bound, Flow, Kind, Made, TopologyError
+from forebay.builder.nodes import Node as Step
 from forebay.formats import Format, key_writer
 from forebay.ksml.code import Source
 from forebay.ksml.definition import Definition

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from forebay.builder import Topology, job
-from forebay.builder.graph import TopologyError
+from forebay.builder.nodes import TopologyError
 from forebay.job import Job
 from forebay.ksml.build import Build
 from forebay.ksml.definition import Definition

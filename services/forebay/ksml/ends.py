@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forebay.builder.graph import Flow
+from forebay.builder.nodes import Flow
 from forebay.builder.stream import Stream
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node

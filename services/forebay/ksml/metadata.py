@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from forebay.builder.graph import Flow
+from forebay.builder.nodes import Flow
 from forebay.ksml.values import WrongType
 from forebay.processor.api import Context
 from forebay.processor.messages import Headers

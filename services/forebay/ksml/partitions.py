@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from forebay.builder.graph import Flow
+from forebay.builder.nodes import Flow
 from forebay.builder.stream import Stream
 from forebay.ksml.build import Build, of_record
 from forebay.ksml.document import Node

@@ -7,8 +7,9 @@ from typing import Any
 
 from forebay.builder.aggregates import AnyWindows
 from forebay.builder.grouped import CogroupedStream, GroupedStream
+from forebay.builder.grouped_table import GroupedTable
 from forebay.builder.stream import Stream
-from forebay.builder.table import GlobalTable, GroupedTable, Table
+from forebay.builder.table import GlobalTable, Table
 from forebay.ksml.types import Type
 from forebay.operators.folds import Fold
 

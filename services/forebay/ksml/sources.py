@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from forebay.builder.graph import Node as GraphNode
+from forebay.builder.nodes import Node as GraphNode
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node
 from forebay.ksml.naming import store_of

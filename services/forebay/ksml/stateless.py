@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from forebay.builder.graph import Flow
 from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.builder.nodes import Flow
 from forebay.builder.stream import Stream
 from forebay.formats import Format
 from forebay.ksml.build import Build

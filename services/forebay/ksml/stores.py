@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from forebay.builder.graph import Kind, Node
+from forebay.builder.nodes import Kind, Node
 from forebay.formats import Format
 from forebay.ksml.document import Node as Text
 from forebay.ksml.durations import duration

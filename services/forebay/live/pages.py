@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from forebay.codec import EncodeError, Unavailable
-from forebay.http.server import Answer, Request, json_answer
+from forebay.http.messages import Answer, Request, json_answer
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.live.engine import Engine

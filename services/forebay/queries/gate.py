@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Collection
 from pathlib import Path
 
-from forebay.http.server import Answer, Request, json_answer
+from forebay.http.messages import Answer, Request, json_answer
 
 _LEAST_BYTES = 16
 _SCHEME, _BASIC = "Bearer", "Basic"

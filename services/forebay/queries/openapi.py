@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import forebay
-from forebay.http.server import MAX_BODY, Answer, json_answer
+from forebay.http.messages import Answer, json_answer
+from forebay.http.server import MAX_BODY
 
 _ERRORS = {
     "400": "what is wrong, and what to write instead",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.codec import DecodeError, Unavailable
-from forebay.http.server import Answer, Request, json_answer
+from forebay.http.messages import Answer, Request, json_answer
 from forebay.queries import parameters
 from forebay.queries.events import pushed
 from forebay.queries.key_texts import row_text_of, shown_entry, typed_bounds, url_text

@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 
 from forebay.catalog import Service
 from forebay.http.health import Health, health_page
-from forebay.http.server import Answer, HttpServer, Limits, Request, Tls
+from forebay.http.messages import Answer, Limits, Request, Tls
+from forebay.http.server import HttpServer
 from forebay.job import load_job, plans_of
 from forebay.kafka.codecs import reading_codec
 from forebay.kafka.identities import queries_group
@@ -25,6 +26,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
 from forebay.queries.kept import Files
 from forebay.queries.merged_topics import MergedTopics
+from forebay.queries.metrics import QueryMetrics
 from forebay.queries.openapi import openapi
 from forebay.queries.pages import QueryPages
 from forebay.queries.parts.asking import AllParts
@@ -46,31 +48,6 @@ if TYPE_CHECKING:
     from forebay.sql.queryable import Queryable
 
 log = logging.getLogger(__name__)
-
-_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-
-
-class QueryMetrics:
-    """Metrics of a query server; names begin with `forebay_queries_`, times are in seconds."""
-
-    def __init__(self, service: str, registry: CollectorRegistry) -> None:
-        def gauge(name: str, text: str) -> Any:
-            return Gauge(f"forebay_queries_{name}", text, ("service",), registry=registry).labels(service)
-
-        labels = ("service", "store", "status")
-        self._requests = Counter("forebay_queries_answered", "Queries answered", labels, registry=registry)
-        self._seconds = Histogram(
-            "forebay_queries_seconds", "Time a pull took", ("service", "store"), registry=registry, buckets=_SECONDS
-        )
-        self._service = service
-        self.rows = gauge("rows", "Rows held")
-        self.subscribers = gauge("subscribers", "Pushes that are followed now")
-        self.current = gauge("current_timestamp_seconds", "When the stores were last up to date")
-
-    def answered(self, store: str, status: int, seconds: float) -> None:
-        """Count an answer; `store` is "" where the path names none."""
-        self._requests.labels(self._service, store, str(status)).inc()
-        self._seconds.labels(self._service, store).observe(seconds)
 
 
 class _Anew(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.builder.keys import Windowed
 from forebay.codec import DecodeError, EncodeError, Unavailable
-from forebay.http.server import Answer, Request, json_answer
+from forebay.http.messages import Answer, Request, json_answer
 from forebay.queries import parameters
 from forebay.queries.entries import Entry
 from forebay.queries.events import SILENCE, written

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.queries import parameters
 from forebay.queries.parts.stores import Caller
 from forebay.sql.administration import Define

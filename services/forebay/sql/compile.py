@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-from forebay.builder.graph import TopologyError
 from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.builder.nodes import TopologyError
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology

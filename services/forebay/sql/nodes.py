@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node
 from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.formats import Format, no_contracts

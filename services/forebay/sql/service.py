@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from forebay.agreement import store_contracts
-from forebay.builder.topology import Topology, job
+from forebay.builder.topology import Topology
+from forebay.builder.topology_job import job
 from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
 from forebay.job import Job
 from forebay.sql.catalog import Wanted

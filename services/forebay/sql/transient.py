@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from forebay.builder.graph import TopologyError
 from forebay.builder.keys import Windowed
+from forebay.builder.nodes import TopologyError
 from forebay.builder.stream import Stream
-from forebay.builder.topology import job
+from forebay.builder.topology_job import job
 from forebay.job import Job
 from forebay.sql import checks
 from forebay.sql.aggregation import is_aggregate

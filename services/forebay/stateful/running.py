@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, TimerValues
 
-from forebay.builder.graph import Bound, Flow
+from forebay.builder.nodes import Bound, Flow
 from forebay.processor.api import Context, RejectedRecord, Timer
 from forebay.stateful.handles import NoRows, TaskHandle, TimeMode, Variable
 from forebay.stateful.states import Grouping

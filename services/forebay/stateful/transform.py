@@ -11,8 +11,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import StructType
 
 from forebay.builder import Stream, TopologyError
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node
 from forebay.builder.joining import check_keys
+from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.together import Side, bring_together
 from forebay.processor.declared import missing_methods

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from forebay.stores.keys import encode_key
+from forebay.stores.keys import after, encode_key, terminate
 from forebay.stores.table import prefix_end
 
 T = TypeVar("T")
@@ -65,3 +65,11 @@ def key_bounds(store: str, start: str | None, end: str | None) -> tuple[bytes, b
 
 def _decode(rows: Iterator[tuple[bytes, T]]) -> Iterator[tuple[str, T]]:
     return ((key.decode(), value) for key, value in rows)
+
+
+def text_bounds(store: str, key_from: str | None, key_to: str | None) -> tuple[bytes, bytes | None]:
+    """Return the bounds of rows that begin with a terminated key in [key_from, key_to]."""
+    if key_bounds(store, key_from, key_to) == (b"", b""):
+        return b"", b""
+    low = b"" if key_from is None else terminate(key_from.encode())
+    return low, None if key_to is None else after(terminate(key_to.encode()))

@@ -13,8 +13,8 @@ from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, sp
 from forebay.stores.layout import BEHIND_TWO_TIMES, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
+from forebay.stores.scans import text_bounds
 from forebay.stores.values import PRESENT, BytesCodec
-from forebay.stores.window import text_bounds
 from forebay.time.durations import Duration
 
 V = TypeVar("V")

@@ -14,7 +14,7 @@ from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, sp
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
-from forebay.stores.scans import key_bounds
+from forebay.stores.scans import text_bounds
 from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
 from forebay.time.base import Window
 from forebay.time.durations import Duration
@@ -297,11 +297,3 @@ class WindowStore(Store[V]):
             if visible <= start <= start_to:
                 entries.append(WindowEntry(key, start, entry_row.value, entry_row.timestamp))
         return sorted(entries, key=lambda entry: (entry.start, entry.key.encode()))
-
-
-def text_bounds(store: str, key_from: str | None, key_to: str | None) -> tuple[bytes, bytes | None]:
-    """Return the bounds of rows that begin with a terminated key in [key_from, key_to]."""
-    if key_bounds(store, key_from, key_to) == (b"", b""):
-        return b"", b""
-    low = b"" if key_from is None else terminate(key_from.encode())
-    return low, None if key_to is None else after(terminate(key_to.encode()))

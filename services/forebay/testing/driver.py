@@ -7,68 +7,27 @@ from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from forebay.agreement import check_agreement
-from forebay.builder import Topology, job
-from forebay.builder.shown import NoSettings
 from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.in_memory.loop import GoesRound, Left, Loop, Time, errors, late
 from forebay.in_memory.records import Failure, Forwarded, show_failure, show_output
 from forebay.in_memory.stages import StageTasks
-from forebay.job import Job, NewInEachCall, load_job
 from forebay.limits import TaskLimits
 from forebay.names import matching
-from forebay.processor.api import AnyProcessor
 from forebay.processor.codecs import Codecs
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.runtime.task.error_rate import describe_error
-from forebay.serde import local_codec
 from forebay.serde.subjects import connect_nowhere
 from forebay.task_limits import task_limits
 from forebay.testing.contents import contents
-from forebay.testing.kept import KeptRecords
 from forebay.testing.output_topic import OutputTopic
 from forebay.testing.shown import RecordFailed
+from forebay.testing.subject import What, contracts_of, job_of
 from forebay.time.durations import Duration, ms_of
 from forebay.wiring import Contract
 
 V = TypeVar("V")
-What = str | Service | Job | Topology | AnyProcessor
-
-
-def _job_of(what: What, codecs: Codecs | None, tasks: int) -> Job:
-    if isinstance(what, str):
-        return load_job(find_service(what).job)
-    if isinstance(what, Service):
-        return load_job(what.job)
-    if isinstance(what, Topology):
-        return job(NoSettings, lambda _: what, may_end=True)
-    if isinstance(what, Job):
-        return what
-    if codecs is None:
-        raise TypeError(f"{type(what).__name__} is a processor: give its codecs=, or a topology or a job it is in")
-    if tasks > 1:
-        kind = type(what).__name__
-        raise ValueError(f"one {kind} can't serve {tasks} tasks: give a topology or a job that makes a {kind} for each")
-    inputs, outputs = dict.fromkeys(codecs.inputs, object), dict.fromkeys(codecs.outputs, object)
-    return Job(inputs, outputs, NoSettings, _Given(what), tables=codecs.tables)
-
-
-class _Given(NewInEachCall):
-    """Gives the processor that a test made."""
-
-    def __init__(self, processor: AnyProcessor) -> None:
-        self._processor = processor
-
-    def __call__(self, _settings: object) -> AnyProcessor:
-        return self._processor
-
-
-def _contracts_of(what: What) -> Contract:
-    if isinstance(what, str):
-        return lambda _, record: local_codec(what, record)
-    kept_records = KeptRecords()
-    return lambda _, record: kept_records.codec(record)
 
 
 class TestDriver:
@@ -113,7 +72,7 @@ class TestDriver:
         **engine: Any,
     ) -> None:
         connect_nowhere()
-        self._job, self._name = _job_of(what, codecs, tasks), what if isinstance(what, str) else "driven"
+        self._job, self._name = job_of(what, codecs, tasks), what if isinstance(what, str) else "driven"
         self._partitions = partitions or tasks
         self._tasks = tasks
         self._raises = raise_errors
@@ -123,7 +82,7 @@ class TestDriver:
             self._job = self._job.matched({pattern: matching(pattern, there) for pattern in self._job.patterns})
         elif isinstance(what, (str, Service)):
             check_agreement(find_service(what) if isinstance(what, str) else what, self._job, chosen)
-        how, codecs_of = replace(EngineSettings(service=self._name), **engine), contract or _contracts_of(what)
+        how, codecs_of = replace(EngineSettings(service=self._name), **engine), contract or contracts_of(what)
         self._time = Time(clock)
         self.stages = [
             StageTasks(

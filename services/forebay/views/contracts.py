@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forebay.builder.compiled import CompiledSubTopology
-from forebay.builder.graph import Kind
+from forebay.builder.nodes import Kind
 from forebay.job import Job
 from forebay.records import fields_of
 from forebay.views.totals import DoubleTotal, LongTotal

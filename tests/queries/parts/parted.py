@@ -15,7 +15,8 @@ from prometheus_client import CollectorRegistry
 
 from forebay.codec import Codec
 from forebay.http.health import Health, health_page
-from forebay.http.server import Answer, HttpServer, Limits, Request
+from forebay.http.messages import Answer, Limits, Request
+from forebay.http.server import HttpServer
 from forebay.partitioner import partition_of
 from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from forebay.cli.queries import queries
-from forebay.http.server import Answer
+from forebay.http.messages import Answer
 from forebay.queries.parts.share import Share, WrongParts, share_of
 from tests.queries.parts.parted import PARTS, Parted, PartServer, get, keys_of
 from tests.queries.written import CODECS, LOG

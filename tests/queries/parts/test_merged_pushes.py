@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from forebay.http.server import Answer
+from forebay.http.messages import Answer
 from forebay.queries.events import FOLLOWING
 from forebay.queries.parts.pages import SILENT_SECONDS
 from forebay.stores.keys import join_key

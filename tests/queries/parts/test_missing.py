@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from forebay.http.server import Answer
+from forebay.http.messages import Answer
 from forebay.queries.parts.peer import AT_ONCE
 from forebay.testing.cell import Cell
 from tests.queries.parts.parted import PARTS, SECONDS, Parted, get, keys_of, publish, written_tasks

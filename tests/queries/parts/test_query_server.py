@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forebay.catalog import find_service
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.parts.servers import Settings
 from forebay.queries.parts.share import Share

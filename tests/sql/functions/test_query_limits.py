@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forebay.http.server import Request
+from forebay.http.messages import Request
 from forebay.queries import sql_pages
 from forebay.queries.sql_pages import SqlPages
 from forebay.sql.queryable import queryable

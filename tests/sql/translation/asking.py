@@ -11,8 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from forebay.builder.topology import job
-from forebay.http.server import Request
+from forebay.builder.topology_job import job
+from forebay.http.messages import Request
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from forebay.builder.keys import Windowed
-from forebay.builder.topology import job
+from forebay.builder.topology_job import job
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import no_contracts
 from forebay.processor.messages import Headers

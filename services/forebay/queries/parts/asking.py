@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from forebay.codec import Codec
-from forebay.http.server import Answer
+from forebay.http.messages import Answer
 from forebay.queries.events import pushed
 from forebay.queries.parts.pages import SILENT_SECONDS
 from forebay.queries.parts.peer import PeerFailed, Stream

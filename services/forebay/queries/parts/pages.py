@@ -8,7 +8,7 @@ from dataclasses import asdict
 import msgspec
 
 from forebay.codec import DecodeError, Unavailable
-from forebay.http.server import Answer, Request, json_answer
+from forebay.http.messages import Answer, Request, json_answer
 from forebay.queries.events import pushed
 from forebay.queries.parts.share import Identity
 from forebay.queries.parts.wire import CONTENT, Ask, Wait, check_begun, rows_of

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from forebay.codec import Codec
 from forebay.http.health import Health, verdict_answer
-from forebay.http.server import Answer, Request
+from forebay.http.messages import Answer, Request
 from forebay.queries.parts.asking import AllParts
 from forebay.queries.parts.pages import PartPages
 from forebay.queries.parts.servers import PartServers, Settings

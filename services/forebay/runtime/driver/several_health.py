@@ -9,7 +9,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, ge
 from prometheus_client.registry import Collector
 
 from forebay.http.health import NO_PAGE, Health, Verdict, health_page, verdict_answer
-from forebay.http.server import Answer, HttpServer, Request
+from forebay.http.messages import Answer, Request
+from forebay.http.server import HttpServer
 
 Job = tuple[Health, CollectorRegistry]
 

@@ -1,0 +1,52 @@
+"""The job that a test driver runs: a topology's, a processor's, or that of a service's entry."""
+
+from __future__ import annotations
+
+from forebay.builder import Topology, job
+from forebay.builder.shown import NoSettings
+from forebay.catalog import Service, find_service
+from forebay.job import Job, NewInEachCall, load_job
+from forebay.processor.api import AnyProcessor
+from forebay.processor.codecs import Codecs
+from forebay.serde import local_codec
+from forebay.testing.kept import KeptRecords
+from forebay.wiring import Contract
+
+What = str | Service | Job | Topology | AnyProcessor
+
+
+def job_of(what: What, codecs: Codecs | None, tasks: int) -> Job:
+    """Return the job that has a subject in it. Raises TypeError, ValueError."""
+    if isinstance(what, str):
+        return load_job(find_service(what).job)
+    if isinstance(what, Service):
+        return load_job(what.job)
+    if isinstance(what, Topology):
+        return job(NoSettings, lambda _: what, may_end=True)
+    if isinstance(what, Job):
+        return what
+    if codecs is None:
+        raise TypeError(f"{type(what).__name__} is a processor: give its codecs=, or a topology or a job it is in")
+    if tasks > 1:
+        kind = type(what).__name__
+        raise ValueError(f"one {kind} can't serve {tasks} tasks: give a topology or a job that makes a {kind} for each")
+    inputs, outputs = dict.fromkeys(codecs.inputs, object), dict.fromkeys(codecs.outputs, object)
+    return Job(inputs, outputs, NoSettings, _Given(what), tables=codecs.tables)
+
+
+class _Given(NewInEachCall):
+    """Gives the processor that a test made."""
+
+    def __init__(self, processor: AnyProcessor) -> None:
+        self._processor = processor
+
+    def __call__(self, _settings: object) -> AnyProcessor:
+        return self._processor
+
+
+def contracts_of(what: What) -> Contract:
+    """Return where codecs of record types come from: a service's contracts, or the records themselves."""
+    if isinstance(what, str):
+        return lambda _, record: local_codec(what, record)
+    kept_records = KeptRecords()
+    return lambda _, record: kept_records.codec(record)
