@@ -7,7 +7,8 @@ import pytest
 from forebay.codec import DecodeError
 from forebay.sql.catalog import Named
 from forebay.sql.encodings.readers import reader
-from forebay.sql.encodings.rows import DelimitedRow, JsonRow
+from forebay.sql.encodings.delimited_rows import DelimitedRow
+from forebay.sql.encodings.json_rows import JsonRow
 from forebay.sql.types import BIGINT, DATE, INT, STRING, TIME, TIMESTAMP, DecimalType, SqlType
 from tests.sql.driven import Driven
 
