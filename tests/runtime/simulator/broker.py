@@ -67,6 +67,8 @@ class Partition:
     """First offset by transaction that has no marker of its end here yet."""
     sequences: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Last epoch and sequence number by transactional id."""
+    answers_at: float = 0.0
+    """When clients that read the topic before it was recreated find the new one."""
 
     @property
     def stable(self) -> int:
@@ -96,11 +98,11 @@ class Broker:
         """Every transaction that a client began, in order."""
         self.coordinator = Coordinator(seed, lambda: self.now, self._write_marker, self.marked.update)
 
-    def create(self, topic: str, partitions: int) -> None:
-        """Create a topic, or recreate it without records and under another id."""
+    def create(self, topic: str, partitions: int, silent_seconds: float = 0.0) -> None:
+        """Create a topic, or recreate it without records and under another id; for a while, no reads are answered."""
         self.topic_ids[topic] = f"{topic}@{self.now}"
         for number in range(partitions):
-            self.partitions[topic, number] = Partition()
+            self.partitions[topic, number] = Partition(answers_at=self.now + silent_seconds)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         """Let a topic have so many partitions."""

@@ -92,6 +92,8 @@ class MemoryConsumer:
 
     def _take(self, place: Place, most: int) -> list[Any]:
         partition, begin = self._broker.partitions[place], self._next[place]
+        if self._broker.now < partition.answers_at:
+            return []
         if not partition.low <= begin <= partition.end:
             return [EndEvent(place, begin, KafkaError._AUTO_OFFSET_RESET)]
         stable, records = partition.stable, list[Any]()

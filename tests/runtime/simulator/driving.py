@@ -98,12 +98,13 @@ class Driving:
             return
         if not self._world.setup.is_live and self._world.setup.waves == 1:
             self._world.is_finished = all(loop.finished and loop.is_alive for loop in loops)
-        elif all(self._has_used_all(task.input) for loop in loops for task in loop.group.tasks):
+        elif all(self.has_used_all(task.input) for loop in loops for task in loop.group.tasks):
             self._world.is_finished = not self._world.to_come
             if self._world.setup.waves > 1 and self._world.to_come:
                 self._world.restart(is_hard=True)
                 self._world.produce(self._world.wave)
 
-    def _has_used_all(self, item: TaskInput) -> bool:
+    def has_used_all(self, item: TaskInput) -> bool:
+        """Return whether everything that a task can read has been processed."""
         ends = {part: self._world.broker.partitions[part.topic, part.partition].end for part in item.parts}
         return not item.waiting and all(part.next >= end for part, end in ends.items())

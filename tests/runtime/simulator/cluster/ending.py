@@ -36,25 +36,27 @@ class Ending:
         self._cut_off()
         self._stop(1.5 * STOP_SECONDS + _SECONDS)
 
+    def change(self) -> None:
+        """End the leases: all groups get their next ones."""
+        self._change(None, _SECONDS)
+
     def change_without_broker(self) -> None:
         """End the leases while a worker does not reach the broker: the other groups get their next leases."""
-        process = self._cut_off()
-        driver = self._driver()
-        command = driver.clock()
-        driver.job.rebalance()
-        seconds = 1.5 * CHANGE_SECONDS + _SECONDS
-        if not self._turn_until(lambda: self._have_changed(process, command), seconds):
-            self._cluster.findings.append(f"the other groups have no new lease after {seconds:.0f} s")
+        self._change(self._cut_off(), 1.5 * CHANGE_SECONDS + _SECONDS)
 
-    def _have_changed(self, cut_off: Process, command: int) -> bool:
-        """Return whether a lease that was planned after a command runs for all groups whose worker has a broker."""
-        cluster = self._cluster
-        held = {
-            process.attempt.lease.group: process.attempt.lease.planned_at
-            for process in cluster.processes
-            if process.attempt is not None and process is not cut_off and any(r.is_held for r in process.runners())
-        }
-        return len(held) == cluster.setup.groups and min(held.values()) > command
+    def _change(self, cut_off: Process | None, seconds: float) -> None:
+        driver = self._driver()
+        query, batch = driver.query, max(self._cluster.checkpoint.offsets)
+        driver.job.rebalance()
+
+        def have_changed() -> bool:
+            # A new query may hand out the same leases again.
+            is_next = driver.query is not query or max(self._cluster.checkpoint.offsets) > batch
+            holders = self._holders()
+            return is_next and bool(holders) and cut_off not in holders
+
+        if not self._turn_until(have_changed, seconds):
+            self._cluster.findings.append(f"the groups have no new leases after {seconds:.0f} s")
 
     def _driver(self) -> Driver:
         """Return the driver, once all groups have leases of its query."""

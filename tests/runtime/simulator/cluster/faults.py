@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from tests.runtime.simulator.cluster.process import Executor
+from tests.runtime.simulator.worker import TOMBSTONE_SECONDS
 
 if TYPE_CHECKING:
     from tests.runtime.simulator.cluster.driver import Driver
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 _CLOCKS = (-3_600.0, -15.0, 0.0, 15.0, 3_600.0)
 _FREEZES = (1.0, 5.0, 25.0)
+_LOST_SECONDS = 400.0
+"""How long an executor lives on that its driver has lost."""
 
 
 class Faults:
@@ -40,6 +43,8 @@ class Faults:
             getattr(self, kind)()
         if self._random.random() < 0.05:
             self._cluster.control.deliver()
+        if self._random.random() < 0.02:
+            self._cluster.broker.coordinator.expire(5.0)
 
     def end_executors(self) -> None:
         """End the executors whose time has come after they lost their driver."""
@@ -48,14 +53,16 @@ class Faults:
                 self._end_executor(executor)
 
     def end(self) -> None:
-        """End what lasts: nothing is frozen, one driver is left, and executors without a driver end."""
+        """End what lasts: nothing is frozen, one driver is left, and executors end whose driver has ended."""
         cluster = self._cluster
         for driver in cluster.drivers[:-1]:
             self._kill(driver)
         for driver in cluster.drivers:
             driver.frozen_until = 0.0
-        for _, executor in list(self._leaving):
-            self._end_executor(executor)
+        for at, executor in list(self._leaving):
+            # An executor that its driver has lost continues with its leases.
+            if at < cluster.broker.now + _LOST_SECONDS / 2:
+                self._end_executor(executor)
         for process in cluster.processes:
             process.frozen_until = process.cut_off_until = 0.0
 
@@ -81,15 +88,19 @@ class Faults:
     def kill_executor(self) -> None:
         """Kill an executor; another one takes its place."""
         for driver in self._cluster.drivers[:1]:
-            executor = self._random.choice(driver.executors)
-            driver.executors.remove(executor)
-            driver.executors.append(Executor())
+            executor = self._lose(driver, self._random.choice(driver.executors))
             if self._random.random() < 0.5:
                 self._end_executor(executor)
             else:
                 # The driver has lost the connection, and the executor does not know it yet.
                 executor_ends_at = self._cluster.broker.now + self._random.choice(_FREEZES)
                 self._leaving.append((executor_ends_at, executor))
+
+    def lose_executor(self) -> None:
+        """Let a driver lose an executor, which does not know it and continues with its leases."""
+        for driver in self._cluster.drivers[:1]:
+            executor = self._lose(driver, self._random.choice(driver.executors))
+            self._leaving.append((self._cluster.broker.now + _LOST_SECONDS, executor))
 
     def add_executor(self) -> None:
         """Let an executor join, so that the driver ends all leases."""
@@ -109,8 +120,7 @@ class Faults:
             until = process.frozen_until = self._cluster.broker.now + self._random.choice(_FREEZES)
             for driver in self._cluster.drivers:
                 if process.host in driver.executors and self._random.random() < 0.6:
-                    driver.executors.remove(process.host)
-                    driver.executors.append(Executor())
+                    self._lose(driver, process.host)
                     self._leaving.append((until + self._random.choice((0.0, 3.0, 10.0)), process.host))
 
     def cut_off_process(self) -> None:
@@ -129,12 +139,37 @@ class Faults:
         """Let another broker coordinate the transactions."""
         self._cluster.broker.coordinator.move()
 
+    def compact(self) -> None:
+        """Compact the changelogs; deletes are kept for a limited time."""
+        self._cluster.broker.compact(self._cluster.changelogs, TOMBSTONE_SECONDS)
+
+    def damage_snapshots(self) -> None:
+        """Delete, cut or change some files of snapshots, or delete all."""
+        files = self._cluster.store.files
+        some = self._random.sample(sorted(files), min(len(files), self._random.choice((1, 3, 1_000))))
+        for path in some:
+            data, kind = files[path], self._random.choice(("delete", "cut", "change"))
+            if kind == "delete" or len(some) > 3:
+                del files[path]
+            elif kind == "cut":
+                files[path] = data[: self._random.randrange(len(data))]
+            else:
+                at = self._random.randrange(len(data))
+                files[path] = data[:at] + bytes([data[at] ^ (1 << self._random.randrange(8))]) + data[at + 1 :]
+
     def change_groups(self) -> None:
         """Restore to a new checkpoint with another number of groups."""
         cluster = self._cluster
         for driver in list(cluster.drivers):
             self._kill(driver)
         cluster.change_groups(3 - cluster.setup.groups)
+
+    def _lose(self, driver: Driver, executor: Executor) -> Executor:
+        """Let a driver lose an executor, and get another one; return the lost one."""
+        executor.is_lost = True
+        driver.executors.remove(executor)
+        driver.executors.append(Executor())
+        return executor
 
     def _draw_clock(self) -> None:
         self._cluster.clock_seconds = self._random.choice(_CLOCKS)

@@ -9,21 +9,31 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
-from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.driver.lease_end import LeaseEnd
+from forebay.runtime.spark.control import DriverControl, WorkerControl
 from forebay.runtime.spark.leases import Holding
 from forebay.runtime.spark.planner import LeasePlanner
 from forebay.runtime.spark.topic_watch import TopicWatch
 from forebay.runtime.task.runner import GroupRunner
+from forebay.runtime.task.snapshot import SnapshotWriter
+from forebay.runtime.worker import transaction
+from forebay.runtime.worker.surroundings import GroupSurroundings
 from tests.runtime.simulator.cluster.check import cluster_faults
 from tests.runtime.simulator.cluster.setup import LeaseSetup
 
 MOST_SEEDS = 60
 
 GROWING = LeaseSetup(adds_partitions=True)
+RESUMED = LeaseSetup(adds_partitions=True, grows_late=True, rate=0.3, kinds=("kill_driver", "set_clock"))
 LASTING = LeaseSetup(outlasts_grace=True)
 CLOCKS = replace(LASTING, rate=0.3, kinds=("set_clock", "add_executor", "kill_driver"))
+LOST = replace(LASTING, rate=0.2, kinds=("lose_executor", "kill_process", "move_coordinator"))
+DAMAGED = replace(LASTING, rate=0.4, kinds=("damage_snapshots", "kill_process"))
+RECREATED = LeaseSetup(recreates_input=True)
+CUT_OFF = LeaseSetup(end="stop_without_broker", rate=0.0)
 DRIVERS = replace(LASTING, rate=0.3, kinds=("freeze_process", "add_second_driver", "kill_driver", "kill_executor"))
 
 
@@ -32,13 +42,28 @@ class LeaseMutation:
     """One broken rule.
 
     Args:
-        replaced: class, name of its attribute, and the replacement.
+        replaced: class or module, name of its attribute, and the replacement.
         setup: in which the rule matters.
     """
 
     rule: str
-    replaced: tuple[type, str, Any]
+    replaced: tuple[type | ModuleType, str, Any]
     setup: LeaseSetup
+
+
+def _commands_by_clock(self: DriverControl, *, is_followed: bool = False) -> int:
+    time_ms = self._clock()
+    self._command(time_ms, "followed" if is_followed else "")
+    return time_ms
+
+
+def _uses_damaged(original: Any) -> Any:
+    return lambda self, stored, blocks: original(self, stored, blocks) or True
+
+
+def _forgets_wait(self: LeaseEnd) -> None:
+    if self._since is not None:
+        self._since = self._monotonic()
 
 
 MUTATIONS = (
@@ -68,6 +93,37 @@ MUTATIONS = (
         "A lease is planned later than every command",
         (LeasePlanner, "_now", lambda self: self._clock()),
         CLOCKS,
+    ),
+    LeaseMutation(
+        "A command ends leases that were planned before the driver's clock was set back",
+        (DriverControl, "end_leases", _commands_by_clock),
+        replace(CLOCKS, end="change"),
+    ),
+    LeaseMutation("A fenced worker stops", (transaction, "refuse_lost", lambda error: None), LOST),
+    LeaseMutation(
+        "Leases that an earlier run planned are watched",
+        (LeasePlanner, "resume", lambda self, offset: None),
+        RESUMED,
+    ),
+    LeaseMutation(
+        "A snapshot with a damaged or missing block is not used",
+        (SnapshotWriter, "_fill", _uses_damaged(SnapshotWriter._fill)),
+        DAMAGED,
+    ),
+    LeaseMutation(
+        "A worker checks once a second whether its inputs were recreated",
+        (GroupSurroundings, "check_topics", lambda self, lease: None),
+        RECREATED,
+    ),
+    LeaseMutation(
+        "The driver waits for a limited time for leases that it ends",
+        (LeaseEnd, "hindrance", lambda self, is_last: ""),
+        CUT_OFF,
+    ),
+    LeaseMutation(
+        "The wait for leases does not begin again with each request that fails",
+        (LeaseEnd, "note_silence", _forgets_wait),
+        CUT_OFF,
     ),
 )
 

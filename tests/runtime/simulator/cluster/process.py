@@ -149,10 +149,15 @@ class Process(WorkerProcess):
 
 
 class Executor:
-    """An executor of a driver."""
+    """An executor of a driver.
+
+    Attributes:
+        is_lost: whether its driver has lost the connection, and no longer knows its tasks.
+    """
 
     def __init__(self) -> None:
         self.is_alive = True
+        self.is_lost = False
         self.processes: list[Process] = []
 
 

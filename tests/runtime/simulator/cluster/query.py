@@ -98,7 +98,7 @@ class Query:
         attempt = task.attempt
         if attempt is not None:
             process = attempt.process
-            if not process.worker.is_alive or not process.host.is_alive:
+            if not process.worker.is_alive or not process.host.is_alive or process.host.is_lost:
                 # Spark knows why it lost the executor, and does not count this.
                 task.attempt = attempt = None
             elif attempt.is_done and attempt.failure is None:

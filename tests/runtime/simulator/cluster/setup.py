@@ -17,6 +17,8 @@ class LeaseSetup:
         rate: faults of drivers, executors and clocks per simulated second.
         kinds: of the faults that may happen (names of methods of `Faults`).
         adds_partitions: whether the input gets as many partitions again, with records.
+        grows_late: whether it gets them only after the last fault.
+        recreates_input: whether the input is deleted and created again, with other records, so that the job stops.
         outlasts_grace: whether the run continues until loops of earlier leases must have ended.
         end: what happens once everything is processed: one of `Ending`'s methods, or "".
     """
@@ -29,20 +31,29 @@ class LeaseSetup:
         "freeze_driver",
         "add_second_driver",
         "kill_executor",
+        "lose_executor",
         "add_executor",
         "kill_process",
         "freeze_process",
         "cut_off_process",
         "set_clock",
         "move_coordinator",
+        "compact",
+        "damage_snapshots",
     )
     adds_partitions: bool = False
+    grows_late: bool = False
+    recreates_input: bool = False
     outlasts_grace: bool = False
     end: str = ""
 
 
 def lease_setup_of(seed: int) -> LeaseSetup:
-    """Return the setup of a seed: every second one adds partitions, every fourth changes the number of groups."""
+    """Return the setup of a seed: every second one adds partitions, every fifth has several sub-topologies."""
     end = ("stop", "stop_without_broker", "change_without_broker")[seed // 2 % 3]
     setup = LeaseSetup(adds_partitions=seed % 2 == 1, outlasts_grace=seed % 3 == 0, end=end)
+    if seed % 5 == 4:
+        # The results of several groups would depend on the records' delay: see `setups.setup_of`.
+        plain = replace(setup.plain, topology=("windows", "chain")[seed % 2], groups=1)
+        return replace(setup, plain=plain, adds_partitions=False)
     return replace(setup, kinds=(*setup.kinds, "change_groups")) if seed % 4 >= 2 else setup

@@ -6,28 +6,30 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
+from forebay.job import Job
 from forebay.runtime.spec import StartFrom
 from forebay.runtime.task.pacing import Limits
-from tests.runtime.simulator.topologies import APPLICATION, INPUT, OUTPUT
+from tests.runtime.simulator.topologies import APPLICATION, external, topics
 
 INTERVAL_SECONDS = 4.0
 """Time between two snapshots, and between two looks at the topics."""
 
 
-def spec_of(run: str, tasks: int, groups: int, changelogs: Iterable[str], *, restore: bool = False) -> Any:
+def spec_of(run: str, job: Job, tasks: int, groups: int, changelogs: Iterable[str], *, restore: bool = False) -> Any:
     """Return the spec of one driver.
 
     Args:
         run: identity of the driver.
+        job: without global tables.
         changelogs: topics of the job that must stay.
     """
     own = _topics(changelogs)
     entry = SimpleNamespace(
-        inputs=_topics([INPUT]),
+        inputs=_topics(sorted(external(job))),
         errors=SimpleNamespace(name="errors"),
-        stages=1,
+        stages=len(job.topology),
         job="tests.runtime.simulator.cluster.job",
-        topics=lambda application: [*_topics([INPUT, OUTPUT]), *own],
+        topics=lambda application: [*_topics(topics(job, 1, tasks)), *own],
         own_topics=lambda application, tasks: own,
     )
     return SimpleNamespace(

@@ -6,10 +6,12 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count, takewhile
 
 from confluent_kafka import KafkaError, KafkaException
 
 from forebay.job import global_tables
+from forebay.partitioner import partition_of
 from forebay.runtime.driver.query import JobStopped
 from forebay.runtime.protocol.lease import Lease, LeaseOffset
 from tests.runtime.simulator.cluster.control_group import ControlGroup
@@ -18,6 +20,7 @@ from tests.runtime.simulator.cluster.ending import Ending
 from tests.runtime.simulator.cluster.faults import Faults
 from tests.runtime.simulator.cluster.process import Executor, Process
 from tests.runtime.simulator.cluster.query import Checkpoint
+from tests.runtime.simulator.cluster.recreation import Recreation
 from tests.runtime.simulator.cluster.setup import LeaseSetup
 from tests.runtime.simulator.cluster.spec import spec_of
 from tests.runtime.simulator.driving import Driving
@@ -29,6 +32,8 @@ MOST_SECONDS = 30.0
 """Within which everything is processed after the last fault."""
 _GRACE_SECONDS = 100.0
 """After which only the loops of the current leases run."""
+_MOST_FENCES = 6
+"""How many owners a group may get within that time."""
 
 
 class Cluster(World):
@@ -55,6 +60,7 @@ class Cluster(World):
         self._faults = Faults(self, self.random)
         self.starts_at = 0.0
         """When the next driver starts if no driver runs."""
+        self.recreation = Recreation(self) if setup.recreates_input else None
         if setup.adds_partitions:
             self._add_records_of_new_partitions()
 
@@ -68,11 +74,19 @@ class Cluster(World):
     def _run(self) -> None:
         self._trouble = self.setup.trouble
         ends_at = self.leases.seconds if self._trouble else 0.0
-        while self.broker.now < ends_at:
-            self.turn()
+        try:
+            while self.broker.now < ends_at:
+                self.turn()
+        except JobStopped:
+            if self.recreation is None:
+                raise
+            return
         self._trouble = 0.0
         self._faults.end()
         self.calm_since = self.broker.now
+        if self.recreation is not None:
+            self.recreation.run()
+            return
         while not self._has_processed_all():
             if self.broker.now > self.calm_since + 2 * MOST_SECONDS:
                 self.findings.append(f"not done {2 * MOST_SECONDS:.0f} s after the last fault")
@@ -91,9 +105,16 @@ class Cluster(World):
 
     def _outlast_grace(self) -> None:
         """Run until all loops of earlier leases must have ended."""
+        names = [f"{APPLICATION}-group-{group}" for group in range(self.setup.groups)]
+        identities = self.broker.coordinator.identities
+        epochs = [identities[name].epoch for name in names]
         until = self.broker.now + _GRACE_SECONDS
         while self.broker.now < until:
             self.turn()
+        for name, epoch in zip(names, epochs, strict=True):
+            fences = identities[name].epoch - epoch
+            if fences > _MOST_FENCES:
+                self.findings.append(f"{name} got {fences} owners within {_GRACE_SECONDS:.0f} s without faults")
         for group in range(self.setup.groups):
             loops = [
                 process
@@ -108,6 +129,8 @@ class Cluster(World):
         """Let a component do one step."""
         if self._trouble:
             self._faults.draw()
+            if self.recreation is not None:
+                self.recreation.draw()
         self._faults.end_executors()
         self._produce_some()
         self._start_driver()
@@ -168,7 +191,12 @@ class Cluster(World):
         self._runs += 1
         offset = self.clock_seconds
         spec = spec_of(
-            f"run {self._runs}", self.setup.tasks, self.setup.groups, self.changelogs, restore=self._restores > 0
+            f"run {self._runs}",
+            self.job,
+            self.setup.tasks,
+            self.setup.groups,
+            self.changelogs,
+            restore=self._restores > 0,
         )
         clock = MachineClock(lambda: self.broker.now, offset)
         driver = Driver(
@@ -216,6 +244,11 @@ class Cluster(World):
     def _produce_some(self) -> None:
         if self.to_come and self.random.random() < 0.1:
             count = self.random.randrange(1, 6) if self._trouble else len(self.to_come) // 2 + 1
+            if self._trouble and self.leases.grows_late:
+                known = (place in self.broker.partitions for place, *_ in self.to_come)
+                count = min(count, sum(1 for _ in takewhile(bool, known)) - 9)
+                if count <= 0:
+                    return
             if any(place not in self.broker.partitions for place, *_ in self.to_come[: count + 9]):
                 self.broker.add_partitions(INPUT, 2 * self.setup.partitions)
             self.produce(count)
@@ -227,15 +260,22 @@ class Cluster(World):
         for number, (_, _, _, time) in enumerate(list(last)):
             partition = self.setup.partitions + number % self.setup.partitions
             value = JsonCodec().encode(Number(time, 1 + number))
-            last.append(((INPUT, partition), f"new{number}".encode(), value, time))
+            keys = (f"new{number}-{attempt}".encode() for attempt in count())
+            key = next(key for key in keys if partition_of(key, 2 * self.setup.partitions) == partition)
+            last.append(((INPUT, partition), key, value, time))
         self.to_come[half:] = sorted(last, key=lambda record: record[3])
 
     def _has_processed_all(self) -> bool:
-        return bool(not self.to_come and self.checkpoint.offsets) and all(
+        has_read_inputs = bool(not self.to_come and self.checkpoint.offsets) and all(
             self.broker.marked.get(place, (0, ""))[0] >= partition.end
             for place, partition in self.broker.partitions.items()
             if place[0] == INPUT
         )
+        if len(self.job.topology) == 1 or not has_read_inputs:
+            return has_read_inputs
+        held = [runner for process in self.processes for runner in process.runners() if runner.is_held]
+        used = all(self.driving.has_used_all(task.input) for runner in held for task in runner.group.tasks)
+        return used and len(held) == self.setup.groups
 
     def change_groups(self, groups: int) -> None:
         """Restore the state to a new checkpoint with another number of groups, as `--restore` does."""
