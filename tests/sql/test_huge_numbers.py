@@ -6,9 +6,9 @@ import pytest
 
 from forebay.codec import DecodeError
 from forebay.sql.catalog import Named
-from forebay.sql.encodings.readers import reader
 from forebay.sql.encodings.delimited_rows import DelimitedRow
 from forebay.sql.encodings.json_rows import JsonRow
+from forebay.sql.encodings.readers import reader
 from forebay.sql.types import BIGINT, DATE, INT, STRING, TIME, TIMESTAMP, DecimalType, SqlType
 from tests.sql.driven import Driven
 
@@ -53,7 +53,7 @@ def test_the_largest_and_smallest_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [("1e1000000", "1E+1000000"), ("1e-1000000", "1E-1000000"), ("1e20", "1" + "0" * 20)]
+    ("number", "text"), [("1e1000000", "1E+1000000"), ("1e-1000000", "1E-1000000"), ("1e20", "1E+20")]
 )
 def test_as_texts_they_stay_short(number: str, text: str) -> None:
     assert row(STRING).decode(f'{{"A": {number}, "S": ""}}'.encode())[0] == text

@@ -22,7 +22,7 @@ from forebay.queries.stores import JobStores
 from forebay.runtime.driver.prepare import TopicsUnfit
 from forebay.sql.administration import Define
 from forebay.sql.changes import is_change
-from forebay.sql.encodings.json_rows import encode_json
+from forebay.sql.encodings.json_bytes import encode_json
 from forebay.sql.errors import SqlError
 from forebay.sql.queryable import Queryable, codecs_of
 from forebay.sql.syntax import Command, SetProperty

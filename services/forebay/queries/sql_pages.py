@@ -23,7 +23,7 @@ from forebay.queries.sql_requests import Asked, read
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.queries.topic_scans import scan
 from forebay.sql.describing import describe
-from forebay.sql.encodings.json_rows import encode_json
+from forebay.sql.encodings.json_bytes import encode_json
 from forebay.sql.errors import SqlError
 from forebay.sql.inserting import Inserted, record_of
 from forebay.sql.limits import LimitReached

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from decimal import Decimal
 from typing import Any
 
@@ -13,10 +12,8 @@ import msgspec
 from forebay.codec import DecodeError
 from forebay.sql.arithmetic import text_of_double
 from forebay.sql.catalog import Named
+from forebay.sql.encodings.json_bytes import jackson_bytes
 from forebay.sql.encodings.readers import brief, field, reader, writer
-
-encode_json = msgspec.json.Encoder(decimal_format="number").encode
-"""JSON with decimals as numbers and bytes as base64."""
 
 
 class JsonRow:
@@ -51,7 +48,7 @@ class JsonRow:
 
     def decode(self, data: bytes) -> Any:
         try:
-            document = json.loads(data, parse_float=Decimal if self._as_decimals else None, parse_constant=_no_constant)
+            document = json.loads(data, parse_float=_exact if self._as_decimals else None, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
         if not self._wraps:
@@ -67,17 +64,12 @@ class JsonRow:
             row = {name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)}
         else:
             row = self._parts[0][3](record[0])
-        data = encode_json(row)
-        return _ESCAPE.sub(_in_capitals, data) if b"\\u00" in data else data
+        return jackson_bytes(row)
 
 
-_ESCAPE = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
-
-
-def _in_capitals(escape: re.Match[bytes]) -> bytes:
-    """Return an escape as Jackson writes it: a key of other bytes is in another partition."""
-    text = escape[0]
-    return text[:2] + text[2:].upper()
+def _exact(text: str) -> Decimal:
+    number = Decimal(text)
+    return number if number else number.copy_abs()  # Java's zero has no sign
 
 
 def _java_double(value: float | None) -> Any:

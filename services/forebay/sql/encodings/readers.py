@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import reprlib
 import types
@@ -13,6 +12,7 @@ from typing import Any
 
 from forebay.codec import DecodeError
 from forebay.sql.arithmetic import exact_decimal_of, text_of_double
+from forebay.sql.encodings.json_bytes import jackson_bytes
 from forebay.sql.number_texts import decimal_of_text, double_of_text, trim, whole_of, whole_part
 from forebay.sql.types import (
     BIGINT,
@@ -37,8 +37,6 @@ _BRIEF.maxstring = _BRIEF.maxother = 200
 NO_NUMBERS = frozenset(["NaN", "Infinity", "-Infinity"])
 """Texts of doubles that are no numbers, as Java writes and reads them."""
 _DAY_MS = 86_400_000
-_PLAIN_DIGITS = 400
-"""Zeros that a number in a text column is written out with: more than any double has."""
 
 
 def reader(kind: SqlType, *, raw: bool = False, entries: bool = False) -> Convert:
@@ -145,7 +143,8 @@ def _number(value: Any) -> Any:
 def _double(value: Any) -> float:
     if isinstance(value, str) and trim(value) in NO_NUMBERS:
         return float(value)
-    return double_of_text(value) if isinstance(value, str) else float(_number(value))
+    # ksqlDB reads JSON numbers as BigDecimal, whose zero has no sign.
+    return double_of_text(value) if isinstance(value, str) else float(_number(value)) + 0.0
 
 
 def time_of_day(ms: int) -> int:
@@ -164,13 +163,12 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Decimal):
-        exponent = value.as_tuple().exponent
-        return f"{value:f}" if exponent and abs(int(exponent)) <= _PLAIN_DIGITS else str(value)
+        return str(value)  # as Java's BigDecimal: 1E+2
     if isinstance(value, list):
         # ksqlDB joins the elements of an array as texts; an object within it is JSON.
         return f"[{', '.join('null' if item is None else _text(item) for item in value)}]"
     if isinstance(value, dict):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
+        return jackson_bytes(value).decode()
     if isinstance(value, bytes):
         raise TypeError("bytes are no text: declare BYTES")
     return key_text(value)
