@@ -82,6 +82,8 @@ class World:
         self.calm_since = 0.0
         """Time of the last fault."""
         self.is_finished = False
+        self.is_rescaled = False
+        """Whether commit numbers have a gap, since the changelogs were rewritten."""
         self.absent: set[int] = set()
         """Groups that no worker takes."""
 

@@ -143,13 +143,16 @@ class Rescale:
             yield from self._stage_records(stage, tables, found)
 
     def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
-        name, group, rows = self._application, {"group.id": marker_group(self._application)}, log.rows()
+        name, rows = self._application, log.rows()
         tables = [MemoryTable() for _ in range(self._before)]
         tails = [Tail(f"{name}-{stage}-{task}", rows, task, table, {}) for task, table in enumerate(tables)]
-        read_tails(f"{name}-{stage}", tails, lambda: Consumer(self._kafka.consumer(**group)))
+        read_tails(f"{name}-{stage}", tails, self._new_consumer)
         for tail in tails:
             refuse_other_kinds(tail.name, tail.table, log, self._service.name)
         return tables, [tail.position for tail in tails]
+
+    def _new_consumer(self) -> Consumer:
+        return Consumer(self._kafka.consumer(**{"group.id": marker_group(self._application)}))
 
     def _stage_records(
         self, stage: int, tables: list[MemoryTable], positions: list[TaskPosition | None]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from forebay.runtime.driver.lease_end import CHANGE_SECONDS, STOP_SECONDS
+from forebay.runtime.task.runner import OUTLIVING_SECONDS
+from tests.runtime.simulator.topologies import APPLICATION
 
 if TYPE_CHECKING:
     from tests.runtime.simulator.cluster.driver import Driver
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
 
 _SECONDS = 30.0
 """Within which a job stops, or its leases change, if every worker obeys."""
+_GRACE_SECONDS = 100.0
+"""After which only the loops of the current leases run."""
+_MOST_FENCES = 6
+"""How many owners a group may get within that time."""
 _FLAKY = 0.1
 """Share of requests to the control group that fail while a worker is cut off."""
 
@@ -24,12 +30,43 @@ class Ending:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
+    def outlast_grace(self) -> None:
+        """Run until all loops of earlier leases must have ended."""
+        cluster = self._cluster
+        names = [f"{APPLICATION}-group-{group}" for group in range(cluster.setup.groups)]
+        identities = cluster.broker.coordinator.identities
+        epochs = [identities[name].epoch for name in names]
+        self._turn_until(lambda: False, _GRACE_SECONDS)
+        for name, epoch in zip(names, epochs, strict=True):
+            fences = identities[name].epoch - epoch
+            if fences > _MOST_FENCES:
+                cluster.findings.append(f"{name} got {fences} owners within {_GRACE_SECONDS:.0f} s without faults")
+        for group in range(cluster.setup.groups):
+            loops = [
+                process
+                for process in cluster.processes
+                for runner in process.runners()
+                if process.worker.is_alive and runner.group.settings.name == f"{APPLICATION}-group-{group}"
+            ]
+            if len(loops) != 1:
+                cluster.findings.append(f"group {group} has {len(loops)} loops after the grace period")
+
     def stop(self) -> None:
         """Stop the job: it ends within seconds, and no loop is left."""
         self._stop(_SECONDS)
         cluster = self._cluster
-        if not self._turn_until(lambda: not any(p.runners() for p in cluster.processes), 10.0):
+        if not self._turn_until(lambda: not any(p.runners() for p in cluster.processes if not p.host.is_lost), 10.0):
             cluster.findings.append("a loop continues after the job has stopped")
+
+    def vanish(self) -> None:
+        """End the driver and its executors for good: no loop is left once none waits for the next driver any more."""
+        self._driver()
+        cluster = self._cluster
+        cluster.kill_driver()
+        cluster.starts_at = float("inf")
+        seconds = OUTLIVING_SECONDS + _SECONDS
+        if not self._turn_until(lambda: not any(p.runners() for p in cluster.processes if not p.host.is_lost), seconds):
+            cluster.findings.append("a loop continues without a driver")
 
     def stop_without_broker(self) -> None:
         """Stop the job while a worker does not reach the broker, and the control group fails now and then."""
@@ -52,8 +89,7 @@ class Ending:
         def have_changed() -> bool:
             # A new query may hand out the same leases again.
             is_next = driver.query is not query or max(self._cluster.checkpoint.offsets) > batch
-            holders = self._holders()
-            return is_next and bool(holders) and cut_off not in holders
+            return is_next and bool(self._holders(cut_off))
 
         if not self._turn_until(have_changed, seconds):
             self._cluster.findings.append(f"the groups have no new leases after {seconds:.0f} s")
@@ -63,12 +99,12 @@ class Ending:
         self._turn_until(lambda: bool(self._holders()), 2 * _SECONDS)
         return self._cluster.drivers[0]
 
-    def _holders(self) -> list[Process]:
-        """Return the processes that hold the leases; none unless all groups have one."""
+    def _holders(self, cut_off: Process | None = None) -> list[Process]:
+        """Return the processes that hold the leases; none unless all groups run whose worker has a broker."""
         query = self._cluster.drivers[0].query if self._cluster.drivers else None
         tasks = [] if query is None or not query.isActive else query.query.tasks
         holders = [task.attempt.process for task in tasks if task.attempt is not None and not task.attempt.is_done]
-        is_held = all(any(runner.is_held for runner in process.runners()) for process in holders)
+        is_held = all(p is cut_off or any(runner.is_held for runner in p.runners()) for p in holders)
         return holders if is_held and len(holders) == self._cluster.setup.groups else []
 
     def _cut_off(self) -> Process:

@@ -171,6 +171,15 @@ class Faults:
         driver.executors.append(Executor())
         return executor
 
+    def rescale(self) -> None:
+        """End the job and all its workers, and give its state another number of tasks."""
+        cluster = self._cluster
+        for driver in list(cluster.drivers):
+            self._kill(driver)
+        for process in cluster.processes:
+            process.worker.is_alive = False
+        cluster.rescale(self._random.choice((1, 2, 4)))
+
     def _draw_clock(self) -> None:
         self._cluster.clock_seconds = self._random.choice(_CLOCKS)
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from forebay.runtime.driver.lease_end import LeaseEnd
+from forebay.runtime.maintenance import rescale
 from forebay.runtime.spark.control import DriverControl, WorkerControl
 from forebay.runtime.spark.leases import Holding
 from forebay.runtime.spark.planner import LeasePlanner
@@ -23,6 +24,7 @@ from forebay.runtime.worker import transaction
 from forebay.runtime.worker.surroundings import GroupSurroundings
 from tests.runtime.simulator.cluster.check import cluster_faults
 from tests.runtime.simulator.cluster.setup import LeaseSetup
+from tests.runtime.simulator.setup import Setup
 
 MOST_SEEDS = 60
 
@@ -33,6 +35,9 @@ CLOCKS = replace(LASTING, rate=0.3, kinds=("set_clock", "add_executor", "kill_dr
 LOST = replace(LASTING, rate=0.2, kinds=("lose_executor", "kill_process", "move_coordinator"))
 DAMAGED = replace(LASTING, rate=0.4, kinds=("damage_snapshots", "kill_process"))
 RECREATED = LeaseSetup(recreates_input=True)
+COUNTS = Setup("counts", 4, 2, 2, records=40, is_live=True, trouble=0.002)
+RESCALED = LeaseSetup(COUNTS, kinds=("rescale", "kill_process"))
+VANISHED = LeaseSetup(end="vanish")
 CUT_OFF = LeaseSetup(end="stop_without_broker", rate=0.0)
 DRIVERS = replace(LASTING, rate=0.3, kinds=("freeze_process", "add_second_driver", "kill_driver", "kill_executor"))
 
@@ -61,6 +66,10 @@ def _uses_damaged(original: Any) -> Any:
     return lambda self, stored, blocks: original(self, stored, blocks) or True
 
 
+def _uses_one_position(original: Any) -> Any:
+    return lambda positions, *arguments: original(positions[:1], *arguments)
+
+
 def _forgets_wait(self: LeaseEnd) -> None:
     if self._since is not None:
         self._since = self._monotonic()
@@ -83,7 +92,7 @@ MUTATIONS = (
         (Holding, "_needs_change", lambda self, runner: self._is_over),
         LASTING,
     ),
-    LeaseMutation("A lease ends with its executor", (Holding, "_is_orphaned", property(lambda self: False)), DRIVERS),
+    LeaseMutation("A lease ends with its executor", (Holding, "_is_orphaned", property(lambda self: False)), VANISHED),
     LeaseMutation(
         "A loop whose lease has ended stops after the grace period",
         (GroupRunner, "release", lambda self: None),
@@ -114,6 +123,11 @@ MUTATIONS = (
         "A worker checks once a second whether its inputs were recreated",
         (GroupSurroundings, "check_topics", lambda self, lease: None),
         RECREATED,
+    ),
+    LeaseMutation(
+        "A rescaled task continues at the positions of all tasks whose keys it gets",
+        (rescale, "merge_positions", _uses_one_position(rescale.merge_positions)),
+        RESCALED,
     ),
     LeaseMutation(
         "The driver waits for a limited time for leases that it ends",

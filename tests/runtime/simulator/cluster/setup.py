@@ -49,11 +49,14 @@ class LeaseSetup:
 
 
 def lease_setup_of(seed: int) -> LeaseSetup:
-    """Return the setup of a seed: every second one adds partitions, every fifth has several sub-topologies."""
-    end = ("stop", "stop_without_broker", "change_without_broker")[seed // 2 % 3]
+    """Return the setup of a seed: some add partitions, are rescaled, or have several sub-topologies."""
+    end = ("stop", "vanish", "stop_without_broker", "change_without_broker")[seed // 2 % 4]
     setup = LeaseSetup(adds_partitions=seed % 2 == 1, outlasts_grace=seed % 3 == 0, end=end)
     if seed % 5 == 4:
         # The results of several groups would depend on the records' delay: see `setups.setup_of`.
         plain = replace(setup.plain, topology=("windows", "chain")[seed % 2], groups=1)
         return replace(setup, plain=plain, adds_partitions=False)
+    if seed % 5 == 3:
+        plain = replace(setup.plain, topology="counts", partitions=4)
+        return replace(setup, plain=plain, kinds=(*setup.kinds, "rescale"))
     return replace(setup, kinds=(*setup.kinds, "change_groups")) if seed % 4 >= 2 else setup

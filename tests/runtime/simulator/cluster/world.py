@@ -21,6 +21,7 @@ from tests.runtime.simulator.cluster.faults import Faults
 from tests.runtime.simulator.cluster.process import Executor, Process
 from tests.runtime.simulator.cluster.query import Checkpoint
 from tests.runtime.simulator.cluster.recreation import Recreation
+from tests.runtime.simulator.cluster.rescaling import MemoryRescale
 from tests.runtime.simulator.cluster.setup import LeaseSetup
 from tests.runtime.simulator.cluster.spec import spec_of
 from tests.runtime.simulator.driving import Driving
@@ -30,10 +31,6 @@ from tests.runtime.simulator.world import SILENT, World
 
 MOST_SECONDS = 30.0
 """Within which everything is processed after the last fault."""
-_GRACE_SECONDS = 100.0
-"""After which only the loops of the current leases run."""
-_MOST_FENCES = 6
-"""How many owners a group may get within that time."""
 
 
 class Cluster(World):
@@ -95,35 +92,13 @@ class Cluster(World):
         if self._trouble_seconds > MOST_SECONDS:
             self.findings.append(f"not done {self._trouble_seconds:.0f} s after the last fault")
         if self.leases.outlasts_grace:
-            self._outlast_grace()
+            Ending(self).outlast_grace()
         if self.leases.end:
             getattr(Ending(self), self.leases.end)()
 
     @property
     def _trouble_seconds(self) -> float:
         return self.broker.now - self.calm_since
-
-    def _outlast_grace(self) -> None:
-        """Run until all loops of earlier leases must have ended."""
-        names = [f"{APPLICATION}-group-{group}" for group in range(self.setup.groups)]
-        identities = self.broker.coordinator.identities
-        epochs = [identities[name].epoch for name in names]
-        until = self.broker.now + _GRACE_SECONDS
-        while self.broker.now < until:
-            self.turn()
-        for name, epoch in zip(names, epochs, strict=True):
-            fences = identities[name].epoch - epoch
-            if fences > _MOST_FENCES:
-                self.findings.append(f"{name} got {fences} owners within {_GRACE_SECONDS:.0f} s without faults")
-        for group in range(self.setup.groups):
-            loops = [
-                process
-                for process in self.processes
-                for runner in process.runners()
-                if process.worker.is_alive and runner.group.settings.name == f"{APPLICATION}-group-{group}"
-            ]
-            if len(loops) != 1:
-                self.findings.append(f"group {group} has {len(loops)} loops after the grace period")
 
     def turn(self) -> None:
         """Let a component do one step."""
@@ -277,13 +252,28 @@ class Cluster(World):
         used = all(self.driving.has_used_all(task.input) for runner in held for task in runner.group.tasks)
         return used and len(held) == self.setup.groups
 
+    def kill_driver(self) -> None:
+        """Kill the driver, whose executors end soon."""
+        self._faults.kill_driver()
+
+    def rescale(self, tasks: int) -> None:
+        """Give the state another number of tasks, and restore it to a new checkpoint."""
+        self._fence()
+        if MemoryRescale(self, tasks).run():
+            self.is_rescaled = True
+            self.setup = replace(self.setup, tasks=tasks)
+            self.change_groups(min(tasks, 2))
+
     def change_groups(self, groups: int) -> None:
         """Restore the state to a new checkpoint with another number of groups, as `--restore` does."""
-        for group in range(self.setup.groups):
-            self.broker.coordinator.init(f"{APPLICATION}-group-{group}")
+        self._fence()
         self.setup = replace(self.setup, groups=groups)
         self.checkpoint, self.store = Checkpoint(), self._new_store()
         self._restores += 1
+
+    def _fence(self) -> None:
+        for group in range(self.setup.groups):
+            self.broker.coordinator.init(f"{APPLICATION}-group-{group}")
 
 
 class PlannedLeases(Driving):
