@@ -42,7 +42,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[DemoPlan]:
     [
         (["nothing"], "there is no service 'nothing': choose one of device-alerts, "),
         (["user-sessions", "--all"], "--all runs every service: leave the names away, or --all"),
-        (["--memory", "100"], "100 is not in the range x>=384"),
+        (["--memory", "100"], "100 is not in the range x>=512"),
         (["--http-port", "0"], "0 is not in the range 1<=x<=65000"),
         (["--rate", "0"], "0.0 is not in the range"),
         (["--rate", "inf"], "inf is not in the range"),
@@ -68,10 +68,10 @@ def test_the_defaults(home: Path, plans: list[DemoPlan]) -> None:
 @pytest.mark.usefixtures("home")
 def test_several_services_are_named(plans: list[DemoPlan]) -> None:
     names = list(SERVICES)[:2]
-    assert run(["demo", *reversed(names), "--memory", "400", "--http-port", "8090"]) == 0
+    assert run(["demo", *reversed(names), "--memory", "600", "--http-port", "8090"]) == 0
     (plan,) = plans
     assert [service.name for service in plan.services] == names[::-1]
-    assert (plan.memory_mb, plan.http_port, plan.rate) == (400, 8090, 100)
+    assert (plan.memory_mb, plan.http_port, plan.rate) == (600, 8090, 100)
 
 
 @pytest.mark.usefixtures("home")

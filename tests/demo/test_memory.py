@@ -8,7 +8,7 @@ from forebay.demo.memory import JOB_MB, LEAST_HEAP_MB, OUTSIDE_HEAP_MB, availabl
 
 @pytest.mark.parametrize(
     ("jobs", "available", "heap"),
-    [(1, 32_000, 1024), (9, 32_000, 1024), (5, 2_400, 640), (9, 3_100, 384), (1, 1_100, 384)],
+    [(1, 32_000, 1024), (9, 32_000, 1024), (5, 2_400, 640), (9, 3_240, 512), (1, 1_220, 512)],
 )
 def test_heaps(jobs: int, available: int, heap: int) -> None:
     assert heap_mb(jobs, available) == heap

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.runtime.driver.session import java_settings
+from forebay.runtime.driver.session import SparkOptions, _common_settings, java_settings
 from forebay.runtime.launch.shared_classes import archive_file, archive_options, class_path
 
 
@@ -41,3 +41,10 @@ def test_another_collector_replaces_the_jobs_own() -> None:
     settings = java_settings("-XX:+UseSerialGC -Xlog", {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC"})
     assert settings["spark.driver.extraJavaOptions"] == "-Xlog -XX:+UseParallelGC"
     assert settings["spark.executor.extraJavaOptions"] == "-XX:+UseSerialGC -Xlog"
+
+
+def test_the_heap_begins_small_on_every_machine_unless_a_start_is_given() -> None:
+    own = _common_settings(SparkOptions())["spark.driver.extraJavaOptions"].split()
+    assert [option for option in own if option.startswith("-Xms")] == ["-Xms96m"]
+    given = SparkOptions(conf={"spark.driver.extraJavaOptions": "-Xms300m"})
+    assert _common_settings(given)["spark.driver.extraJavaOptions"].split()[-1] == "-Xms300m"

@@ -21,3 +21,9 @@ def test_fewer_task_attempts_than_a_lost_worker_needs_are_refused() -> None:
 def test_memory_needs_a_unit() -> None:
     with pytest.raises(RefusedSetting, match="give a number with k, m, g or t"):
         build_session("sums", "/data/cp", SparkOptions(memory="1024"))
+
+
+@pytest.mark.parametrize("memory", ["479m", "1000k", "0g"])
+def test_a_heap_that_spark_would_refuse_is_refused_with_the_least_one(memory: str) -> None:
+    with pytest.raises(RefusedSetting, match=f"'{memory}' is refused: Spark needs a heap of 480m or more"):
+        build_session("sums", "/data/cp", SparkOptions(memory=memory))

@@ -120,7 +120,7 @@ _OPTIONS = (
     click.option("--standby-directory", default="", help="Where `forebay standby` keeps warm copies on this machine."),
     _number("--transaction-timeout-ms", 60_000, "Longest time a commit's transaction may take.", low=1_000),
     _number("--slots", 1, "Task groups at the same time on this machine, each in a Python process of its own.", low=1),
-    click.option("--memory", default="1g", help="Heap of the JVM, such as 700m."),
+    click.option("--memory", default="1g", help="Heap of the JVM, such as 700m; 480m or more."),
     click.option("--executors", default="", help="On Kubernetes: the Deployment whose pods run the tasks."),
     click.option("--driver-host", default="", help="With --executors: name under which they reach this process."),
     spark_secret_option,

@@ -6,7 +6,8 @@ import psutil
 
 from forebay.demo.errors import DemoError
 
-LEAST_HEAP_MB = 384
+LEAST_HEAP_MB = 512
+"""Spark refuses to start with less than 480."""
 MOST_HEAP_MB = 1024
 OUTSIDE_HEAP_MB = 450
 """What a process of jobs takes besides its heap: the rest of the JVM, the driver in Python."""
