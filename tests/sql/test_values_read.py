@@ -55,6 +55,7 @@ DELIMITED: dict[tuple[SqlType, str], Any] = {
     (DATE, "1 "): REFUSED,
     (TIME, " 1"): REFUSED,
     (MONEY, "1.5 "): REFUSED,
+    (STRING, "a" * 200_000): "a" * 200_000,
     (STRING, '"a'): REFUSED,
     (STRING, '"a"b'): REFUSED,
     (DATE, "12"): 12,

@@ -87,6 +87,8 @@ def _part(
 def schema_text(about: Json, part: str) -> tuple[str, str]:
     """Return the schema of a topic's keys or values, and its language; "" if the case names none."""
     schema, form = about.get(f"{part}Schema"), about.get(f"{part}Format") or about.get("format")
+    if form is None and isinstance(schema, dict):
+        form = "AVRO"  # the only schemas that cases give without a format
     if schema is None or form not in _KIND:
         return "", ""
     if not isinstance(schema, str) or form != "PROTOBUF":

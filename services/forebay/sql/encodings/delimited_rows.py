@@ -27,6 +27,9 @@ from forebay.sql.types import (
     SqlType,
 )
 
+# Python's parser refuses fields above 128 KiB. A record's size is bounded by its topic.
+csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
+
 
 class DelimitedRow:
     """Rows as lines of CSV; no text between delimiters is null."""
