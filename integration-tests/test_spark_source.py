@@ -171,6 +171,9 @@ def test_bounds_and_filters_choose_offsets(read: Read, settings: KafkaSettings) 
     assert values(startingOffsets="earliest", endingOffsets=json.dumps({topic: {"0": 2}})) == ["0", "1"]
     assert values(startingTimestamp="3000", endingTimestamp="1970-01-01T00:00:05+00:00") == ["3", "4"]
     assert values(startingTimestamp="99000") == []
+    # Kafka takes -1 for the latest offset.
+    assert len(values(startingTimestamp="1969-12-31T23:59:59.999Z")) == 10
+    assert values(endingTimestamp="1960-01-01T00:00:00Z") == []
     frame = read(topic, valueFormat="string")
     assert [row["value"] for row in frame.where("offset >= 8 and partition = 0").collect()] == ["8", "9"]
     assert frame.where("partition = 1").count() == 0

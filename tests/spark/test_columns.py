@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import BinaryType
 
 from forebay.codec import DecodeError
 from forebay.serde.proto_messages import class_of, message_of
 from forebay.spark.avro_columns import avro_column
 from forebay.spark.columns import Column
 from forebay.spark.errors import SchemaNotSupported
-from forebay.spark.json_columns import json_column, read_json
+from forebay.spark.json_columns import json_column, json_reader
 from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
+
+LONG_DECIMAL = Decimal("-12345678901234567890.123456789012345678")
+CONNECT_DECIMAL = {
+    "type": "number",
+    "title": "org.apache.kafka.connect.data.Decimal",
+    "connect.parameters": {"scale": "18", "connect.decimal.precision": "38"},
+}
 
 
 def in_arrow(column: Column, value: Any) -> Any:
@@ -63,6 +71,24 @@ def test_avro_decimals_also_as_defaults() -> None:
     assert in_arrow(column, "\xff") == Decimal("-0.01")
 
 
+def test_no_digit_of_a_long_decimal_is_lost() -> None:
+    unscaled = int(LONG_DECIMAL.scaleb(18, Context(prec=38))).to_bytes(16, "big", signed=True)
+    column = avro_column(json.dumps({"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 18}))
+    assert in_arrow(column, unscaled.decode("latin-1")) == LONG_DECIMAL
+    text = 'syntax = "proto3"; import "confluent/type/decimal.proto"; message A { confluent.type.Decimal d = 1; }'
+    message = class_of(message_of(text, ""))()
+    message.d.value, message.d.scale = unscaled, 18
+    assert in_arrow(protobuf_column(text), message) == {"d": LONG_DECIMAL}
+    message.d.value = (10**38).to_bytes(17, "big")
+    with pytest.raises(DecodeError, match="more than 38 digits"):
+        in_arrow(protobuf_column(text), message)
+
+
+@pytest.mark.parametrize("more", [{}, {"precision": 0}, {"precision": 2, "scale": 3}, {"precision": "9"}])
+def test_an_avro_decimal_that_is_not_valid_is_its_bytes(more: Any) -> None:
+    assert avro_column(json.dumps({"type": "bytes", "logicalType": "decimal", **more})).kind == BinaryType()
+
+
 def test_avro_records_nest_and_share_named_types() -> None:
     point = {"type": "record", "name": "Point", "namespace": "n", "fields": [{"name": "x", "type": "int"}]}
     fields = [{"name": "a", "type": point}, {"name": "b", "type": ["null", "n.Point"]}]
@@ -99,20 +125,29 @@ def test_avro_that_spark_cannot_express_is_refused(schema: Any, message: str) ->
         ({"type": "array", "items": {"type": "integer"}}, "array<bigint>", "[1]", [1]),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "map<string,bigint>", '{"a":1}', [("a", 1)]),
         ({"type": ["integer", "string"]}, "string", "[1]", "[1]"),
-        ({}, "string", '{"a": 1}', '{"a": 1}'),
+        ({}, "string", '{"a": "\u00e4"}', '{"a":"\u00e4"}'),
+        (
+            {},
+            "string",
+            "[1.10, 0.1234567890123456789, 18446744073709551617]",
+            "[1.10,0.1234567890123456789,18446744073709551617]",
+        ),
+        (CONNECT_DECIMAL, "decimal(38,18)", str(LONG_DECIMAL), LONG_DECIMAL),
+        (CONNECT_DECIMAL, "decimal(38,18)", "-7", Decimal(-7)),
+        ({"type": ["integer", "null"], "default": {}}, "bigint", "2.0", 2),
     ],
 )
 def test_json_schema_types(schema: Any, kind: str, text: str, shown: Any) -> None:
     column = json_column(json.dumps(schema))
     assert column.kind.simpleString() == kind
-    assert in_arrow(column, read_json(text.encode())) == shown
+    assert in_arrow(column, json_reader(json.dumps(schema))(text.encode())) == shown
 
 
 def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
     node = {"type": "object", "properties": {"id": {"type": "integer"}, "next": {"$ref": "#/definitions/N"}}}
     column = json_column(json.dumps({"$ref": "#/definitions/N", "definitions": {"N": node}}))
     assert column.kind.simpleString() == "struct<id:bigint,next:string>"
-    assert in_arrow(column, {"id": 1, "next": {"id": 2}}) == {"id": 1, "next": '{"id": 2}'}
+    assert in_arrow(column, {"id": 1, "next": {"id": 2}}) == {"id": 1, "next": '{"id":2}'}
 
 
 @pytest.mark.parametrize(
@@ -120,6 +155,8 @@ def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
     [
         ({"type": "integer"}, "1.5"),
         ({"type": "integer"}, "true"),
+        ({"type": "integer"}, "1e400"),
+        (CONNECT_DECIMAL, '"1"'),
         ({"type": "number"}, '"1"'),
         ({"type": "boolean"}, "0"),
         ({"type": "string"}, "1"),
@@ -138,7 +175,7 @@ def test_json_that_does_not_fit_is_an_error_of_the_record(schema: Any, text: str
     column = json_column(json.dumps(schema))
     assert column.convert is not None
     with pytest.raises(DecodeError):
-        column.convert(read_json(text.encode()))
+        column.convert(json_reader(json.dumps(schema))(text.encode()))
 
 
 @pytest.mark.parametrize(

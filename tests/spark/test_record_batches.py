@@ -10,14 +10,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import types as spark
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from forebay.codec import DecodeError
 from forebay.spark import records
 from forebay.spark.decoding import Decoding
 from forebay.spark.metrics import NoMeasures
 from forebay.spark.ranges import Range
-from forebay.spark.records import BATCH_BYTES, BATCH_ROWS, RecordReader
-from forebay.spark.source_options import read_source_options
+from forebay.spark.records import BATCH_BYTES, BATCH_ROWS, RecordReader, record_batches
+from forebay.spark.source_options import Mode, read_source_options
+from forebay.spark.store_entries import StoreEntries
+from tests.spark.test_stores import KAFKA, NAMES, declare
 
 GIVEN = {"subscribe": "a", "bootstrapServers": "localhost:1", "schemaRegistryUrl": "http://localhost:2"}
 JSON = json.dumps({"type": "object", "properties": {"id": {"type": "integer", "connect.type": "int32"}}})
@@ -103,3 +106,20 @@ def test_large_records_end_a_batch_before_it_has_all_its_rows(monkeypatch: pytes
     assert [batch.num_rows for batch in read(monkeypatch, large, "fail", Decoding("bytes"))] == [4, 4, 1]
     small = [b"x"] * (BATCH_ROWS + 1)
     assert [batch.num_rows for batch in read(monkeypatch, small, "fail", Decoding("bytes"))] == [BATCH_ROWS, 1]
+
+
+def test_a_store_s_value_that_its_column_cannot_hold_follows_the_mode() -> None:
+    schema = spark.StructType().add("key", "string").add("value", "long").add("partition", "integer")
+    rows: list[Any] = [["a", 1, 0], ["b", 2**80, 0]]
+
+    def keys_and_values(mode: Mode) -> list[tuple[Any, ...]]:
+        entries = StoreEntries(declare(NAMES[0]), declare(NAMES[0]).codec(KAFKA), mode)
+        own = schema if mode is not Mode.COLUMN else spark.StructType([*schema.fields]).add("_error", "string")
+        given = rows if mode is not Mode.COLUMN else [[*row, None] for row in rows]
+        batches = record_batches(given, to_arrow_schema(own, timezone="UTC"), entries.without_misfit)
+        return [(row["key"], row["value"], bool(row.get("_error"))) for batch in batches for row in batch.to_pylist()]
+
+    assert keys_and_values(Mode.SKIP) == [("a", 1, False)]
+    assert keys_and_values(Mode.COLUMN) == [("a", 1, False), ("b", None, True)]
+    with pytest.raises(DecodeError, match="the row with the key 'b' can't be decoded"):
+        keys_and_values(Mode.FAIL)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import types as spark
 
-from forebay.spark.columns import Column, array, mapping, struct, time_of_day
+from forebay.spark.columns import MOST_DIGITS, Column, array, decimal_of, mapping, struct, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
 _PRIMITIVES: Mapping[str, spark.DataType] = {
@@ -35,7 +35,6 @@ _LOGICAL: Mapping[tuple[str, str], Column] = {
     ("long", "local-timestamp-micros"): Column(spark.TimestampNTZType()),
 }
 _WIDENED = {frozenset(("int", "long")): "long", frozenset(("float", "double")): "double"}
-_MOST_DIGITS = 38
 
 
 def avro_column(text: str) -> Column:
@@ -127,16 +126,17 @@ def _full_name(name: str, namespace: str) -> str:
 
 
 def _decimal(schema: Mapping[str, Any], path: str) -> Column | None:
-    if schema.get("logicalType") != "decimal":
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    if schema.get("logicalType") != "decimal" or not isinstance(precision, int) or not isinstance(scale, int):
         return None
-    precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
-    if precision > _MOST_DIGITS:
-        raise SchemaNotSupported(f"{path} is a decimal of {precision} digits; Spark's have at most {_MOST_DIGITS}")
+    if not 0 <= scale <= precision or not precision:
+        # As Avro's specification says of a logical type that is not valid.
+        return None
+    if precision > MOST_DIGITS:
+        raise SchemaNotSupported(f"{path} is a decimal of {precision} digits; Spark's have at most {MOST_DIGITS}")
 
     def convert(value: Decimal | str) -> Decimal:
-        if isinstance(value, Decimal):
-            return value
-        return Decimal(int.from_bytes(_bytes(value), "big", signed=True)).scaleb(-scale)
+        return value if isinstance(value, Decimal) else decimal_of(_bytes(value), scale)
 
     return Column(spark.DecimalType(precision, scale), convert)
 

@@ -100,6 +100,9 @@ class Broker:
         return {place: named[offset][place] if offset in named else offset for place, offset in given.items()}
 
     def _at(self, ms: int) -> Positions:
+        if ms < 0:
+            # Records have no such times, and Kafka takes negative numbers for names: -1 is the latest offset.
+            return self.begins()
         ends = self.ends()
         asked = [TopicPartition(topic, partition, ms) for topic, partition in ends]
         consumer = Consumer(self._settings.consumer())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any, NamedTuple
 
 from pyspark.sql import types as spark
@@ -11,6 +12,10 @@ from forebay.codec import DecodeError
 
 Convert = Callable[[Any], Any]
 _DAY_NS = 24 * 60 * 60 * 1_000_000_000
+MOST_DIGITS = 38
+"""Digits of Spark's longest decimals."""
+# The default context rounds to 28 digits.
+_shift = Context(prec=MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX).scaleb
 
 
 class Column(NamedTuple):
@@ -72,6 +77,18 @@ def time_of_day(nanoseconds: int) -> Convert:
         return result
 
     return convert
+
+
+def decimal_of(data: bytes, scale: int) -> Decimal:
+    """Return the decimal whose unscaled value is in two's complement, big-endian.
+
+    Raises:
+        DecodeError: It has more digits than Spark's decimals.
+    """
+    unscaled = int.from_bytes(data, "big", signed=True)
+    if abs(unscaled) >= 10**MOST_DIGITS:
+        raise DecodeError(f"a decimal has more than {MOST_DIGITS} digits")
+    return _shift(unscaled, -scale)
 
 
 def convert_part(column: Column, value: Any, name: str) -> Any:

@@ -20,7 +20,7 @@ from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF
 from forebay.spark.avro_columns import avro_column
 from forebay.spark.columns import Column
 from forebay.spark.errors import OptionError, SchemaNotSupported
-from forebay.spark.json_columns import json_column, read_json
+from forebay.spark.json_columns import json_column, json_reader
 from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
 from forebay.spark.source_options import PartOptions
 
@@ -76,6 +76,7 @@ class Decoding:
                 schemas = SubjectSchemas(SchemaRegistry(settings.registry()), self.subject)
                 return GenericDecoder(schemas, plain=True, reader=json.loads(self.text)).decode
             case "json_schema":
+                read_json = json_reader(self.text)
                 return lambda data: read_json(_body(data))
             case "protobuf":
                 read = protobuf_reader(self.text, self.message)

@@ -12,7 +12,7 @@ import msgspec
 from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
-from forebay.spark.columns import Column, array, convert_part, mapping, time_of_day
+from forebay.spark.columns import MOST_DIGITS, Column, array, convert_part, mapping, time_of_day
 
 _CONNECT = "org.apache.kafka.connect.data."
 _INTEGERS: Mapping[str, spark.DataType] = {
@@ -33,17 +33,27 @@ def json_column(text: str) -> Column:
     return _Plan(document).column(document, ())
 
 
-def read_json(data: bytes) -> Any:
-    """Return the value in JSON text. Raises DecodeError."""
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise DecodeError(f"not JSON: {error}") from error
+def json_reader(text: str) -> Callable[[bytes], Any]:
+    """Return a function that reads JSON as values of `json_column`. It raises DecodeError."""
+    document = json.loads(text)
+    plan = _Plan(document)
+    plan.column(document, ())
+    decode = msgspec.json.Decoder(float_hook=Decimal if plan.keeps_digits else None).decode
+
+    def read_json(data: bytes) -> Any:
+        try:
+            return decode(data)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise DecodeError(f"not JSON: {error}") from error
+
+    return read_json
 
 
 class _Plan:
     def __init__(self, root: Any) -> None:
         self._root = root
+        self.keeps_digits = False
+        """Whether a column has digits that a DOUBLE would lose."""
 
     def column(self, schema: Any, through: tuple[str, ...]) -> Column:
         """Return the column of a schema.
@@ -54,21 +64,21 @@ class _Plan:
         """
         while isinstance(schema, Mapping) and "$ref" in schema:
             if schema["$ref"] in through:
-                return _TEXT
+                return self._text()
             through, schema = (*through, schema["$ref"]), self._target(schema["$ref"])
         if not isinstance(schema, Mapping):
-            return _TEXT
+            return self._text()
         branches = schema.get("oneOf") or schema.get("anyOf")
         if branches:
             others = [branch for branch in branches if branch != {"type": "null"}]
             if len(others) != 1:
-                return _TEXT
+                return self._text()
             return self.column(others[0], through)._replace(is_nullable=True)
         kinds = schema.get("type", "object" if "properties" in schema else [])
         names = [kinds] if isinstance(kinds, str) else list(kinds)
         values = [name for name in names if name != "null"]
         if len(values) != 1:
-            return _TEXT
+            return self._text()
         column = self._single(values[0], schema, through)
         return column._replace(is_nullable=column.is_nullable or len(values) < len(names))
 
@@ -79,6 +89,9 @@ class _Plan:
                 return _TIMES[title]
             case "integer":
                 return _of_kind(_INTEGERS.get(schema.get("connect.type", ""), spark.LongType()), _whole)
+            case "number" if (decimal := _connect_decimal(schema)) is not None:
+                self.keeps_digits = True
+                return decimal
             case "number" if schema.get("connect.type") == "float32":
                 return _of_kind(spark.FloatType(), _number)
             case "number":
@@ -86,7 +99,7 @@ class _Plan:
             case "boolean":
                 return _of_kind(spark.BooleanType(), _boolean)
             case "string" if title == f"{_CONNECT}Decimal":
-                return _TEXT
+                return self._text()
             case "string" if schema.get("connect.type") == "bytes" or schema.get("contentEncoding") == "base64":
                 return _of_kind(spark.BinaryType(), _base64)
             case "string":
@@ -95,7 +108,7 @@ class _Plan:
                 return _require(array(self.column(schema.get("items"), through)), list)
             case "object":
                 return self._object(schema, through)
-        return _TEXT
+        return self._text()
 
     def _object(self, schema: Mapping[str, Any], through: tuple[str, ...]) -> Column:
         properties: Mapping[str, Any] = schema.get("properties", {})
@@ -115,6 +128,10 @@ class _Plan:
 
         return _require(Column(kind, convert), dict)
 
+    def _text(self) -> Column:
+        self.keeps_digits = True
+        return _TEXT
+
     def _target(self, reference: str) -> Any:
         target = self._root
         for part in reference.removeprefix("#").strip("/").split("/"):
@@ -122,7 +139,19 @@ class _Plan:
         return target
 
 
-_TEXT = Column(spark.StringType(), json.dumps, is_nullable=True)
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+_TEXT = Column(spark.StringType(), lambda value: _encode(value).decode(), is_nullable=True)
+
+
+def _connect_decimal(schema: Mapping[str, Any]) -> Column | None:
+    """Return the column of Kafka Connect's Decimal, or None if the schema is of another number."""
+    if schema.get("title") != f"{_CONNECT}Decimal":
+        return None
+    parameters = schema.get("connect.parameters", {})
+    digits, scale = parameters.get("connect.decimal.precision", f"{MOST_DIGITS}"), parameters.get("scale", "")
+    if not (digits.isdecimal() and scale.isdecimal() and int(scale) <= int(digits) <= MOST_DIGITS):
+        return None
+    return Column(spark.DecimalType(int(digits), int(scale)), _decimal)
 
 
 def _require(column: Column, kind: type) -> Column:
@@ -142,7 +171,9 @@ def _of_kind(kind: spark.DataType, convert: Callable[[Any], Any]) -> Column:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, Decimal) and value.adjusted() > MOST_DIGITS:
+        raise DecodeError(f"{value!s:.60} is too large")
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or value != int(value):
         raise DecodeError(f"{value!r:.60} is no whole number")
     return int(value)
 
@@ -151,6 +182,11 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise DecodeError(f"{value!r:.60} is no number")
     return float(value)
+
+
+def _decimal(value: Any) -> Decimal:
+    _number(value)
+    return Decimal(value)
 
 
 def _boolean(value: Any) -> bool:

@@ -12,7 +12,7 @@ from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
 from forebay.serde.proto_messages import class_of, message_of
-from forebay.spark.columns import Column, time_of_day
+from forebay.spark.columns import Column, decimal_of, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -121,7 +121,7 @@ def _days(made: Any) -> int | None:
 
 
 def _decimal(made: Any) -> Decimal:
-    return Decimal(int.from_bytes(made.value, "big", signed=True)).scaleb(-made.scale)
+    return decimal_of(made.value, made.scale)
 
 
 _in_a_day = time_of_day(1)

@@ -29,7 +29,7 @@ _FETCH = 2_000
 BATCH_ROWS = 5_000
 BATCH_BYTES = 16 * 1024 * 1024
 """Bytes of keys and values after which a batch ends: 5,000 large records would not fit into memory."""
-_UNFIT = ValueError, TypeError, ArithmeticError
+UNFIT = ValueError, TypeError, ArithmeticError
 """What conversions raise, Arrow's included, for a value that its column can't hold."""
 
 Row = list[Any]
@@ -73,31 +73,20 @@ class RecordReader:
                 rows.append(row)
                 size += len(message)
             if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
-                yield from self._batches(rows, arrow)
+                yield from record_batches(rows, arrow, self._without_misfit)
                 rows, size = [], 0
-        yield from self._batches(rows, arrow)
+        yield from record_batches(rows, arrow, self._without_misfit)
 
-    def _batches(self, rows: Sequence[Row], arrow: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield rows as Arrow batches. A row with a value that its column can't hold is one that can't be decoded."""
-        if not rows:
-            return
-        try:
-            yield record_batch(rows, arrow)
-        except _UNFIT as error:
-            if len(rows) > 1:
-                half = len(rows) // 2
-                yield from self._batches(rows[:half], arrow)
-                yield from self._batches(rows[half:], arrow)
-                return
-            key, value, topic, partition, offset, *others = rows[0]
-            problem = self._problem(error, topic, partition, offset)
-            if problem is None:
-                return
-            if key is None and value is None:
-                raise
-            # The key remains, unless it is the key that its column can't hold.
-            readable_key = None if value is None else key
-            yield from self._batches([[readable_key, None, topic, partition, offset, *others[:-1], problem]], arrow)
+    def _without_misfit(self, row: Row, error: Exception) -> Row | None:
+        key, value, topic, partition, offset, *others = row
+        problem = self._problem(error, topic, partition, offset)
+        if problem is None:
+            return None
+        if key is None and value is None:
+            raise error
+        # The key remains, unless it is the key that its column can't hold.
+        readable_key = None if value is None else key
+        return [readable_key, None, topic, partition, offset, *others[:-1], problem]
 
     def _problem(self, error: Exception, topic: Any, partition: Any, offset: Any) -> str | None:
         """Return what the error column says of a record that can't be decoded, or None to leave the record out.
@@ -128,7 +117,7 @@ class RecordReader:
             try:
                 key = None if text is None else read_key(text)
                 value = None if data is None else read_value(data)
-            except (DecodeError, *_UNFIT) as error:
+            except (DecodeError, *UNFIT) as error:
                 problem = self._problem(error, message.topic(), message.partition(), message.offset())
                 if problem is None:
                     return None
@@ -219,6 +208,30 @@ def _skip_deleted(consumer: Consumer, item: Range, next_offset: int) -> int:
     offset = max(next_offset, begin)
     consumer.assign([TopicPartition(item.topic, item.partition, offset)])
     return offset
+
+
+def record_batches(
+    rows: Sequence[Row], schema: pa.Schema, without_misfit: Callable[[Row, Exception], Row | None]
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows as Arrow batches.
+
+    Args:
+        rows: The rows.
+        schema: Their columns.
+        without_misfit: Function of a row with a value that its column can't hold, and of the error. It returns the row
+            without that value, or None to leave the row out.
+    """
+    if not rows:
+        return
+    try:
+        yield record_batch(rows, schema)
+    except UNFIT as error:
+        if len(rows) > 1:
+            half = len(rows) // 2
+            yield from record_batches(rows[:half], schema, without_misfit)
+            yield from record_batches(rows[half:], schema, without_misfit)
+        elif (row := without_misfit(rows[0], error)) is not None:
+            yield from record_batches([row], schema, without_misfit)
 
 
 def record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from forebay.codec import Codec, DecodeError
 from forebay.queries.entries import Entry, changed_entry
 from forebay.runtime.protocol.snapshot_mark import MARK
+from forebay.spark.records import UNFIT
 from forebay.spark.source_options import Mode
 from forebay.spark.store_columns import microseconds, time_columns
 from forebay.spark.store_declaration import DeclaredStore
@@ -72,14 +73,31 @@ class StoreEntries:
         try:
             entry = self._entry(row, data)
             self._key(entry.key)
-        except DecodeError as error:
-            if self._mode is Mode.FAIL:
-                raise DecodeError(
-                    f"{self._topic}-{partition}: the row with the key {key!r} can't be decoded: {error}. "
-                    'Set option("mode", "skip") to leave such rows out, or "column" to see them'
-                ) from error
+        except (DecodeError, *UNFIT) as error:
+            self._check_mode(error, key, partition)
             return None if self._mode is Mode.SKIP else _Decoded(self._key_alone(row), str(error))
         return _Decoded(entry)
+
+    def without_misfit(self, row: list[Any], error: Exception) -> list[Any] | None:
+        """Return a row without the value that its column can't hold, or None to leave the row out.
+
+        Raises:
+            DecodeError: The mode is `fail`.
+        """
+        key, *times, value, partition = row[:-1] if self._mode is Mode.COLUMN else row
+        self._check_mode(error, key, partition)
+        if self._mode is Mode.SKIP:
+            return None
+        if value is None:
+            raise error
+        return [key, *times, None, partition, str(error)]
+
+    def _check_mode(self, error: Exception, key: Any, partition: int) -> None:
+        if self._mode is Mode.FAIL:
+            raise DecodeError(
+                f"{self._topic}-{partition}: the row with the key {key!r} can't be decoded: {error}. "
+                'Set option("mode", "skip") to leave such rows out, or "column" to see them'
+            ) from error
 
     def _entry(self, row: bytes, data: bytes | None) -> Entry:
         try:

@@ -11,10 +11,10 @@ from pyspark.sql.types import StructType
 
 from forebay.runtime.changelog.topics import changelog_topic
 from forebay.spark.broker import Broker
-from forebay.spark.errors import OptionError
+from forebay.spark.errors import OffsetsDeleted, OptionError
 from forebay.spark.metrics import Measures
 from forebay.spark.ranges import Range, ranges_between
-from forebay.spark.records import BATCH_ROWS, Row, committed_messages, record_batch
+from forebay.spark.records import BATCH_ROWS, Row, committed_messages, record_batches
 from forebay.spark.source_options import SourceOptions
 from forebay.spark.store_declaration import StoreName, declared_store
 from forebay.spark.store_entries import Record, StoreEntries, compact
@@ -79,11 +79,16 @@ class StoreReader(DataSourceReader):
         for row in entries.read(compact(self._records(item)), item.partition):
             rows.append(row)
             if len(rows) >= BATCH_ROWS:
-                yield record_batch(rows, arrow)
+                yield from record_batches(rows, arrow, entries.without_misfit)
                 rows = []
-        if rows:
-            yield record_batch(rows, arrow)
+        yield from record_batches(rows, arrow, entries.without_misfit)
 
     def _records(self, item: Range) -> Iterator[Record]:
-        for message in committed_messages(self._options.settings, item, self._measures):
-            yield message.key() or b"", message.value(), message.timestamp()[1]
+        try:
+            for message in committed_messages(self._options.settings, item, self._measures):
+                yield message.key() or b"", message.value(), message.timestamp()[1]
+        except OffsetsDeleted as error:
+            raise OffsetsDeleted(
+                f"{item.topic}-{item.partition} changed while it was being read (retention, `forebay rescale` or "
+                "`forebay reset`): read the store again"
+            ) from error
