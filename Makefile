@@ -44,8 +44,10 @@ slow: $(CLASSES) java ## Run the integration tests that take minutes and are not
 
 HOURS := 1
 
-simulate: $(STAMP) ## Run the simulator of tests/runtime/simulator for HOURS, on one core
-	@$(BIN)/python -m tests.runtime.simulator --first $$(date +%s) --hours $(HOURS)
+simulate: $(STAMP) ## Run both simulators of tests/runtime/simulator for HOURS, on a core each
+	@$(BIN)/python -m tests.runtime.simulator.cluster --first $$(date +%s) --hours $(HOURS) & cluster=$$!; \
+	$(BIN)/python -m tests.runtime.simulator --first $$(date +%s) --hours $(HOURS); tasks=$$?; \
+	wait $$cluster && exit $$tasks
 
 RUNS := 100
 SEED := 1

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from forebay.runtime.driver.lease_end import CHANGE_SECONDS, STOP_SECONDS
-from forebay.runtime.task.runner import OUTLIVING_SECONDS
-from tests.runtime.simulator.topologies import APPLICATION
+from forebay.runtime.task.runner import GRACE_SECONDS, OUTLIVING_SECONDS
+from tests.runtime.simulator.topologies import APPLICATION, INPUT
 
 if TYPE_CHECKING:
     from tests.runtime.simulator.cluster.driver import Driver
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 30.0
 """Within which a job stops, or its leases change, if every worker obeys."""
-_GRACE_SECONDS = 100.0
+_CALM_SECONDS = 100.0
 """After which only the loops of the current leases run."""
 _MOST_FENCES = 6
 """How many owners a group may get within that time."""
@@ -36,11 +36,11 @@ class Ending:
         names = [f"{APPLICATION}-group-{group}" for group in range(cluster.setup.groups)]
         identities = cluster.broker.coordinator.identities
         epochs = [identities[name].epoch for name in names]
-        self._turn_until(lambda: False, _GRACE_SECONDS)
+        self._turn_until(lambda: False, _CALM_SECONDS)
         for name, epoch in zip(names, epochs, strict=True):
             fences = identities[name].epoch - epoch
             if fences > _MOST_FENCES:
-                cluster.findings.append(f"{name} got {fences} owners within {_GRACE_SECONDS:.0f} s without faults")
+                cluster.findings.append(f"{name} got {fences} owners within {_CALM_SECONDS:.0f} s without faults")
         for group in range(cluster.setup.groups):
             loops = [
                 process
@@ -52,10 +52,18 @@ class Ending:
                 cluster.findings.append(f"group {group} has {len(loops)} loops after the grace period")
 
     def stop(self) -> None:
-        """Stop the job: it ends within seconds, and no loop is left."""
-        self._stop(_SECONDS)
+        """Stop the job while its input gets partitions: it ends within seconds, and its loops with it.
+
+        No loop is left after the grace period of earlier leases.
+        """
         cluster = self._cluster
-        if not self._turn_until(lambda: not any(p.runners() for p in cluster.processes if not p.host.is_lost), 10.0):
+        self._driver()
+        holders = self._holders()
+        cluster.broker.add_partitions(INPUT, 8 * cluster.setup.partitions)
+        self._stop(_SECONDS)
+        if any(process.runners() for process in holders):
+            cluster.findings.append("a worker waits for leases that do not follow")
+        if not self._turn_until(lambda: not any(p.runners() for p in cluster.processes), GRACE_SECONDS + 5):
             cluster.findings.append("a loop continues after the job has stopped")
 
     def vanish(self) -> None:

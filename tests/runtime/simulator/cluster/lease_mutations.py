@@ -62,6 +62,12 @@ def _commands_by_clock(self: DriverControl, *, is_followed: bool = False) -> int
     return time_ms
 
 
+def _says_followed(self: DriverControl, planned: int) -> int:
+    time_ms = max(self._clock(), planned, self.last_command())
+    self._command(time_ms, "followed")
+    return time_ms
+
+
 def _uses_damaged(original: Any) -> Any:
     return lambda self, stored, blocks: original(self, stored, blocks) or True
 
@@ -107,6 +113,11 @@ MUTATIONS = (
         "A command ends leases that were planned before the driver's clock was set back",
         (DriverControl, "end_leases", _commands_by_clock),
         replace(CLOCKS, end="change"),
+    ),
+    LeaseMutation(
+        "Only the driver says whether other leases follow",
+        (DriverControl, "end_planned", _says_followed),
+        LeaseSetup(end="stop"),
     ),
     LeaseMutation("A fenced worker stops", (transaction, "refuse_lost", lambda error: None), LOST),
     LeaseMutation(

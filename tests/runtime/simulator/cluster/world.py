@@ -55,6 +55,8 @@ class Cluster(World):
         """How far the clock of the latest driver's machine is ahead."""
         self._runs = self._restores = 0
         self._faults = Faults(self, self.random)
+        self._stopped: JobStopped | None = None
+        """Why the job has stopped for good."""
         self.starts_at = 0.0
         """When the next driver starts if no driver runs."""
         self.recreation = Recreation(self) if setup.recreates_input else None
@@ -116,6 +118,9 @@ class Cluster(World):
         if ready:
             self.random.choice(ready)()
             self._check_drivers()
+            # Within a pause, the worker that is paused would take the error for its own.
+            if self._stopped is not None and not self._depth:
+                raise self._stopped
         else:
             self.wait(min([wakes_at - now for wakes_at, _ in actors] + [0.5]))
 
@@ -150,15 +155,10 @@ class Cluster(World):
         for driver in [driver for driver in self.drivers if not driver.is_alive]:
             self.drivers.remove(driver)
             self._faults.leave(driver)
-            if driver.stopped is not None:
-                self.on_stop(driver.stopped)
-
-    def on_stop(self, error: JobStopped) -> None:
-        """Handle a driver that stopped the job for good."""
-        raise error
+            self._stopped = self._stopped or driver.stopped
 
     def _start_driver(self) -> None:
-        if not self.drivers and self.broker.now >= self.starts_at:
+        if not self.drivers and self._stopped is None and self.broker.now >= self.starts_at:
             self.add_driver()
 
     def add_driver(self) -> Driver:
