@@ -104,6 +104,14 @@ def test_a_reset_makes_no_topics_that_were_not_there(application: Application) -
     assert application.partitions() == {}
 
 
+def test_a_reset_can_delete_what_is_its_own(application: Application) -> None:
+    application.run("topics", "create", SERVICE, "--tasks", "2")
+    application.checkpoint.mkdir(parents=True)
+    assert application.run("reset", SERVICE, "--delete", "--yes") == 0
+    assert application.partitions() == {}
+    assert not application.checkpoint.exists()
+
+
 def test_a_reset_is_refused_during_an_open_transaction(
     application: Application, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,3 +51,9 @@ def test_it_is_refused_while_the_job_commits_elsewhere(
     assert run(["reset", "order-stores", "--yes", "--checkpoint", str(tmp_path / "checkpoint"), *NOWHERE]) == 1
     assert "the job order-stores of 3 stages runs" in capsys.readouterr().err
     assert changes == []
+
+
+def test_deleted_topics_have_no_number_of_tasks(changes: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reset", "user-sessions", "--delete", "--tasks", "2", *NOWHERE]) == 2
+    assert "--delete leaves no topics that could have --tasks" in capsys.readouterr().err
+    assert changes == []

@@ -38,7 +38,7 @@ imagePullSecrets:
 {{- $root := index . 0 -}}
 {{- $own := $root.Values.kafka.strimzi | default dict -}}
 {{- $global := ((($root.Values.global).kafka).strimzi) | default dict -}}
-{{- get $own (index . 1) | default (get $global (index . 1)) | default "" | toString -}}
+{{- include "forebay.text" (get $own (index . 1) | default (get $global (index . 1)) | default "") -}}
 {{- end -}}
 
 {{/* Whether a pod mounts certificates: those of tlsSecret, or those that Strimzi writes. */}}
@@ -125,7 +125,7 @@ FOREBAY_SCHEMA_REGISTRY_URL: {{ include "forebay.schemaRegistryUrl" . | quote }}
 FOREBAY_KAFKA_SSL_CA_LOCATION: /etc/forebay/kafka-tls/ca.crt
 {{- end }}
 {{- range $name, $value := $options }}
-FOREBAY_KAFKA_{{ $name | replace "." "_" | upper }}: {{ $value | toString | quote }}
+FOREBAY_KAFKA_{{ $name | replace "." "_" | upper }}: {{ include "forebay.text" $value | quote }}
 {{- end }}
 {{- end -}}
 

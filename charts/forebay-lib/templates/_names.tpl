@@ -75,3 +75,8 @@ labels:
 {{- define "forebay.platform.name" -}}
 {{ include "forebay.shortened" (list (printf "%s-%s" (index . 0).Release.Name (index . 1)) 52) }}
 {{- end -}}
+
+{{/* A value as text. Helm reads the whole numbers of values files as floats, which print as 8.64e+07. */}}
+{{- define "forebay.text" -}}
+{{- if and (kindIs "float64" .) (eq . (floor .)) }}{{ printf "%.0f" . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end -}}

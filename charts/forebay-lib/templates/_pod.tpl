@@ -47,6 +47,11 @@ env:
     valueFrom:
       fieldRef:
         fieldPath: status.podIP
+  {{- if include "forebay.hasCertificates" . }}
+  # When the certificates change, the container starts again, and its clients read them.
+  - name: FOREBAY_WATCH
+    value: /etc/forebay/kafka-tls
+  {{- end }}
   {{- $ksml := include "forebay.ksml.env" . | trim }}
   {{- $sql := include "forebay.sql.env" . | trim }}
   {{- $services := compact (list (ternary "forebay.ksml.mounted" "" (ne $ksml "")) (ternary "forebay.sql.service" "" (ne $sql ""))) }}
@@ -60,7 +65,7 @@ env:
     {{- if kindIs "map" $value }}
     {{- toYaml $value | nindent 4 }}
     {{- else }}
-    value: {{ $value | toString | quote }}
+    value: {{ include "forebay.text" $value | quote }}
     {{- end }}
   {{- end }}
   {{- end }}

@@ -5,22 +5,22 @@
 {{- $checkpoint := .Values.checkpoint.url | default (printf "/checkpoint/%s" (include "forebay.application" .)) -}}
 {{- $args := list (include "forebay.service" .) "--application" (include "forebay.application" .)
     "--executors" (include "forebay.executors" .) "--driver-host" (include "forebay.driver.host" .)
-    "--checkpoint" $checkpoint "--memory" .Values.driver.memory "--tasks" (toString .Values.tasks)
+    "--checkpoint" $checkpoint "--memory" .Values.driver.memory "--tasks" (include "forebay.text" .Values.tasks)
     "--http-host" "::" "--http-port" "8080" "--log-format" .Values.logFormat -}}
 {{- with include "forebay.spark.secret.option" . }}
 {{- $args = append $args . -}}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
-{{- $args = concat $args (list "--set" (printf "%s=%s" $name (toString $value))) -}}
+{{- $args = concat $args (list "--set" (printf "%s=%s" $name (include "forebay.text" $value))) -}}
 {{- end }}
 {{- range $name, $topic := .Values.topics.names }}
 {{- $args = append $args (printf "--topic=%s=%s" $name $topic) -}}
 {{- end }}
 {{- range $name, $value := .Values.options }}
-{{- $args = append $args (printf "--%s=%s" $name (toString $value)) -}}
+{{- $args = append $args (printf "--%s=%s" $name (include "forebay.text" $value)) -}}
 {{- end }}
 {{- range $name, $value := .Values.spark }}
-{{- $args = concat $args (list "--conf" (printf "%s=%s" $name (toString $value))) -}}
+{{- $args = concat $args (list "--conf" (printf "%s=%s" $name (include "forebay.text" $value))) -}}
 {{- end }}
 {{- range $args }}
 - {{ . | quote }}
@@ -95,10 +95,10 @@ resources:
   {{- $create = concat $create (list "--application" .Values.application) -}}
   {{- end }}
   {{- if .Values.tasks }}
-  {{- $create = concat $create (list "--tasks" (toString .Values.tasks)) -}}
+  {{- $create = concat $create (list "--tasks" (include "forebay.text" .Values.tasks)) -}}
   {{- end }}
   {{- if .Values.topics.replicationFactor }}
-  {{- $create = concat $create (list "--replication-factor" (toString .Values.topics.replicationFactor)) -}}
+  {{- $create = concat $create (list "--replication-factor" (include "forebay.text" .Values.topics.replicationFactor)) -}}
   {{- end }}
   {{- range $name, $topic := .Values.topics.names }}
   {{- $create = append $create (printf "--topic=%s=%s" $name $topic) -}}

@@ -29,7 +29,8 @@ from forebay.runtime.driver.running import refuse_running
 Examples:
   forebay reset user-sessions
   forebay reset user-sessions --outputs --yes
-  forebay reset user-sessions --tasks 2          with another number of tasks from then on"""
+  forebay reset user-sessions --tasks 2          with another number of tasks from then on
+  forebay reset user-sessions --delete           deletes the topics: the job will not run again"""
 )
 @service_argument
 @connection_options
@@ -42,6 +43,7 @@ Examples:
     help="State tasks from then on: partitions of the changelogs. Default: as many as before.",
 )
 @click.option("--outputs", is_flag=True, help="Empty the output, error and late topics too.")
+@click.option("--delete", is_flag=True, help="Delete the topics instead of emptying them. Inputs stay.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def reset(
     service: Service,
@@ -50,6 +52,7 @@ def reset(
     checkpoint: str | None,
     tasks: int | None,
     outputs: bool,
+    delete: bool,
     yes: bool,
     topics: dict[str, str],
     **connection: Any,
@@ -59,6 +62,8 @@ def reset(
     Stop the job first: while it holds its checkpoint, or is seen to commit, the command is refused. An idle job with a
     checkpoint on another machine is not seen.
     """
+    if delete and tasks:
+        raise click.UsageError("--delete leaves no topics that could have --tasks: give one of them")
     (service,) = rename_topics((service,), topics)
     settings = connect(home=home, **connection)
     app = application or service.name
@@ -69,12 +74,19 @@ def reset(
         )
     with held_checkpoint(place):
         refuse_running(settings, app, service.stages)
-        _reset(settings, service, app, Path(place), tasks or 0, outputs, yes)
-    click.echo(f"{app} starts over at its next run")
+        _reset(settings, service, app, Path(place), tasks or 0, outputs, delete, yes)
+    click.echo(f"{app} is deleted" if delete else f"{app} starts over at its next run")
 
 
 def _reset(
-    settings: KafkaSettings, service: Service, app: str, place: Path, tasks: int, outputs: bool, yes: bool
+    settings: KafkaSettings,
+    service: Service,
+    app: str,
+    place: Path,
+    tasks: int,
+    outputs: bool,
+    delete: bool,
+    yes: bool,
 ) -> None:
     admin = TopicAdmin(settings)
     service = service.as_application(app)
@@ -85,7 +97,7 @@ def _reset(
     click.echo(f"deletes the groups {control_group(app)} and {marker_group(app)}")
     former = former_topics(app, service.stages, admin.names())
     for name in topics:
-        click.echo(f"empties the topic {name}")
+        click.echo(f"{'deletes' if delete else 'empties'} the topic {name}")
     for name in former:
         click.echo(f"deletes the topic {name}: the job no longer has its sub-topology")
     if not yes:
@@ -96,8 +108,9 @@ def _reset(
         raise click.ClickException(f"{error}: stop the job first") from error
     # Groups go first. If a job still runs, the broker refuses to delete its group, and no topic has been touched.
     admin.delete([*topics, *former])
-    recreated = [*(changelogs if tasks else _as_found(changelogs, topics)), *_as_found(others, topics)]
-    admin.create(spec_of(topic) for topic in recreated if topic.name in topics)
+    if not delete:
+        recreated = [*(changelogs if tasks else _as_found(changelogs, topics)), *_as_found(others, topics)]
+        admin.create(spec_of(topic) for topic in recreated if topic.name in topics)
     shutil.rmtree(place, ignore_errors=True)
 
 
