@@ -99,7 +99,7 @@ pin-base: ## Write the digest that TAG has now into the Dockerfile
 charts: $(STAMP) ## Make the charts' parts, schemas, READMEs and skaffold.yaml; lint and test all charts with helm
 	@PYTHONPATH=services:. $(BIN)/python -m charts.reference
 	@for chart in $(CHARTS); do helm dependency update --skip-refresh "$$chart" >/dev/null; done
-	@helm lint --quiet charts/forebay charts/forebay-broker charts/forebay-console
+	@helm lint --quiet charts/forebay charts/forebay-broker charts/forebay-console charts/forebay-engine
 	@helm lint --quiet charts/forebay-service --set service=user-sessions
 	@helm lint --quiet charts/forebay-producer --set topic=user_activity
 	@helm unittest --with-subchart=false $(CHARTS)

@@ -17,7 +17,7 @@ SERVICES = all_services()
 VERSION = "0.3.0"
 UMBRELLA = "forebay"
 LIBRARY = "forebay-lib"
-BROKER, CONSOLE = "forebay-broker", "forebay-console"
+BROKER, CONSOLE, ENGINE = "forebay-broker", "forebay-console", "forebay-engine"
 SERVICE, PRODUCER = "forebay-service", "forebay-producer"
 ONE_SERVICE = ("user-sessions", "user-activity")
 _MADE = "# Below: one part per service and per topic, generated from the table of services by `make charts`."
@@ -54,7 +54,12 @@ def parts() -> list[Part]:
 
 def umbrella_chart() -> str:
     """Return the umbrella's Chart.yaml."""
-    aliases = [("broker", BROKER), ("console", CONSOLE), *((part.name, part.chart) for part in parts())]
+    aliases = [
+        ("broker", BROKER),
+        ("console", CONSOLE),
+        ("engine", ENGINE),
+        *((part.name, part.chart) for part in parts()),
+    ]
     meta = {
         "apiVersion": "v2",
         "name": UMBRELLA,

@@ -12,7 +12,7 @@ import yaml
 from cluster.kube import CHARTS, chart, run
 from cluster.oci_registry import OciRegistry
 
-from charts.umbrella import BROKER, CONSOLE, PRODUCER, SERVICE, UMBRELLA, VERSION
+from charts.umbrella import BROKER, CONSOLE, ENGINE, PRODUCER, SERVICE, UMBRELLA, VERSION
 from forebay.catalog import all_services
 
 SERVICES = all_services()
@@ -47,7 +47,7 @@ def test_no_rendering_holds_a_secret() -> None:
     assert [secret["metadata"]["name"] for secret in secrets if secret.get("data") or secret.get("stringData")] == []
 
 
-@pytest.mark.parametrize("name", [UMBRELLA, SERVICE, PRODUCER, BROKER, CONSOLE])
+@pytest.mark.parametrize("name", [UMBRELLA, SERVICE, PRODUCER, BROKER, CONSOLE, ENGINE])
 def test_a_chart_is_pushed_pulled_and_rendered_like_the_checkout_s(
     name: str, registry: OciRegistry, tmp_path: Path
 ) -> None:

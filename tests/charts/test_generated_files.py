@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from charts.reference import CHARTS, Undescribed, main, values_of
-from charts.umbrella import BROKER, CONSOLE, LIBRARY, PRODUCER, SERVICE, UMBRELLA, parts, umbrella_values
+from charts.umbrella import BROKER, CONSOLE, ENGINE, LIBRARY, PRODUCER, SERVICE, UMBRELLA, parts, umbrella_values
 from forebay.catalog import all_services
 from forebay.producing.sources import all_sources
 
@@ -22,7 +22,12 @@ def test_no_generated_file_is_out_of_date(capsys: pytest.CaptureFixture[str]) ->
 def test_the_umbrella_has_an_alias_for_each_service_and_each_topic() -> None:
     meta = yaml.safe_load((CHARTS / UMBRELLA / "Chart.yaml").read_text())
     aliases = {column["alias"]: column["name"] for column in meta["dependencies"] if "alias" in column}
-    assert aliases == {"broker": BROKER, "console": CONSOLE, **{part.name: part.chart for part in parts()}}
+    assert aliases == {
+        "broker": BROKER,
+        "console": CONSOLE,
+        "engine": ENGINE,
+        **{part.name: part.chart for part in parts()},
+    }
     assert all(item.get("condition", "") == f"{item['alias']}.enabled" for item in meta["dependencies"][1:])
 
 
@@ -50,6 +55,7 @@ def test_there_is_no_copy_and_no_link_of_a_chart() -> None:
         PRODUCER,
         BROKER,
         CONSOLE,
+        ENGINE,
     }
     assert [file for file in CHARTS.rglob("*") if file.is_symlink()] == []
 
