@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cluster.kube import run
 
-LARGEST = 620_000_000
+LARGEST = 540_000_000
 
 FIND_MISSING = """
 import ast, importlib.util, pathlib, forebay

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
@@ -83,6 +84,7 @@ def _train(file: str) -> None:
         checkpoint = str(Path(place, "checkpoint"))
         session = build_session("class-archive", checkpoint, SparkOptions(), java_options)
         session.sparkContext.parallelize([0], 1).map(str).collect()  # as a job's worker is warmed
+        _load_kubernetes(session.sparkContext._jvm)
         session.dataSource.register(_Source)
         query = (
             session.readStream.format(_Source.name())
@@ -98,6 +100,20 @@ def _train(file: str) -> None:
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait(_SECONDS)
+
+
+def _load_kubernetes(jvm: Any) -> None:
+    """Load the classes with which a driver follows its executors' pods, by a request that no server answers."""
+    for name, value in (("master", "https://127.0.0.1:1"), ("request.retry.backoffLimit", "0")):
+        jvm.java.lang.System.setProperty(f"kubernetes.{name}", value)
+    client = jvm.io.fabric8.kubernetes.client.KubernetesClientBuilder().build()
+    try:
+        client.pods().inNamespace("any").list()
+    except Py4JJavaError as error:
+        if "KubernetesClientException" not in error.java_exception.getClass().getName():
+            raise
+    finally:
+        client.close()
 
 
 def _collect(frame: DataFrame, _batch: int) -> None:
