@@ -97,10 +97,10 @@ def _field(field: FieldDescriptor, kind: spark.DataType, path: str) -> Put:
         return lambda made, value: None
     if field.is_repeated:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            return _not_null(_map(field, kind, path), path, "map()")
+            return _not_null(_map(field, kind, path), path, f"coalesce({path}, map())")
         if not isinstance(kind, spark.ArrayType):
             raise misfit(path, kind, f"repeated {_text(field)}", "ARRAY<...>")
-        return _not_null(_list(field, kind.elementType, path), path, "array()")
+        return _not_null(_list(field, kind.elementType, path), path, f"coalesce({path}, array())")
     message = field.message_type
     if message is not None:
         fill = _filler(message, kind, path)
@@ -115,17 +115,17 @@ def _field(field: FieldDescriptor, kind: spark.DataType, path: str) -> Put:
     convert = _scalar(field, kind, path)
     if field.has_presence:
         return lambda made, value: None if value is None else setattr(made, name, convert(value))
-    return _not_null(lambda made, value: setattr(made, name, convert(value)), path, "its default")
+    remedy = f"coalesce({path}, its default), or declare the field `optional`"
+    return _not_null(lambda made, value: setattr(made, name, convert(value)), path, remedy)
 
 
-def _not_null(put: Put, path: str, default: str) -> Put:
+def _not_null(put: Put, path: str, remedy: str) -> Put:
     """Return what refuses null in a field that can't say null: it would be read back as the type's default."""
 
     def put_value(made: Any, value: Any) -> None:
         if value is None:
             raise ValueMismatch(
-                f"{path} is null, but its field has no null (it would be read as the default): write coalesce({path}, "
-                f"{default}), or declare the field `optional`"
+                f"{path} is null, but its field has no null (it would be read as the default): write {remedy}"
             )
         put(made, value)
 
