@@ -75,7 +75,7 @@ class KeyValueSteps(StoreSteps):
         return self.keys.encode(key)
 
     def _show(self, entries: Iterator[tuple[str, Cell]]) -> Json:
-        return shown(self, entries)
+        return show(self, entries)
 
 
 class ListValueSteps(StoreSteps):
@@ -93,7 +93,7 @@ class ListValueSteps(StoreSteps):
         return [plain(value) for value in self._store.get(self.keys.encode(key))] or None
 
     def all(self) -> Json:
-        return shown(self, self._store.all())
+        return show(self, self._store.all())
 
     def approximate_num_entries(self) -> Json:
         return self._store.approximate_num_entries()
@@ -104,6 +104,6 @@ class ListValueSteps(StoreSteps):
             self.put(record["key"], record["value"])
 
 
-def shown(steps: StoreSteps, entries: Iterable[tuple[str, Cell]]) -> Json:
+def show(steps: StoreSteps, entries: Iterable[tuple[str, Cell]]) -> Json:
     """Return entries as the cases write them."""
     return [[steps.keys.decode(key), plain(value)] for key, value in entries]

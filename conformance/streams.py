@@ -43,7 +43,7 @@ class StreamTableTopology(Topology):
             self._right.update(key, cell_or_none(value), ts)
         if topic == self.spec["left"]:
             results = self._join.process(key, cell_or_none(value), ts)
-        return self.shown(results)
+        return self.show(results)
 
 
 class StreamStreamTopology(Topology):
@@ -78,7 +78,7 @@ class StreamStreamTopology(Topology):
             results += self._join.on_left(key, cell_or_none(value), ts, self.stream_time)
         if topic == self.spec["right"]:
             results += self._join.on_right(key, cell_or_none(value), ts, self.stream_time)
-        return self.shown(results)
+        return self.show(results)
 
     def _stream(self, name: str, windows: JoinWindows) -> WindowStore[Cell]:
         size = max(1, windows.before_ms + windows.after_ms)

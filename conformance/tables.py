@@ -36,7 +36,7 @@ class TableAggregateTopology(Topology):
     def process(self, topic: str, key: str | None, value: Json, ts: int) -> list[Json]:
         if key is None:
             return []
-        return self.shown(self._aggregate.process(self._table.update(key, cell_or_none(value), ts)))
+        return self.show(self._aggregate.process(self._table.update(key, cell_or_none(value), ts)))
 
     def aggregate(self, group_by: Json, fold: Aggregate) -> TableAggregate[Cell, Cell, Cell]:
         """Return the aggregate of a table."""
@@ -87,10 +87,10 @@ class SuppressTopology(TableAggregateTopology):
             self.stream_time = max(self.stream_time, result.timestamp)
             for update in self._suppress.process(result.key, None, result.value, result.timestamp, self.stream_time):
                 released.append(Result(update.key, update.value, update.timestamp))
-        return self.shown(released)
+        return self.show(released)
 
     def raw(self) -> list[Json]:
-        return self.shown(self._raw)
+        return self.show(self._raw)
 
 
 class TableTableTopology(Topology):
@@ -125,7 +125,7 @@ class TableTableTopology(Topology):
             results += self._on_left(self._left.update(key, cell_or_none(value), ts), self._further)
         if topic == self.spec.get("right", "right"):
             results += self._on_right(self._right.update(key, cell_or_none(value), ts))
-        return self.shown(results)
+        return self.show(results)
 
     def only_final(self) -> bool:
         return bool(self.spec["op"] == "table_table_multi_join")

@@ -122,7 +122,7 @@ class Topology(Script):
             if not same:
                 yield Difference(name, expected[name], value)
 
-    def shown(self, results: list[Result[Cell]]) -> list[Json]:
+    def show(self, results: list[Result[Cell]]) -> list[Json]:
         """Return results as the cases write them."""
         return [{"key": self.keys.decode(r.key), "value": plain(r.value), "ts": r.timestamp} for r in results]
 

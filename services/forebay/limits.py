@@ -14,13 +14,13 @@ TIMESTAMP_TYPE = "message.timestamp.type"
 DELETE_RETENTION = "delete.retention.ms"
 
 UNLIMITED = (1 << 63) - 1
-CLIENT_MAX_BYTES = 4 * 1024 * 1024
-"""What our producers accept, regardless of the topic's limit (librdkafka's message.max.bytes)."""
 _KAFKA_MAX_BYTES = 1_048_588
 """Kafka's own default of max.message.bytes."""
 CHANGELOG_MAX_BYTES = 2 * 1024 * 1024
 SIDE_MAX_BYTES = 4 * 1024 * 1024
 """What changelogs, repartitions and side topics are created with."""
+CLIENT_MAX_BYTES = SIDE_MAX_BYTES
+"""What producers accept, regardless of the topic's limit (librdkafka's message.max.bytes): what any own topic takes."""
 
 DELETE_RETENTION_MS = 86_400_000
 """How long changelogs keep deletes, Kafka's own default: a snapshot older than half of it is not completed."""

@@ -85,11 +85,11 @@ def test_an_hour_is_kept_and_sent_from_where_a_page_has_it() -> None:
     for step in range(SLOTS + 10):
         ring.put(NOW + step * STEP_S, {"in": float(step)})
     last = NOW + (SLOTS + 9) * STEP_S
-    result = ring.shown(last + STEP_S)
+    result = ring.show(last + STEP_S)
     values = result["series"]["in"]
     assert (len(values), values[0], values[-1]) == (SLOTS - 1, 11.0, SLOTS + 9.0)
     since = result["first_s"] + (len(values) - 3) * STEP_S
-    assert ring.shown(last + STEP_S, since)["series"]["in"] == values[-2:]
+    assert ring.show(last + STEP_S, since)["series"]["in"] == values[-2:]
 
 
 def test_unseen_time_is_a_gap() -> None:

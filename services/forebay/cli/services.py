@@ -132,7 +132,3 @@ def _stages(service: Service) -> int | None:
         return service.stages
     except Mistake:
         return None
-
-
-def _topic_facts(topic: Topic) -> dict[str, Any]:
-    return {"name": topic.name, "record": topic.record or None, "partitions": topic.partitions}

@@ -69,7 +69,7 @@ class Api:
                     return self._job(self._watcher(name), request)
                 case ("jobs", name, "history"):
                     since = parameters.number(request.parameters, "since", 0, 0, 1 << 40)
-                    return _json(self._watcher(name).ring.shown(self._clock(), since))
+                    return _json(self._watcher(name).ring.show(self._clock(), since))
                 case ("jobs", name, "topics"):
                     return self._topics_of(self._watcher(name))
                 case ("jobs", name, "records", topic):

@@ -31,7 +31,7 @@ class Ring:
             value = values.get(name)
             slots[slot] = _NONE if value is None else value
 
-    def shown(self, now_s: float, since_s: float = 0.0) -> dict[str, Any]:
+    def show(self, now_s: float, since_s: float = 0.0) -> dict[str, Any]:
         """Return the last hour up to now, from the step after `since_s` on, oldest first; None: a gap.
 
         The step that is not over yet is left out: it would change.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import ConfigEntry, ConfigResource, ConfigSource, NewTopic, ResourceType
@@ -15,7 +15,6 @@ from forebay.kafka.errors import KafkaRefused, TopicMissing, TopicsDiffer
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, TopicDifference, TopicSpec, differences
 
-T = TypeVar("T")
 _POLL_S = 0.05
 _SET_FOR_TOPIC = ConfigSource.DYNAMIC_TOPIC_CONFIG
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)

@@ -23,8 +23,6 @@ from forebay.ksml.types import Type, UnknownType
 from forebay.ksml.values import giver_of, viewer_of
 from forebay.stores.binding import Store
 
-Called = Callable[[Any, Any], Any]
-"""A function of a record: called with the key's row text and the value."""
 Body = Callable[[Callable[..., Any], Flow], Flow]
 """Makes what a step does with a record, given the function it calls and where results go."""
 

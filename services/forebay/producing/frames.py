@@ -6,14 +6,12 @@ import copy
 import io
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import fastavro
 
 from forebay.producing.base import Defect, Event
 from forebay.records import as_dict, fields_of
-
-V = TypeVar("V")
 
 Frame = tuple[bytes | None, bytes | None]
 """Key and value of a Kafka record."""

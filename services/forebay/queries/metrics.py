@@ -26,7 +26,7 @@ class QueryMetrics:
         self.subscribers = gauge("subscribers", "Pushes that are followed now")
         self.current = gauge("current_timestamp_seconds", "When the stores were last up to date")
 
-    def answered(self, store: str, status: int, seconds: float) -> None:
+    def count_answer(self, store: str, status: int, seconds: float) -> None:
         """Count an answer; `store` is "" where the path names none."""
         self._requests.labels(self._service, store, str(status)).inc()
         self._seconds.labels(self._service, store).observe(seconds)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from forebay.codec import Codec, Unavailable
 from forebay.queries.entries import Entry, changed_entry
@@ -25,11 +25,6 @@ from forebay.stores.rows import Journal
 from forebay.stores.table import Table, prefix_end
 from forebay.stores.upgrade import is_of_kind
 from forebay.stores.values import BytesCodec
-
-T = TypeVar("T")
-
-_Piece = tuple[int, list[tuple[bytes, bytes]]]
-"""Some rows, and the batch that they are of."""
 
 STORED = BytesCodec()
 """Leaves a value as its bytes."""

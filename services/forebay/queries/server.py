@@ -164,7 +164,7 @@ class QueryServer:
         answer = self._gate.refusal(request) or self._route(request)
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
-        self._metrics.answered(store, answer.status, time.perf_counter() - begun)
+        self._metrics.count_answer(store, answer.status, time.perf_counter() - begun)
         return answer
 
     def read_statements(self) -> None:

@@ -19,8 +19,6 @@ RAW = (
     "offset bigint"
 )
 """Columns of a topic's history; `partition` is known, `offset` null if the history has none."""
-ROWS = f"{RAW}, name string, turn bigint"
-"""Columns that a task group reads."""
 OWN = ("key", "timestamp", "partition", "offset", "headers", "topic")
 """Columns of a history that are not fields of its value."""
 

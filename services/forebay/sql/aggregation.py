@@ -21,8 +21,6 @@ from forebay.sql.walk import parts
 if TYPE_CHECKING:
     from forebay.sql.analyze import Analysis
 
-DAY_MS = 86_400_000
-
 
 def is_aggregate(expression: Expression) -> bool:
     """Return whether an expression is an aggregate's call."""

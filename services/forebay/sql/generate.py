@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import count
@@ -42,7 +41,6 @@ from forebay.sql.types import (
 _NUMBERS = count()
 """Constants of all expressions have names of their own, so that code can be put together."""
 
-_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 
 _FEW_VALUES = 16
 """Texts and arrays that an expression may create without counting their sizes."""

@@ -16,7 +16,14 @@ from forebay.stores.directory import NO_BLOCK, Chunk, Delta, Directory, are_whol
 from forebay.stores.table import Change, Table
 
 BLOCK_BYTES = 900_000
+"""Target size of a block: 2 ms of encoding on one core, between two commits. Each block is one file."""
 FOLD_FACTOR = 2
+"""Bytes of the table that are folded per appended byte.
+
+Measured with uniform random updates, without spare deltas, as bytes written per changed byte and size of the log
+relative to the table: factor 1: 2 bytes, 2.1 times; 2: 3 bytes, 1.6 times; 3: 4 bytes, 1.4 times; 4: 5 bytes, 1.3
+times. Beyond 2, a further byte written shortens a load by less than a fifth of the table.
+"""
 CATCH_UP_DELTAS = 32
 CATCH_UP_BYTES = 8_000_000
 
@@ -81,10 +88,10 @@ def append(
 class Rewriting:
     """Writes a whole table as blocks of an empty log, a few at a time, while the table keeps changing.
 
-    What changes from its beginning on has to be appended to the log once it is done.
+    Append all changes since its beginning to the log once it is done.
 
     Args:
-        tag: at which the table stands.
+        tag: of the table now, before it changes further.
         first: number of the first block.
     """
 

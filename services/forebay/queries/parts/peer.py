@@ -20,7 +20,10 @@ from forebay.queries.parts.wire import CONTENT
 AT_ONCE = 16
 """Requests to one part at the same time, and so connections."""
 _WAITS_AT_ONCE = 8
-"""And as many that wait for an offset: they keep a thread of it for long."""
+"""Requests to one part that wait for an offset. Each holds a thread of the part while it waits.
+
+The part has `2 * Limits.answers` (64) threads for forwarded requests, so it takes eight servers to occupy all of them.
+"""
 _REST_SECONDS = 1.0
 """How long no request is sent to a part that did not answer in time: else all our threads would wait for it."""
 _OK = 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +42,3 @@ class Wire:
 def takes_all(_written: Any) -> bool:
     """Ignore the bytes."""
     return True
-
-
-Takes = Callable[[Any], bool]

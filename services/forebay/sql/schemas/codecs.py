@@ -25,8 +25,6 @@ from forebay.sql.encodings.readers import reader
 from forebay.sql.schemas import avro, messages
 from forebay.sql.types import SqlType, StructType
 
-Read = Callable[[Any], Any]
-
 
 class Door:
     """What this process's registry gave for one schema that rows are written under.

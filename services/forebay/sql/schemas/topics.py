@@ -22,8 +22,6 @@ from forebay.sql.schemas.codecs import (
 )
 from forebay.sql.types import SqlType
 
-Framed = AvroRows | JsonSchemaRows | ProtobufRows
-
 
 def key_of(source: Source) -> Format[tuple[object, ...]]:
     """Return the format of a topic's keys. Raises TypeError where it can't hold them."""
