@@ -210,3 +210,18 @@ def test_the_query_starts_again_if_a_worker_does_not_obey_a_rebalance(run: Calla
     assert started.stops == 1
     assert control.commands > 10, "repeated, since another command may have replaced it"
     assert CHANGE_SECONDS <= clock.now - 1_010 < CHANGE_SECONDS + 10
+
+
+def test_the_command_of_the_process_that_plans_is_repeated_too(
+    run: Callable[..., Query], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = Control(is_away=False)
+    repeated: list[int] = []
+    monkeypatch.setattr(control, "end_planned", repeated.append, raising=False)
+
+    def observe(runner: JobRunner) -> None:
+        control.command, control.planned = 200, 100
+
+    run(control, observe)
+    assert len(repeated) > 10
+    assert set(repeated) == {100}, "a lease that was planned later must not end"

@@ -24,6 +24,11 @@ class LeaseEnd:
         self._sent_at = self._heard_at = 0.0
         self._command = self._obeyed = -1
 
+    @property
+    def is_expected(self) -> bool:
+        """Whether the leases should end."""
+        return self._since is not None
+
     def expect(self) -> None:
         """Note that the leases should end, unless that is noted already."""
         if self._since is None:

@@ -237,9 +237,10 @@ class JobRunner:
                 if self._abandoning.is_set() or (self._ending and self._is_idle(query)):
                     query.stop()
                     return
-                if (self._ending or self._rebalancing.is_set()) and now - asked_at >= _ASK_AGAIN_SECONDS:
+                is_asked = self._ending or self._rebalancing.is_set()
+                if (is_asked or self._lease_end.is_expected) and now - asked_at >= _ASK_AGAIN_SECONDS:
                     asked_at = now
-                    self._end_leases(control)
+                    self._end_leases(control, is_asked=is_asked)
                 if self._is_hindered():
                     query.stop()
                     return
@@ -252,11 +253,15 @@ class JobRunner:
                 if query.isActive:
                     query.stop()
 
-    def _end_leases(self, control: DriverControl) -> None:
+    def _end_leases(self, control: DriverControl, *, is_asked: bool = True) -> None:
+        """End the leases; only those that are known to end if the driver itself is not asked to."""
         # Repeated until all leases have ended: a worker may not have seen a command that another one replaced.
         self._lease_end.expect()
         with suppress(KafkaException):
-            control.end_leases(is_followed=self._leases_follow)
+            if is_asked:
+                control.end_leases(is_followed=self._leases_follow)
+            else:
+                control.end_planned(control.planned)
             self._lease_end.note_sent()
 
     def _is_hindered(self) -> bool:
