@@ -225,3 +225,25 @@ def test_the_command_of_the_process_that_plans_is_repeated_too(
     run(control, observe)
     assert len(repeated) > 10
     assert set(repeated) == {100}, "a lease that was planned later must not end"
+
+
+def test_a_stop_is_commanded_at_once_after_a_rebalance(run: Callable[..., Query], clock: Clock) -> None:
+    control = Control(is_away=False)
+    said: list[tuple[float, bool]] = []
+
+    def end_leases(*, is_followed: bool) -> None:
+        said.append((clock.now, is_followed))
+        if len(said) == 2:
+            runners[0].stop()
+
+    control.end_leases = end_leases  # type: ignore[method-assign]
+    runners: list[JobRunner] = []
+
+    def rebalance(runner: JobRunner) -> None:
+        runners.append(runner)
+        runner.rebalance()
+
+    run(control, rebalance)
+    _, (first, is_followed), (second, is_followed_then) = said[:3]
+    assert (is_followed, is_followed_then) == (True, False)
+    assert second - first < 1, "leases that end meanwhile would wait for others"

@@ -231,6 +231,7 @@ class JobRunner:
         self.placed_at = self._monotonic()
         self._steadiness = self._new_steadiness()
         asked_at = told_at = 0.0
+        asked = False, False
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
                 now = self._monotonic()
@@ -238,8 +239,11 @@ class JobRunner:
                     query.stop()
                     return
                 is_asked = self._ending or self._rebalancing.is_set()
-                if (is_asked or self._lease_end.is_expected) and now - asked_at >= _ASK_AGAIN_SECONDS:
-                    asked_at = now
+                cause = is_asked, self._stopping.is_set()
+                # At once if the job stops: otherwise, leases that just end would wait for others that do not follow.
+                is_due = cause != asked or now - asked_at >= _ASK_AGAIN_SECONDS
+                if (is_asked or self._lease_end.is_expected) and is_due:
+                    asked, asked_at = cause, now
                     self._end_leases(control, is_asked=is_asked)
                 if self._is_hindered():
                     query.stop()

@@ -110,10 +110,10 @@ class Driver:
     def step(self) -> None:
         """Do one round of Spark's query, of the watch of the topics, and of the driver's loop."""
         self.wakes_at = self.now() + _STEP_SECONDS
-        if self.query is not None and self.query.isActive:
-            self._run_query(self.query)
         if self._strand.wakes_at <= self.now():
             self._strand.resume()
+        if self.query is not None and self.query.isActive:
+            self._run_query(self.query)
         failure = self._strand.failure
         if isinstance(failure, JobStopped):
             self.stopped = failure
