@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis.strategies import floats
 
 import forebay.testing.driver as driver_module
 from forebay.formats import no_contracts
+from forebay.sql.arithmetic import text_of_double
 from forebay.sql.catalog import Encoding, Named
 from forebay.sql.encodings.rows import key_format, value_format
 from forebay.sql.types import DOUBLE, STRING, ArrayType, DecimalType, SqlType, StructType
@@ -35,7 +39,27 @@ def test_doubles_are_written_as_java_writes_them(value: float) -> None:
     assert key_format((Named("K", DOUBLE),), "JSON").codec(no_contracts).encode((value,)) == DOUBLES[value]
     row = value_format((Named("A", DOUBLE),), Encoding(value="JSON")).codec(no_contracts)
     assert row.encode((value,)) == b'{"A":' + DOUBLES[value] + b"}"
-    assert row.decode(row.encode((value,))) == (value,)
+    # ksqlDB's zero in JSON has no sign.
+    assert repr(row.decode(row.encode((value,)))) == repr((value + 0.0,))
+
+
+@given(floats(allow_nan=False, allow_infinity=False))
+@example(5e-324)
+@example(1e-323)
+@example(2.0**-1022)
+@example(9_999_999.999999998)
+@example(1e7)
+@example(-1e16)
+@example(2e23)
+@example(2.0**60)
+def test_texts_of_doubles_are_the_shortest_in_java_s_notation(value: float) -> None:
+    text = text_of_double(value)
+    assert repr(float(text)) == repr(value)
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        assert text == repr(value)
+    else:
+        assert re.fullmatch(r"-?[1-9]\.(0|\d*[1-9])E-?\d+", text)
+        assert Decimal(text) == Decimal(repr(value) if len(text.partition("E")[0].strip("-")) > 3 else f"{value:.1e}")
 
 
 NESTED: dict[SqlType, tuple[Any, bytes]] = {

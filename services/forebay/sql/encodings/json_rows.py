@@ -68,7 +68,10 @@ class JsonRow:
 
 
 def _exact(text: str) -> Decimal:
-    number = Decimal(text)
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        raise ValueError(f"the exponent of {brief(text)} is beyond all numbers") from None
     return number if number else number.copy_abs()  # Java's zero has no sign
 
 

@@ -85,7 +85,7 @@ def _reader(kind: SqlType, raw: bool, entries: bool) -> Convert:
     return {
         INT: lambda value: whole(value, 32),
         BIGINT: lambda value: whole(value, 64),
-        DOUBLE: _double,
+        DOUBLE: _double if raw else _unsigned_zero,
         BOOLEAN: lambda value: bool(_of(value, bool)),
         STRING: _text,
         BYTES: lambda value: base64.b64decode(value, validate=True),
@@ -143,8 +143,12 @@ def _number(value: Any) -> Any:
 def _double(value: Any) -> float:
     if isinstance(value, str) and trim(value) in NO_NUMBERS:
         return float(value)
-    # ksqlDB reads JSON numbers as BigDecimal, whose zero has no sign.
-    return double_of_text(value) if isinstance(value, str) else float(_number(value)) + 0.0
+    return double_of_text(value) if isinstance(value, str) else float(_number(value))
+
+
+def _unsigned_zero(value: Any) -> float:
+    # ksqlDB reads JSON numbers as BigDecimal, whose zero has no sign. A text keeps it.
+    return _double(value) if isinstance(value, str) else _double(value) + 0.0
 
 
 def time_of_day(ms: int) -> int:
