@@ -65,6 +65,16 @@ def test_a_pod_without_its_name_fails_with_the_variable_to_set(
     assert "POD_NAME must be set" in capsys.readouterr().err
 
 
+def test_a_heap_that_spark_would_refuse_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("POD_NAME", "e-0")
+    monkeypatch.setenv("POD_IP", "10.0.0.7")
+    monkeypatch.setattr(executor, "Supervisor", None)
+    assert run(["executor", "--driver", "d", "--application", "a", "--memory", "256m"]) == 2
+    assert "Spark needs a heap of 480m or more" in " ".join(capsys.readouterr().err.split())
+
+
 def test_it_must_prove_itself_before_it_has_the_driver_s_settings(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("0123456789abcdef")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import click
 import pytest
 
+from forebay.cli.main import main
 from forebay.cli.watched_files import VARIABLE, digest, watch, watch_given_folder
 
 
@@ -60,3 +62,35 @@ def test_child_processes_watch_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     watch_given_folder()
     assert VARIABLE not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("arguments", "watches"),
+    [
+        (["console"], True),
+        (["queries", "user-sessions"], True),
+        (["standby", "user-sessions", "--directory", "copies"], True),
+        (["sql", "--live", "shop"], True),
+        (["run", "user-sessions"], True),
+        (["run", "user-sessions", "--trigger", "available-now"], False),
+        (["produce", "user_activity"], True),
+        (["produce", "user_activity", "--count", "5"], False),
+        (["produce", "user_activity", "--duration", "5"], False),
+        (["reset", "user-sessions", "--yes"], False),
+        (["topics", "create", "user-sessions"], False),
+    ],
+)
+def test_only_commands_that_run_until_they_are_stopped_end_with_the_files(
+    arguments: list[str], watches: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_java() -> None:
+        raise click.ClickException("no Java")
+
+    monkeypatch.setattr("forebay.cli.run.find_java", no_java)
+    monkeypatch.setattr("forebay.cli.watched_files.watch", lambda _folder, _end: None)
+    monkeypatch.setattr("sys.argv", ["forebay", *arguments])
+    monkeypatch.setenv("FOREBAY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    with pytest.raises(SystemExit, match="1"):  # there is no platform
+        main()
+    assert (VARIABLE not in os.environ) is watches

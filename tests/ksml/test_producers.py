@@ -96,6 +96,14 @@ class Broker:
         return 0
 
 
+@pytest.mark.parametrize(
+    ("more", "ends"),
+    [("", True), ("count: 3", True), ("interval: 1s", False), ("interval: 1s\n    until: {expression: 'True'}", True)],
+)
+def test_a_producer_ends_unless_only_its_interval_is_set(more: str, ends: bool) -> None:
+    assert producer(more).ends is ends
+
+
 def test_producers_are_called_until_all_are_done() -> None:
     ones = [producer("count: 2\n    interval: 1ms"), producer("count: 3")]
     broker: Any = Broker()

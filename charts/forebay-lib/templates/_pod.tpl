@@ -47,11 +47,6 @@ env:
     valueFrom:
       fieldRef:
         fieldPath: status.podIP
-  {{- if include "forebay.hasCertificates" . }}
-  # When the certificates change, the container starts again, and its clients read them.
-  - name: FOREBAY_WATCH
-    value: /etc/forebay/kafka-tls
-  {{- end }}
   {{- $ksml := include "forebay.ksml.env" . | trim }}
   {{- $sql := include "forebay.sql.env" . | trim }}
   {{- $services := compact (list (ternary "forebay.ksml.mounted" "" (ne $ksml "")) (ternary "forebay.sql.service" "" (ne $sql ""))) }}
@@ -71,6 +66,17 @@ env:
   {{- end }}
   {{- range compact (list $ksml $sql (include "forebay.strimzi.env" . | trim)) }}
   {{- . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{/* The environment of a container that runs until it is stopped. Its controller restarts it after any end, so it ends if its
+     certificates change. A command that ends by itself would be complete with a part of its work. */}}
+{{- define "forebay.env.restarted" -}}
+{{ include "forebay.env" . }}
+  {{- if and (include "forebay.hasCertificates" .) (not (hasKey .Values.env "FOREBAY_WATCH")) }}
+  # When the certificates change, the container starts again, and its clients read them.
+  - name: FOREBAY_WATCH
+    value: /etc/forebay/kafka-tls
   {{- end }}
 {{- end -}}
 

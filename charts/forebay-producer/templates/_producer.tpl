@@ -60,7 +60,7 @@ spec:
         {{- end }}
       {{- end }}
       {{- include "forebay.containerSecurity" . | nindent 6 }}
-      {{- include "forebay.env" . | nindent 6 }}
+      {{- include (ternary "forebay.env" "forebay.env.restarted" (eq (include "forebay.producer.bounded" .) "true")) . | nindent 6 }}
       {{- include "forebay.envFrom" . | nindent 6 }}
       resources:
         {{- toYaml .Values.resources | nindent 8 }}

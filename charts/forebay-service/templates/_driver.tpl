@@ -52,10 +52,13 @@ spec:
     {{- end }}
 {{- end -}}
 
+{{/* Arguments: list of context and template of its environment. */}}
 {{- define "forebay.driver.container" -}}
+{{- $env := index . 1 -}}
+{{- with index . 0 -}}
 {{ include "forebay.image" . }}
 {{ include "forebay.containerSecurity" . }}
-{{ include "forebay.env" . }}
+{{ include $env . }}
 {{ include "forebay.envFrom" . }}
   {{- with include "forebay.checkpoint.secret" . }}
   {{- . | nindent 2 }}
@@ -73,6 +76,7 @@ resources:
   {{- with include "forebay.job.mounts" . | trim }}
   {{- . | nindent 2 }}
   {{- end }}
+{{- end }}
 {{- end -}}
 
 {{/* Further mounts of driver and executors: the checkpoint and their credentials. */}}

@@ -1,19 +1,31 @@
 {{/* Rights of a job's user (docs/security.md), as Strimzi writes them. Topics, groups and transactional ids of its own have the
-     application's id as their prefix. */}}
+     application's id as their prefix. The clean-up has the same user: it describes and deletes what it finds. */}}
 {{- define "forebay.strimzi.acls" -}}
 {{- $application := include "forebay.application" . -}}
 {{- $create := ternary (list "Create" "DescribeConfigs") list .Values.topics.create -}}
+{{- $own := concat $create (ternary (list "DescribeConfigs") list .Values.cleanup.enabled) | uniq -}}
+{{- $output := concat $create (ternary (list "DescribeConfigs" "Delete") list (and .Values.cleanup.enabled .Values.cleanup.outputs)) | uniq -}}
 {{- range .Values.inputs }}
 {{ include "forebay.strimzi.acl" (list "topic" "literal" (get $.Values.topics.names . | default .) (concat (list "Read") $create)) }}
 {{- end }}
 {{- with .Values.output }}
-{{ include "forebay.strimzi.acl" (list "topic" "literal" (get $.Values.topics.names . | default .) (concat (list "Write") $create)) }}
+{{ include "forebay.strimzi.acl" (list "topic" "literal" (get $.Values.topics.names . | default .) (concat (list "Write") $output)) }}
 {{- end }}
 {{- range list "." "-" }}
-{{ include "forebay.strimzi.acl" (list "topic" "prefix" (printf "%s%s" $application .) (concat (list "Read" "Write" "Delete") $create)) }}
+{{ include "forebay.strimzi.acl" (list "topic" "prefix" (printf "%s%s" $application .) (concat (list "Read" "Write" "Delete") $own)) }}
 {{- end }}
-{{ include "forebay.strimzi.acl" (list "group" "prefix" (printf "%s-" $application) (list "Read")) }}
+{{ include "forebay.strimzi.acl" (list "group" "prefix" (printf "%s-" $application) (concat (list "Read") (ternary (list "Delete") list .Values.cleanup.enabled))) }}
 {{ include "forebay.strimzi.acl" (list "transactionalId" "prefix" (printf "%s-group-" $application) (list "Write")) }}
+{{- end -}}
+
+{{/* A KafkaTopic's name. A topic whose name is none of Kubernetes gets one with a hash, so that two topics never have the same. */}}
+{{- define "forebay.strimzi.topic" -}}
+{{- $name := regexReplaceAll "[^a-z0-9.-]+" (lower .) "-" -}}
+{{- $name = regexReplaceAll "[.-]*[.][.-]*" $name "." | trimAll ".-" -}}
+{{- if ne $name . -}}
+{{- $name = printf "%s-%s" ($name | default "topic") (sha256sum . | trunc 8) -}}
+{{- end -}}
+{{- include "forebay.shortened" (list $name 253) -}}
 {{- end -}}
 
 {{/* Arguments: list of type, pattern type, name and operations. */}}

@@ -14,6 +14,7 @@ from forebay.catalog import UnknownService, all_services, find_service
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.names import pairs, rename_topics, topics_option
 from forebay.cli.signals import stop_requests
+from forebay.cli.watched_files import watch_given_folder
 from forebay.console.engines import Engines
 from forebay.console.local_queries import LocalQueries
 from forebay.console.server import ConsoleServer
@@ -113,6 +114,7 @@ def console(
     are read from the broker. With --token-file the page asks for the token, which query servers get as well.
     """
     configure_logging(log_format)
+    watch_given_folder()
     kafka = connect(home=home, **connection)
     chosen = jobs or tuple(WatchedJob(service, service.name) for service in all_services().values())
     watched = _with_addresses(_with_topics(chosen, topics), servers, applications)

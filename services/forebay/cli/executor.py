@@ -18,9 +18,11 @@ from pathlib import Path
 import click
 
 from forebay.cli.options import spark_secret_option
+from forebay.cli.watched_files import watch_given_folder
 from forebay.flags import Flag
 from forebay.runtime.kubernetes.executors import EXECUTOR_SLOTS
 from forebay.runtime.launch.addresses import host_of, stack_option
+from forebay.runtime.launch.heap import refused_heap
 from forebay.runtime.launch.jvmlog import LOGGING
 from forebay.runtime.launch.rpc_secret import ENCRYPTED, executor_environment
 from forebay.runtime.launch.shared_classes import archive_options, class_path
@@ -221,7 +223,7 @@ Examples:
 )
 @click.option("--driver", required=True, help="Name of the driver's service.")
 @click.option("--application", required=True, help="Name of this pod's Deployment: Spark's application id.")
-@click.option("--memory", default="512m", help="Heap of the JVM.")
+@click.option("--memory", default="512m", help="Heap of the JVM, such as 700m; 480m or more.")
 @spark_secret_option
 def executor(driver: str, application: str, memory: str, spark_secret: Path | None) -> None:
     """Run tasks for a job's driver (`forebay run --executors`), on Kubernetes, until SIGTERM.
@@ -231,6 +233,9 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
     missing = [name for name in ("POD_NAME", "POD_IP") if not os.environ.get(name)]
     if missing:
         raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
+    if reason := refused_heap(memory):
+        raise click.BadParameter(reason, param_hint="--memory")
+    watch_given_folder()
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
     allow_outliving(os.environ)
     settings = ENCRYPTED if spark_secret is not None else {}

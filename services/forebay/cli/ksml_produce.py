@@ -17,6 +17,7 @@ from forebay.catalog import Topic
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.ksml_files import create_option, create_topics, files_options
 from forebay.cli.signals import stop_requests
+from forebay.cli.watched_files import watch_given_folder
 from forebay.codec import Codec
 from forebay.kafka.registry import shared_registry, subject_of
 from forebay.kafka.settings import KafkaSettings
@@ -52,6 +53,8 @@ def produce(
     ]
     if not producers:
         raise click.UsageError("there is no producer in these files: write one under producers:")
+    if not all(producer.ends for producer in producers):
+        watch_given_folder()
     if create:
         for line in create_topics(settings, [Topic(producer.topic) for producer in producers]):
             click.echo(line)

@@ -12,6 +12,8 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
 from forebay.cli.ksml_files import create_option, create_topics, files_options, mount_files
 from forebay.cli.names import rename_topics
+from forebay.cli.watched_files import watch_given_folder
+from forebay.runtime.driver.plan import Trigger
 from forebay.runtime.driver.restore import Restore
 
 _CONNECTION = ("bootstrap_servers", "schema_registry_url", "kafka_options")
@@ -43,6 +45,8 @@ def run(
     Its application id is the first file's name unless --application sets another. After a stop, the same command
     resumes it.
     """
+    if options["trigger"] == Trigger.CONTINUOUS.value:
+        watch_given_folder()
     settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
     mounted_service = mount_files(files, schemas, modules, settings, options["application"] or "").service
     (service,) = rename_topics((mounted_service,), options["topics"])

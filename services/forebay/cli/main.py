@@ -15,7 +15,6 @@ import forebay
 from forebay.cli.errors import in_a_line, lines_of, show
 from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.cli.usage import explain
-from forebay.cli.watched_files import watch_given_folder
 from forebay.plugins import VARIABLE, bring_project
 from forebay.private import private_files
 
@@ -116,7 +115,6 @@ def cli(context: click.Context, debug: bool, services: str | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    watch_given_folder()
     sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
 
 

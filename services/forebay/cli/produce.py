@@ -12,6 +12,7 @@ from forebay.cli.created import create_input
 from forebay.cli.names import topics_option
 from forebay.cli.sending import Sending, sending_for
 from forebay.cli.signals import stop_requests
+from forebay.cli.watched_files import watch_given_folder
 from forebay.codec import Codec, Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
@@ -127,6 +128,8 @@ def produce(
         raise click.UsageError(str(error)) from error
     _require_named(source, topics)
     topic = topics.get(source.topic, source.topic)
+    if not (count or duration):
+        watch_given_folder()
     _require_running(**connection)
     settings = connect(**connection)
     try:

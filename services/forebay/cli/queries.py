@@ -14,6 +14,7 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
+from forebay.cli.watched_files import watch_given_folder
 from forebay.http.messages import Limits, Tls
 from forebay.queries.gate import NoToken, read_logins, read_token
 from forebay.queries.kept import FilesInUse
@@ -145,6 +146,7 @@ def queries(
         raise click.UsageError("--tls-certificate and --tls-key belong together: give both")
     parts = _parts(share, peers, peers_timeout_ms, peers_ca)
     tls = None if tls_certificate is None or tls_key is None else Tls(tls_certificate, tls_key)
+    watch_given_folder()
     kafka = connect(home=home, **connection)
     settings = job_settings(service, logic)
     try:

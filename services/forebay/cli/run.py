@@ -12,7 +12,9 @@ from forebay.cli.connection import connection_options
 from forebay.cli.job_options import job_options
 from forebay.cli.names import ServiceType, application_names
 from forebay.cli.spark_options import spark_options
+from forebay.cli.watched_files import watch_given_folder
 from forebay.platform.java import find_java
+from forebay.runtime.driver.plan import Trigger
 from forebay.runtime.driver.session import launch
 from forebay.runtime.process.log_files import name_log
 
@@ -59,6 +61,8 @@ def run(
     On another broker than the embedded one the topics must exist (`forebay topics create SERVICE`, with the same
     --application and --tasks) unless --create-topics is given. After a stop, the same command resumes the job.
     """
+    if options["trigger"] == Trigger.CONTINUOUS.value:
+        watch_given_folder()
     once = {service.name: service for service in services}
     find_java()
     name_log(home, application_names(once.values(), options))

@@ -14,6 +14,7 @@ from forebay.cli.created import create_missing
 from forebay.cli.queries import token_option
 from forebay.cli.signals import stop_requests
 from forebay.cli.sql import given_connection
+from forebay.cli.watched_files import watch_given_folder
 from forebay.http.messages import Limits, Tls
 from forebay.http.server import HttpServer
 from forebay.kafka.patience import keep_trying
@@ -78,6 +79,7 @@ def live(
         raise click.UsageError(
             f"--http-host {http_host} lets other machines change the job: give --change-token-file, too"
         )
+    watch_given_folder()
     kafka = connect(**connection)
     mark_engine(application)
     directory = (connection["home"] / "live" / application).resolve()

@@ -14,6 +14,7 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
+from forebay.cli.watched_files import watch_given_folder
 from forebay.http.health import health_server
 from forebay.kafka.patience import keep_trying
 from forebay.runtime.maintenance.standby import standby_of
@@ -60,6 +61,7 @@ def standby(
     checkpoint.
     """
     configure_logging(log_format)
+    watch_given_folder()
     kafka = connect(home=home, **connection)
     settings = job_settings(service, logic)
     app = application or service.name

@@ -15,14 +15,21 @@ from pathlib import Path
 import click
 
 VARIABLE = "FOREBAY_WATCH"
-"""A folder of files; when they change, the process ends as at SIGTERM, so that its container starts again with them."""
+"""A folder of files; when they change, the process ends as at SIGTERM, so that its container starts again with them.
+
+Only commands that run until they are stopped watch it. If a command that ends by itself were stopped, a Job would be
+complete with a part of its work, and a command that a user runs with `kubectl exec` would be cut off.
+"""
 
 _EVERY_S = 10.0
 _SPREAD_S = 120.0
 
 
 def watch_given_folder() -> None:
-    """Watch the folder that the environment names, if any. Child processes do not: they end with this one."""
+    """Watch the folder that the environment names, if any. Child processes do not: they end with this one.
+
+    Call it before the process reads the files, in a command that runs until it is stopped.
+    """
     folder = os.environ.pop(VARIABLE, "")
     if folder:
         arguments = (Path(folder), lambda: os.kill(os.getpid(), signal.SIGTERM))

@@ -60,6 +60,7 @@ class Producer:
         self._size = 1 if size is None else int(size.value)
         self.interval_ms = duration(node, "interval", 0) or 0
         self._is_once = all(node.get(key) is None for key in ("interval", "count", "until"))
+        self.ends = self._is_once or self._left is not None or self._until is not None
         held = target.get("partitioner")
         self._place = None if held is None else functions.late(definition.function(held, "streamPartitioner"))
         self._waiting: list[tuple[Any, Any]] = []

@@ -16,6 +16,7 @@ from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 from forebay.private import UMASK
 from forebay.runtime.kubernetes.executors import ExecutorPods
 from forebay.runtime.launch.addresses import stack_option
+from forebay.runtime.launch.heap import refused_heap
 from forebay.runtime.launch.jvm import start_jvm, without_secrets
 from forebay.runtime.launch.jvmlog import LOGGING
 from forebay.runtime.launch.own_workers import JOBS
@@ -44,9 +45,6 @@ LEAN: Mapping[str, str] = {
 
 _RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _COLLECTOR = "-XX:+UseSerialGC"
-_MEMORY = re.compile(r"(\d+)([kmgt])", re.IGNORECASE)
-_LEAST_HEAP_MB = 480
-"""Spark takes 450 MB and no less, of the heap without one of its parts that is kept free."""
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _START_HEAP = "-Xms96m"
 """Java would begin with a 64th of the machine's memory, and use all of it before it collects: 80 MB more with 24 GB."""
@@ -141,7 +139,8 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
         and int(options.conf.get("spark.task.maxFailures", "4")) < 4
     ):
         raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
-    _check_memory(options.memory)
+    if reason := refused_heap(options.memory):
+        raise RefusedSetting(reason)
     choose_python(os.environ)
     stack = stack_option(os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1"))
     archive = " ".join(f'"{option}"' for option in archive_options())
@@ -158,14 +157,6 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
         **java_settings(java, options.conf),
         **REQUIRED,
     }
-
-
-def _check_memory(memory: str) -> None:
-    given = _MEMORY.fullmatch(memory)
-    if given is None:
-        raise RefusedSetting(f"memory {memory!r} is refused: give a number with k, m, g or t, such as 1g")
-    if int(given[1]) << 10 * "kmgt".index(given[2].lower()) < _LEAST_HEAP_MB << 10:
-        raise RefusedSetting(f"memory {memory!r} is refused: Spark needs a heap of {_LEAST_HEAP_MB}m or more")
 
 
 def _start(settings: Mapping[str, str], options: SparkOptions) -> None:

@@ -1,0 +1,19 @@
+"""The heap of a JVM that runs Spark: a driver's or an executor's."""
+
+from __future__ import annotations
+
+import re
+
+_MEMORY = re.compile(r"(\d+)([kmgt])", re.IGNORECASE)
+_LEAST_MB = 480
+"""Spark takes 450 MB and no less, of the heap without one of its parts that is kept free."""
+
+
+def refused_heap(memory: str) -> str:
+    """Return why Spark would not start with a heap, such as 512m; "" if it would."""
+    given = _MEMORY.fullmatch(memory)
+    if given is None:
+        return f"memory {memory!r} is refused: give a number with k, m, g or t, such as 1g"
+    if int(given[1]) << 10 * "kmgt".index(given[2].lower()) < _LEAST_MB << 10:
+        return f"memory {memory!r} is refused: Spark needs a heap of {_LEAST_MB}m or more"
+    return ""
