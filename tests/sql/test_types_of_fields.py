@@ -95,17 +95,16 @@ def check(kind: str, data: bytes, column: SqlType, expected: Any) -> None:
         assert repr(codec.decode(data)) == repr((expected, None))
 
 
-MAP = {
-    "type": "array",
-    "connect.type": "map",
-    "items": {
-        "type": "object",
-        "properties": {
-            "key": {"oneOf": [{"type": "null"}, {"type": "string"}], "connect.index": 0},
-            "value": {"oneOf": [{"type": "null"}, {"type": "integer", "connect.type": "int32"}], "connect.index": 1},
-        },
-    },
-}
+def entries(value: dict[str, Any], key: str = "string", kind: Any = "array") -> dict[str, Any]:
+    properties = {
+        "key": {"oneOf": [{"type": "null"}, {"type": key, "connect.type": "int32"}], "connect.index": 0},
+        "value": {"oneOf": [{"type": "null"}, value], "connect.index": 1},
+    }
+    return {"type": kind, "connect.type": "map", "items": {"type": "object", "properties": properties}}
+
+
+NUMBER = {"type": "integer", "connect.type": "int32"}
+MAP = entries(NUMBER)
 
 
 def test_maps_of_a_json_schema_of_ksqldb_are_lists_of_entries(registry: LocalSubjects) -> None:
@@ -120,3 +119,59 @@ def test_maps_of_a_json_schema_of_ksqldb_are_lists_of_entries(registry: LocalSub
     own = frame_schema("JSON_SR", columns, Form(), "o-value", "a.B", wraps=True)
     assert own.encode(({"a": 1},))[5:] == b'{"M":{"a":1}}'
     assert given.decode(data) == own.decode(data) == row
+
+
+OBJECT = {"type": "object", "connect.type": "map", "additionalProperties": NUMBER}
+NUMBERS = MapType(STRING, INT)
+MAPS: dict[str, tuple[dict[str, Any], SqlType, Any, bytes]] = {
+    "that may be null": (entries(NUMBER, kind=["array", "null"]), NUMBERS, {"a": 1}, b'[{"key":"a","value":1}]'),
+    "that are objects": (OBJECT, NUMBERS, {"a": 1}, b'{"a":1}'),
+    "by reference": ({"$ref": "#/definitions/map"}, NUMBERS, {"a": 1}, b'[{"key":"a","value":1}]'),
+    "of entries in an object": (
+        {"type": "object", "connect.type": "map", "additionalProperties": MAP},
+        MapType(STRING, NUMBERS),
+        {"x": {"a": 1}},
+        b'{"x":[{"key":"a","value":1}]}',
+    ),
+    "of an object in entries": (
+        entries(OBJECT),
+        MapType(STRING, NUMBERS),
+        {"x": {"a": 1}},
+        b'[{"key":"x","value":{"a":1}}]',
+    ),
+    "of entries in an array of structs": (
+        {"type": "array", "items": {"type": "object", "properties": {"f": MAP}}},
+        ArrayType(StructType((("f", NUMBERS),))),
+        (({"a": 1},),),
+        b'[{"f":[{"key":"a","value":1}]}]',
+    ),
+    "whose keys are no texts": (
+        entries(NUMBER, key="integer"),
+        ArrayType(StructType((("key", INT), ("value", INT)))),
+        ((5, 1),),
+        b'[{"key":5,"value":1}]',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("wraps", [True, False])
+def test_each_map_of_a_json_schema_is_written_as_it_is_declared(
+    name: str, wraps: bool, registry: LocalSubjects
+) -> None:
+    schema, kind, value, data = MAPS[name]
+    row: tuple[Any, ...]
+    more = {"definitions": {"map": MAP}}
+    if wraps:
+        # The other column's map must not decide how this one is written.
+        text = json.dumps({"type": "object", "properties": {"M": schema, "O": OBJECT, "E": MAP}} | more)
+        columns: tuple[Named, ...] = (Named("M", kind), Named("O", NUMBERS), Named("E", NUMBERS))
+        assert json_schema.type_of(text) == StructType(tuple((column.name, column.type) for column in columns))
+        row, data = (value, {"b": 2}, {"b": 2}), b'{"M":' + data + b',"O":{"b":2},"E":[{"key":"b","value":2}]}'
+    else:
+        text = json.dumps(schema | more)
+        columns, row = (Named("M", kind),), (value,)
+        assert json_schema.type_of(text) == kind
+    codec = frame_schema("JSON_SR", columns, Form(text=text, columns=columns), "t-value", "a.B", wraps=wraps)
+    assert codec.encode(row)[5:] == data
+    assert codec.decode(codec.encode(row)) == row

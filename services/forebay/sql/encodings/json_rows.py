@@ -13,7 +13,7 @@ from forebay.codec import DecodeError
 from forebay.sql.arithmetic import text_of_double
 from forebay.sql.catalog import Named
 from forebay.sql.encodings.json_bytes import jackson_bytes
-from forebay.sql.encodings.readers import brief, field, reader, writer
+from forebay.sql.encodings.readers import Path, brief, field, reader, writer
 
 
 class JsonRow:
@@ -22,20 +22,25 @@ class JsonRow:
     Args:
         wraps: whether a single column is a field of an object.
         reads_entries: whether maps may be lists of entries.
-        writes_entries: whether maps are written as lists of entries.
+        entry_maps: paths of the maps that are written as lists of entries.
     """
 
     is_frozen = True
 
     def __init__(
-        self, columns: tuple[Named, ...], *, wraps: bool, reads_entries: bool = False, writes_entries: bool = False
+        self,
+        columns: tuple[Named, ...],
+        *,
+        wraps: bool,
+        reads_entries: bool = False,
+        entry_maps: frozenset[Path] = frozenset(),
     ) -> None:
         self._parts = [
             (
                 column.name,
                 column.name.upper(),
                 reader(column.type, entries=reads_entries),
-                writer(column.type, _java_double, entries=writes_entries),
+                writer(column.type, _java_double, entries=entry_maps, path=(column.name,) if wraps else ()),
             )
             for column in columns
         ]

@@ -37,6 +37,9 @@ _BRIEF.maxstring = _BRIEF.maxother = 200
 NO_NUMBERS = frozenset(["NaN", "Infinity", "-Infinity"])
 """Texts of doubles that are no numbers, as Java writes and reads them."""
 _DAY_MS = 86_400_000
+Path = tuple[str, ...]
+"""Place of a value within a row: names of fields, `ITEM` in an array, `VALUE` in a map."""
+ITEM, VALUE = "items", "value"
 
 
 def reader(kind: SqlType, *, raw: bool = False, entries: bool = False) -> Convert:
@@ -178,26 +181,29 @@ def _text(value: Any) -> str:
     return key_text(value)
 
 
-def writer(kind: SqlType, double: Convert | None = None, *, entries: bool = False) -> Convert:
+def writer(
+    kind: SqlType, double: Convert | None = None, *, entries: frozenset[Path] = frozenset(), path: Path = ()
+) -> Convert:
     """Return what makes a value (None: null) one that a JSON encoder takes.
 
     Args:
         double: how a DOUBLE is written; None: as a number, or as a text if it is not finite.
-        entries: whether maps are lists of entries.
+        entries: paths of the maps that are lists of entries.
+        path: of the value.
     """
     match kind:
         case ArrayType(item):
-            write = writer(item, double, entries=entries)
+            write = writer(item, double, entries=entries, path=(*path, ITEM))
             return lambda value: None if value is None else [write(part) for part in value]
         case MapType(_, inner):
-            one = writer(inner, double, entries=entries)
-            if entries:
+            one = writer(inner, double, entries=entries, path=(*path, VALUE))
+            if path in entries:
                 return lambda value: (
                     None if value is None else [{"key": name, "value": one(part)} for name, part in value.items()]
                 )
             return lambda value: None if value is None else {key_text(name): one(part) for name, part in value.items()}
         case StructType(fields):
-            parts = [(name, writer(part, double, entries=entries)) for name, part in fields]
+            parts = [(name, writer(part, double, entries=entries, path=(*path, name))) for name, part in fields]
             return lambda value: (
                 None if value is None else {n: w(part) for (n, w), part in zip(parts, value, strict=True)}
             )

@@ -16,6 +16,7 @@ from forebay.formats import LONG, TEXT, Format, no_contracts
 from forebay.sql.catalog import Encoding, Named, delimiter_of
 from forebay.sql.encodings.delimited_rows import DelimitedRow
 from forebay.sql.encodings.json_rows import JsonRow
+from forebay.sql.encodings.readers import Path
 from forebay.sql.encodings.wires import Wire, takes_all
 from forebay.sql.types import (
     BIGINT,
@@ -86,14 +87,14 @@ def _has_map(kind: SqlType) -> bool:
     return any(isinstance(part, MapType) for part in parts_of(kind))
 
 
-def json_schema_rows(columns: tuple[Named, ...], *, wraps: bool, writes_entries: bool) -> Codec[Any]:
+def json_schema_rows(columns: tuple[Named, ...], *, wraps: bool, entry_maps: frozenset[Path]) -> Codec[Any]:
     """Return the codec of rows of JSON_SR without their framing.
 
     Args:
         wraps: whether a single column is a field.
-        writes_entries: whether maps are written as lists of entries.
+        entry_maps: paths of the maps that are written as lists of entries.
     """
-    return JsonRow(columns, wraps=wraps or len(columns) != 1, reads_entries=True, writes_entries=writes_entries)
+    return JsonRow(columns, wraps=wraps or len(columns) != 1, reads_entries=True, entry_maps=entry_maps)
 
 
 def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_key: bool) -> Codec[Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forebay.sql.catalog import Named
+from forebay.sql.encodings.readers import ITEM, VALUE, Path
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -72,19 +73,38 @@ def _type(kind: SqlType) -> dict[str, Any]:
     return _WRITTEN[kind]
 
 
-def has_entries(text: str) -> bool:
-    """Return whether a schema declares its maps as lists of entries, as ksqlDB does. Raises ValueError: no JSON."""
-    return _declares_entries(json.loads(text))
+def entry_maps(text: str, columns: tuple[Named, ...], *, wraps: bool) -> frozenset[Path]:
+    """Return which maps of columns a schema declares as lists of entries, as ksqlDB does. Raises ValueError: no JSON.
+
+    Args:
+        columns: as the schema spells them.
+        wraps: whether a single column is a field.
+    """
+    document = json.loads(text)
+    kind: SqlType = StructType(tuple((column.name, column.type) for column in columns)) if wraps else columns[0].type
+    return frozenset(_entry_maps(document, document, kind, ()))
 
 
-def _declares_entries(schema: Any) -> bool:
-    if isinstance(schema, list):
-        return any(map(_declares_entries, schema))
-    if not isinstance(schema, dict):
-        return False
-    if schema.get("connect.type") == "map":
-        return schema.get("type") == "array"
-    return any(map(_declares_entries, schema.values()))
+def _entry_maps(schema: Any, root: Mapping[str, Any], kind: SqlType, path: Path, depth: int = 0) -> Iterator[Path]:
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return
+    inner = _follow(schema, root)
+    if inner is not schema:
+        yield from _entry_maps(inner, root, kind, path, depth + 1)
+        return
+    match kind:
+        case ArrayType(item):
+            yield from _entry_maps(schema.get("items"), root, item, (*path, ITEM), depth + 1)
+        case MapType(_, value) if _kind(schema) == "array":
+            yield path
+            entry = StructType(((VALUE, value),))
+            yield from _entry_maps(schema.get("items"), root, entry, path, depth + 1)
+        case MapType(_, value):
+            yield from _entry_maps(schema.get("additionalProperties"), root, value, (*path, VALUE), depth + 1)
+        case StructType(fields):
+            properties = schema.get("properties", {})
+            for name, part in fields:
+                yield from _entry_maps(properties.get(name), root, part, (*path, name), depth + 1)
 
 
 def type_of(text: str) -> SqlType | None:
@@ -96,13 +116,10 @@ def type_of(text: str) -> SqlType | None:
 def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None:
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return None
-    if "$ref" in schema:
-        return _sql(_resolve_reference(str(schema["$ref"]), root), root, depth + 1)
-    for word in ("oneOf", "anyOf"):
-        if word in schema:
-            branches = [item for item in schema[word] if item.get("type") != "null"]
-            return _sql(branches[0], root, depth + 1) if len(branches) == 1 else None
-    result = schema.get("connect.type", "")
+    inner = _follow(schema, root)
+    if inner is not schema:
+        return _sql(inner, root, depth + 1)
+    connect_type = schema.get("connect.type", "")
     if schema.get("title") == f"{_CONNECT}Decimal":
         given = schema.get("connect.parameters", {})
         return DecimalType(int(given.get("connect.decimal.precision", 64)), int(given.get("scale", 0)))
@@ -110,21 +127,32 @@ def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None
         case "integer" | "number" if schema.get("title") in _TITLES:
             return _TITLES[schema["title"]]
         case "integer":
-            return INT if result in _SHORT else BIGINT
+            return INT if connect_type in _SHORT else BIGINT
         case "number":
-            return {**dict.fromkeys(_SHORT, INT), "int64": BIGINT}.get(result, DOUBLE)
+            return {**dict.fromkeys(_SHORT, INT), "int64": BIGINT}.get(connect_type, DOUBLE)
         case "boolean":
             return BOOLEAN
         case "string":
-            return BYTES if result == "bytes" else STRING
+            return BYTES if connect_type == "bytes" else STRING
         case "array":
-            return _of_array(_sql(schema.get("items"), root, depth + 1), result)
+            return _of_array(_sql(schema.get("items"), root, depth + 1), connect_type)
         case "object":
-            return _of_object(schema, root, result, depth)
+            return _of_object(schema, root, connect_type, depth)
     return STRING if "enum" in schema else None
 
 
 _DEEPEST = 50
+
+
+def _follow(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """Return the schema that a reference or a choice between it and null is for; None: none. Else the schema itself."""
+    if "$ref" in schema:
+        return _resolve_reference(str(schema["$ref"]), root)
+    for word in ("oneOf", "anyOf"):
+        if word in schema:
+            branches = [item for item in schema[word] if item.get("type") != "null"]
+            return branches[0] if len(branches) == 1 else None
+    return schema
 
 
 def _kind(schema: Mapping[str, Any]) -> Any:
@@ -135,16 +163,19 @@ def _kind(schema: Mapping[str, Any]) -> Any:
     return left[0] if len(left) == 1 else None
 
 
-def _of_array(item: SqlType | None, made: str) -> SqlType | None:
-    if made == "map" and isinstance(item, StructType) and {*dict(item.fields)} == {"key", "value"}:
-        # A map whose keys may be null, as all of ksqlDB's: a list of entries.
-        return MapType(STRING, dict(item.fields)["value"])
+def _of_array(item: SqlType | None, connect_type: str) -> SqlType | None:
+    if connect_type == "map" and isinstance(item, StructType):
+        fields = dict(item.fields)
+        # A list of entries is a map whose keys may be null, as all of ksqlDB's. Keys of other types would be read as
+        # they are, and `m['5']` would not find the key 5.
+        if {*fields} == {"key", "value"} and fields["key"] == STRING:
+            return MapType(STRING, fields["value"])
     return None if item is None else ArrayType(item)
 
 
-def _of_object(schema: Mapping[str, Any], root: Mapping[str, Any], made: str, depth: int) -> SqlType | None:
+def _of_object(schema: Mapping[str, Any], root: Mapping[str, Any], connect_type: str, depth: int) -> SqlType | None:
     more = schema.get("additionalProperties")
-    if made == "map" or (isinstance(more, dict) and "properties" not in schema):
+    if connect_type == "map" or (isinstance(more, dict) and "properties" not in schema):
         value = _sql(more, root, depth + 1)
         return None if value is None else MapType(STRING, value)
     properties = sorted(schema.get("properties", {}).items(), key=lambda each: each[1].get("connect.index", 0))

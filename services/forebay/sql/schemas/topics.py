@@ -71,7 +71,8 @@ def frame_schema(
         return AvroRows(used, Door(subject, text, AVRO, form.schema_id), wraps=wraps)
     if kind == "JSON_SR":
         text = form.text or json_schema.schema_of(used, wraps=wraps)
-        codec = json_schema_rows(used, wraps=wraps, writes_entries=json_schema.has_entries(text))
+        entry_maps = json_schema.entry_maps(text, used, wraps=wraps)
+        codec = json_schema_rows(used, wraps=wraps, entry_maps=entry_maps)
         return JsonSchemaRows(codec, Door(subject, text, JSON_SCHEMA, form.schema_id))
     text = form.text or protobuf.schema_of(used, form.nullable)
     door = None if kind == "PROTOBUF_NOSR" else Door(subject, text, PROTOBUF, form.schema_id)
