@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import forebay.testing.driver as driver_module
+from forebay.codec import DecodeError
 from forebay.formats import no_contracts
 from forebay.sql.catalog import Encoding, Named
 from forebay.sql.encodings.rows import key_format, value_format
@@ -31,6 +32,44 @@ def test_fields_are_quoted_as_ksqldb_quotes_them(row: tuple[str | None, str | No
     codec = value_format((Named("A", STRING), Named("B", STRING)), Encoding(value="DELIMITED")).codec(no_contracts)
     assert codec.encode(row) == WRITTEN[row]
     assert codec.decode(WRITTEN[row]) == tuple(part or None for part in row)
+
+
+READ: dict[tuple[str, str], tuple[str, str] | None] = {
+    (",", '1,"a" '): ("1", "a"),
+    (",", '"1"\t ,"a"\u2003'): ("1", "a"),
+    (",", '"1" ,a'): ("1", "a"),
+    (",", '"1" , "a" '): ("1", ' "a" '),
+    (",", '"1,"" ,x" ,"a ""b"" " \r\n'): ('1," ,x', 'a "b" '),
+    (",", ' "1" ,a'): (' "1" ', "a"),
+    ("\t", '"1" \t"a" '): ("1", "a"),
+    (" ", '"1" "a"'): ("1", "a"),
+    (" ", '"1"  "a"'): None,
+    ("|", '"1" |"a" '): ("1", "a"),
+    ("^", '"1" ^"a" '): ("1", "a"),
+    ("-", '"1" -"a" '): ("1", "a"),
+    (",", '"1"\u00a0,a'): None,
+    (",", '"1" x,a'): None,
+    (",", '"1 ,a'): None,
+}
+
+
+@pytest.mark.parametrize(("delimiter", "text"), READ)
+def test_blanks_behind_a_closing_quote_are_ignored(delimiter: str, text: str) -> None:
+    encoding = Encoding(value="DELIMITED", delimiter=delimiter)
+    codec = value_format((Named("A", STRING), Named("B", STRING)), encoding).codec(no_contracts)
+    expected = READ[delimiter, text]
+    if expected is None:
+        with pytest.raises(DecodeError):
+            codec.decode(text.encode())
+    else:
+        assert codec.decode(text.encode()) == expected
+
+
+@pytest.mark.parametrize("text", ["1,a\n2,b", '1,"a" \n2,b', "1,a\r\n2,b"])
+def test_a_record_of_several_lines_is_refused_with_the_remedy(text: str) -> None:
+    codec = value_format((Named("A", INT), Named("B", STRING)), Encoding(value="DELIMITED")).codec(no_contracts)
+    with pytest.raises(DecodeError, match="it has several lines; write a record for each, or quote a field with line"):
+        codec.decode(text.encode())
 
 
 def test_keys_are_quoted_likewise() -> None:

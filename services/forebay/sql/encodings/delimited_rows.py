@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import re
 from typing import Any
 
 from forebay.codec import DecodeError
@@ -29,6 +30,8 @@ from forebay.sql.types import (
 
 # Python's parser refuses fields above 128 KiB. A record's size is bounded by its topic.
 csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
+_JAVA_BLANKS = r"\t\v\f\x1c-\x20\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
+"""What Java's `Character.isWhitespace` takes for blanks, without line breaks, as a class of letters."""
 
 
 class DelimitedRow:
@@ -39,12 +42,15 @@ class DelimitedRow:
     def __init__(self, columns: tuple[Named, ...], delimiter: str) -> None:
         self._columns = columns
         self._delimiter = delimiter
+        mark = re.escape(delimiter)
+        blanks = rf"(?:(?!{mark})[{_JAVA_BLANKS}])*"
+        self._quoted = re.compile(rf'((?:^|{mark})"[^"]*(?:""[^"]*)*"){blanks}(?=[\r\n{mark}]|\Z)')
         self._readers = [casts.of_nullable(_of_text(column.type)) for column in columns]
         self._writers = [casts.of_nullable(_to_text(column.type)) for column in columns]
 
     def decode(self, data: bytes) -> Any:
         try:
-            parts = next(csv.reader([data.decode()], delimiter=self._delimiter, strict=True), [])
+            parts = self._split(data.decode())
         except (ValueError, csv.Error) as error:
             raise DecodeError(f"{brief(data)} is no line of columns: {error}") from error
         if len(parts) != len(self._columns):
@@ -54,13 +60,31 @@ class DelimitedRow:
         except (ValueError, ArithmeticError) as error:
             raise DecodeError(f"{brief(data)} does not fit its columns: {error}") from error
 
+    def _split(self, text: str) -> list[str]:
+        try:
+            return self._parse(text)
+        except csv.Error:
+            # commons-csv ignores blanks between a closing quote and the delimiter. Python's parser refuses them.
+            plain = self._quoted.sub(r"\1", text)
+        try:
+            return self._parse(plain)
+        except csv.Error as error:
+            if not str(error).startswith("new-line"):
+                raise
+            raise ValueError(
+                "it has several lines; write a record for each, or quote a field with line breaks"
+            ) from error
+
+    def _parse(self, text: str) -> list[str]:
+        return next(csv.reader([text], delimiter=self._delimiter, strict=True), [])
+
     def encode(self, record: Any) -> bytes:
         texts = [write(value) for write, value in zip(self._writers, record, strict=True)]
         parts = ["" if text is None else self._quote(text, is_first=not at) for at, text in enumerate(texts)]
         return self._delimiter.join(parts).encode()
 
     def _quote(self, text: str, *, is_first: bool) -> str:
-        """Return a field in quotes where commons-csv 1.4 gives it some: keys of other bytes are in other partitions."""
+        """Quote a field as commons-csv 1.4 does. A key of other bytes would be in another partition."""
         if text:
             starts = _is_mark(text[0]) if is_first else text[0] <= "#"
             if not starts and text[-1] > " " and not any(item in text for item in (self._delimiter, '"', "\r", "\n")):
