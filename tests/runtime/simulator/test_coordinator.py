@@ -147,3 +147,21 @@ def test_a_record_outside_of_its_transaction_is_refused(broker: Broker) -> None:
     begun(broker, b"a").commit_transaction(1)
     with pytest.raises(InvalidTransaction):
         broker.coordinator.verify(NAME, 1, PLACE)
+
+
+def test_the_end_of_a_repeated_commit_is_unknown_if_a_new_owner_refuses_the_second_copy(broker: Broker) -> None:
+    def at(point: str) -> None:
+        if point == "commit.repeated":
+            broker.late.share = 0.0
+            broker.late.deliver()
+            producer_of(broker)
+
+    producer = MemoryProducer(broker, NAME, at)
+    producer.init_transactions(1)
+    producer.begin_transaction()
+    producer.produce(TOPIC, b"first", b"k", 0)
+    broker.late.share = 1.0
+    with pytest.raises(KafkaException):
+        producer.commit_transaction(1)
+    assert values(broker) == [b"first"]
+    assert broker.attempts[-1].answer == "unknown", "the first copy has committed it"

@@ -51,6 +51,10 @@ class ControlGroup:
     committed = offsets
     """The name that the client has for it."""
 
+    def latest(self, topic: str) -> int:
+        """Return the offset of a topic's first partition; -1: none."""
+        return self._offsets.get((topic, 0), (-1, ""))[0]
+
     def deliver(self) -> None:
         """Deliver one of the late commits, if there are any, after commits that were sent later."""
         if self._late:

@@ -11,7 +11,7 @@ from tests.runtime.simulator.topologies import APPLICATION, INPUT
 
 if TYPE_CHECKING:
     from tests.runtime.simulator.cluster.driver import Driver
-    from tests.runtime.simulator.cluster.process import Process
+    from tests.runtime.simulator.cluster.process import Process, SteppedRunner
     from tests.runtime.simulator.cluster.world import Cluster
 
 _SECONDS = 30.0
@@ -57,11 +57,9 @@ class Ending:
         No loop is left after the grace period of earlier leases.
         """
         cluster = self._cluster
-        self._driver()
-        holders = self._holders()
         cluster.broker.add_partitions(INPUT, 8 * cluster.setup.partitions)
-        self._stop(_SECONDS)
-        if any(process.runners() for process in holders):
+        stopped = self._stop(_SECONDS)
+        if any(runner in stopped for process in cluster.processes for runner in process.runners()):
             cluster.findings.append("a worker waits for leases that do not follow")
         if not self._turn_until(lambda: not any(p.runners() for p in cluster.processes), GRACE_SECONDS + 5):
             cluster.findings.append("a loop continues after the job has stopped")
@@ -91,12 +89,14 @@ class Ending:
 
     def _change(self, cut_off: Process | None, seconds: float) -> None:
         driver = self._driver()
-        query, batch = driver.query, max(self._cluster.checkpoint.offsets)
+        query = driver.query
+        assert query is not None
+        batch = query.query.batch
         driver.job.rebalance()
 
         def have_changed() -> bool:
             # A new query may hand out the same leases again.
-            is_next = driver.query is not query or max(self._cluster.checkpoint.offsets) > batch
+            is_next = driver.query is not query or query.query.batch > batch
             return is_next and bool(self._holders(cut_off))
 
         if not self._turn_until(have_changed, seconds):
@@ -123,12 +123,17 @@ class Ending:
         self._cluster.control_faults = _FLAKY
         return process
 
-    def _stop(self, seconds: float) -> None:
+    def _stop(self, seconds: float) -> list[SteppedRunner]:
+        """Stop the job; return the loops of its leases that no earlier command ends."""
         cluster, driver = self._cluster, self._driver()
+        command = cluster.control.latest(INPUT)
+        holders = [p for p in self._holders() if p.attempt is not None and p.attempt.lease.planned_at > command]
+        loops = [runner for process in holders for runner in process.runners() if runner.is_held]
         cluster.starts_at = float("inf")
         driver.job.stop()
         if not self._turn_until(lambda: driver not in cluster.drivers, seconds):
             cluster.findings.append(f"the job has not stopped within {seconds:.0f} s")
+        return loops
 
     def _turn_until(self, is_reached: Callable[[], bool], seconds: float) -> bool:
         """Let the cluster run until a condition holds, for so long at most; return whether it holds."""

@@ -162,6 +162,9 @@ class Faults:
         cluster = self._cluster
         for driver in list(cluster.drivers):
             self._kill(driver)
+        for process in cluster.processes:
+            # A worker that comes back with the first lease of an earlier restore would restore once more.
+            process.worker.is_alive &= not (process.is_cut_off or process.host.is_lost)
         cluster.change_groups(3 - cluster.setup.groups)
 
     def _lose(self, driver: Driver, executor: Executor) -> Executor:

@@ -59,7 +59,7 @@ class Query:
         self._place = place
         self._on_batch = on_batch
         self._planned = ""
-        self._batch = -1
+        self.batch = -1
         self.tasks: list[Task] = []
 
     def step(self) -> None:
@@ -70,8 +70,8 @@ class Query:
             self._run(task)
         if all(task.is_done for task in self.tasks):
             rows = [{"reports": json.dumps(task.attempt.reports)} for task in self.tasks if task.attempt is not None]
-            self._on_batch(SimpleNamespace(collect=lambda: rows), self._batch)
-            self._checkpoint.commits.add(self._batch)
+            self._on_batch(SimpleNamespace(collect=lambda: rows), self.batch)
+            self._checkpoint.commits.add(self.batch)
             self.tasks = []
 
     def _begin(self) -> None:
@@ -87,7 +87,7 @@ class Query:
         assert offset is not None
         if log.offsets[batch] != self._planned:
             self._planner.resume(offset)
-        self._batch = batch
+        self.batch = batch
         self.tasks = [Task(Lease.from_json(lease.to_json())) for lease in offset.leases(self._planner.whole)]
 
     def _offset(self, batch: int) -> dict[str, Any]:
