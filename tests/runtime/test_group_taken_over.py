@@ -54,10 +54,11 @@ def test_nothing_is_learnt_before_the_first_commit(world: World) -> None:
     assert former.coverage.offsets() == known
 
 
-def test_records_that_the_other_used_and_had_deleted_are_not_lost() -> None:
+@pytest.mark.parametrize("commits", [0, 2])
+def test_records_that_the_other_used_and_had_deleted_are_not_lost(commits: int) -> None:
     world = World(Setup("windows", 1, 1), 0)
     former = open_group(world)
-    work(world, former, 2)
+    work(world, former, commits)
     latter = open_group(world)
     work(world, latter, 8)
     latter.mark()

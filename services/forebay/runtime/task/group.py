@@ -137,7 +137,8 @@ class TaskGroup:
             most = self._gathering.gather(seconds, goes_on=self._turns.goes_on)
         except OffsetsLost:
             # The new owner of the group has processed these records and purged them: then this commit fails.
-            self._tell_markers([task.position for task in self.tasks if task.position.n])
+            positions = [task.position for task in self.tasks if task.position.n]
+            self._tell_markers(positions, () if positions else self._marks(self._clock()))
             raise
         self._senders.measure(lease)
         commits = self._turns.compute(lease, most, self._senders.processing_seconds)
@@ -219,17 +220,19 @@ class TaskGroup:
     def _stamp(self, positions: list[TaskPosition], number: int) -> None:
         places = [(topic, task.settings.number) for task in self.tasks for topic in task.changelog_rows.topics]
         ends = self._surroundings.ends(places)
-        marks = [
-            SnapshotMark(topic, task.settings.number, number, max(task.position.stream_time, 0))
-            for task in self.tasks
-            for topic in task.changelog_rows.topics
-        ]
         # Another owner of the group may have written what is before these ends: then this commit fails.
-        self._tell_markers(positions, marks)
+        self._tell_markers(positions, self._marks(number))
         for task in self.tasks:
             offsets = {topic: ends[topic, task.settings.number] for topic in task.changelog_rows.topics}
             self.coverage.note(task, {**offsets, NUMBER: number})
             task.figures.tail_rows = 0
+
+    def _marks(self, number: int) -> list[SnapshotMark]:
+        return [
+            SnapshotMark(topic, task.settings.number, number, max(task.position.stream_time, 0))
+            for task in self.tasks
+            for topic in task.changelog_rows.topics
+        ]
 
     def _commit(self, commits: list[TaskCommit]) -> None:
         begun = time.perf_counter()
@@ -268,7 +271,7 @@ class TaskGroup:
         )
 
     def _tell_markers(self, positions: list[TaskPosition], marks: Sequence[SnapshotMark] = ()) -> None:
-        if not positions:
+        if not positions and not marks:
             return
         try:
             self._producer.commit([], positions, marks)
