@@ -143,6 +143,13 @@ def test_json_schema_types(schema: Any, kind: str, text: str, shown: Any) -> Non
     assert in_arrow(column, json_reader(json.dumps(schema))(text.encode())) == shown
 
 
+@pytest.mark.parametrize("parameters", [{"scale": 2}, {"scale": None}, None, {}])
+def test_parameters_of_a_connect_decimal_need_not_be_texts(parameters: Any) -> None:
+    schema = {**CONNECT_DECIMAL, "connect.parameters": parameters}
+    kind = "decimal(38,2)" if parameters == {"scale": 2} else "double"
+    assert json_column(json.dumps(schema)).kind.simpleString() == kind
+
+
 def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
     node = {"type": "object", "properties": {"id": {"type": "integer"}, "next": {"$ref": "#/definitions/N"}}}
     column = json_column(json.dumps({"$ref": "#/definitions/N", "definitions": {"N": node}}))
@@ -159,6 +166,8 @@ def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
         (CONNECT_DECIMAL, '"1"'),
         ({"type": "number"}, '"1"'),
         ({"type": "boolean"}, "0"),
+        ({"type": "number"}, "1e400"),
+        ({"type": "object", "properties": {"number": {"type": "number"}, "text": {}}}, '{"number": 1e400}'),
         ({"type": "string"}, "1"),
         ({"type": "object", "properties": {"a": {}}}, "[]"),
         ({"type": "object"}, "[]"),

@@ -75,6 +75,11 @@ def test_a_time_without_a_zone_is_refused(kind: spark.DataType) -> None:
         json_encoder(spark.StructType().add("c", kind))
 
 
+def test_a_field_may_be_called_like_a_type() -> None:
+    kind = spark.StructType().add("timestamp_ntz", spark.StringType())
+    assert json_encoder(spark.StructType().add("c", kind))({"c": {"timestamp_ntz": "x"}})
+
+
 def test_the_formats_that_read_it() -> None:
     assert all(reads_json(kind) for kind in (JSON, ANY_JSON, json_of(Reading), sql_format("JSON")))
     assert not any(reads_json(kind) for kind in (TEXT, LONG, sql_format("AVRO"), sql_format("JSON_SR")))

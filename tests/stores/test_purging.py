@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from forebay.stores import purge
+from forebay.stores import purge, ttl
 from forebay.stores.keys import WIDTH
 from forebay.stores.session import SessionStore
 from forebay.stores.ttl import EXPIRED_AT_ONCE, TtlKeyValueStore
@@ -82,6 +82,25 @@ def test_entries_of_many_times_go_as_well_if_time_jumps(bench: Bench) -> None:
     bench.clock.closing_time = 1_000
     assert [(store.expire(10), store.next_expiry()) for _ in range(3)] == [(10, 105), (10, 110), (5, None)]
     assert rows(bench, b"t") == 0
+
+
+def test_entries_that_release_0_2_forgot_go_as_well(bench: Bench) -> None:
+    store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=100))
+    for number in range(COUNT):
+        bench.clock.closing_time = number
+        store.put(f"k{number}", Cell("v"))
+    bench.clock.closing_time = 120
+    forget(store, 5_000)
+    store.put("k0", Cell("again"))
+    bench.clock.closing_time = 10_000
+    store.expire()
+    assert rows(bench, b"t") == 0
+
+
+def forget(store: TtlKeyValueStore[Cell], until: int) -> None:
+    """Set the first time at which an entry is due as release 0.2 did after a jump of time, and open the store again."""
+    store._marks.set(ttl._FIRST, until)
+    store._is_looked_through = False
 
 
 def test_an_entry_written_while_older_ones_still_wait_to_go_is_not_forgotten(bench: Bench) -> None:

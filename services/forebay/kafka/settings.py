@@ -118,6 +118,8 @@ class KafkaSettings:
 def _token(token: Secret) -> Secret:
     """Return the token without a line end. Raises KafkaSettingsError, which does not show it."""
     token = without_line_end(token)
+    if not token.reveal():
+        raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TOKEN: the token is empty")
     if not all("!" <= letter <= "~" for letter in token.reveal()):
         raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TOKEN: a token is one word of ASCII: check for line breaks")
     return token

@@ -41,13 +41,24 @@ def json_encoder(row: spark.StructType) -> Encode:
     """Return what encodes columns as the fields of a JSON object. Raises ColumnMismatch for a type that JSON lacks."""
     for field in row.fields:
         # Its text would be no TIMESTAMP of a statement, which is a number of ms.
-        if "timestamp_ntz" in field.dataType.simpleString():
+        if _has_local_time(field.dataType):
             raise ColumnMismatch(
                 f"{field.name} has a time without a zone, which plain JSON lacks: CAST it to TIMESTAMP"
             )
     schema = json.dumps(_with_numbers(json.loads(derive_json(row, "value"))))
     encode = Encoding("json_schema", row, schema).encoder()
     return lambda values: (encode(values) or b"")[HEADER_BYTES:]
+
+
+def _has_local_time(kind: spark.DataType) -> bool:
+    match kind:
+        case spark.ArrayType():
+            return _has_local_time(kind.elementType)
+        case spark.MapType():
+            return _has_local_time(kind.valueType)
+        case spark.StructType():
+            return any(_has_local_time(field.dataType) for field in kind.fields)
+    return isinstance(kind, spark.TimestampNTZType)
 
 
 def _with_numbers(schema: Any) -> Any:

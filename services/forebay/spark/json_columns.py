@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -147,8 +148,10 @@ def _connect_decimal(schema: Mapping[str, Any]) -> Column | None:
     """Return the column of Kafka Connect's Decimal, or None if the schema is of another number."""
     if schema.get("title") != f"{_CONNECT}Decimal":
         return None
-    parameters = schema.get("connect.parameters", {})
-    digits, scale = parameters.get("connect.decimal.precision", f"{MOST_DIGITS}"), parameters.get("scale", "")
+    parameters = schema.get("connect.parameters") or {}
+    digits, scale = (
+        str(parameters.get(name, unset)) for name, unset in (("connect.decimal.precision", MOST_DIGITS), ("scale", ""))
+    )
     if not (digits.isdecimal() and scale.isdecimal() and int(scale) <= int(digits) <= MOST_DIGITS):
         return None
     return Column(spark.DecimalType(int(digits), int(scale)), _decimal)
@@ -181,11 +184,20 @@ def _whole(value: Any) -> int:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise DecodeError(f"{value!r:.60} is no number")
-    return float(value)
+    if isinstance(value, float):
+        return value
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    if math.isinf(result):
+        raise DecodeError(f"{value!s:.60} is larger than any DOUBLE")
+    return result
 
 
 def _decimal(value: Any) -> Decimal:
-    _number(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise DecodeError(f"{value!r:.60} is no number")
     return Decimal(value)
 
 

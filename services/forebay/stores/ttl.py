@@ -48,12 +48,14 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self._rows: Rows[Stamped[V]] = self._unbound()
         self._due: Rows[bytes] = self._unbound()
         self._marks: Marks = self._unbound()
+        self._is_looked_through = False
 
     def _open(self, task: TaskStores, codec: Codec[V]) -> None:
         self._clock = task.clock
         self._rows = task.rows(self.name, StampedCodec(codec))
         self._due = task.internal(self.name, "due", BytesCodec())
         self._marks = task.marks(self.name)
+        self._is_looked_through = False
 
     def get(self, key: str) -> V | None:
         """Return the value of `key`, or None."""
@@ -86,6 +88,9 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     def expire(self, at_most: int = EXPIRED_AT_ONCE) -> int:
         """Delete expired entries. Check at most `at_most` entries, and return how many were deleted."""
         now, gone, start = self._clock.closing_time, 0, self._marks.get(_FIRST, FOREVER)
+        if not self._is_looked_through:
+            # Release 0.2 forgot entries that were due before its mark.
+            self._is_looked_through, start = True, 0
         if start > now:
             return 0
         rows = self._due.scan(pack_time(start), pack_time(now + 1))
