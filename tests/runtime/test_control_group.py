@@ -183,3 +183,28 @@ def test_a_command_that_no_topic_holds_fails(group: ControlGroup) -> None:
     group.deleted |= {"user_activity", "app.errors"}
     with pytest.raises(KafkaException):
         DriverControl(spec("this")).end_leases()
+
+
+def test_a_worker_knows_for_how_long_the_broker_has_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    group: Any = ControlGroup()
+    now = [100.0]
+    worker = WorkerControl(spec("this"), LEASE, group, lambda: now[0])
+    now[0] += 70
+    assert worker.silent_seconds == 0, "it asks before it answers"
+
+    def fail(places: list[Any], seconds: float) -> list[Any]:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+    monkeypatch.setattr(group, "committed", fail)
+    now[0] += 70
+    assert worker.silent_seconds == 70
+
+
+@pytest.mark.parametrize(("planned", "begun"), [((5,), -1), ((5, 9), 5), ((9, 9), 9)])
+def test_a_driver_knows_which_leases_all_tasks_have_begun(group: Any, planned: tuple[int, ...], begun: int) -> None:
+    for task, time_ms in enumerate(planned):
+        lease = replace(LEASE, planned_at=time_ms)
+        WorkerControl(spec("this"), lease, group).tell([TaskFigures(0, task)], 1)
+    driver = DriverControl(spec("this"))
+    driver.figures()
+    assert (driver.planned, driver.begun) == (max(planned), begun)

@@ -80,6 +80,7 @@ class Control:
 
     ends_after: int = 1_000
     is_followed: bool = True
+    silent_seconds: float = 0.0
     reported: Callable[[], object] = lambda: None
     reports: list[tuple[int, str]] = field(default_factory=list)
 
@@ -328,3 +329,16 @@ def test_a_lease_that_restores_does_not_end_before_it_has_opened_its_group(
     else:
         with pytest.raises(Unavailable, match="was ended before it began: the broker is away"):
             bench.holding.step()
+
+
+def test_a_lease_that_lacks_a_broker_to_begin_is_left_to_another_executor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    control = Control()
+    bench = Bench(monkeypatch, None, control)
+    monkeypatch.setattr(leases.Holding, "_start", lambda holding: None)
+    control.silent_seconds = 60.0
+    assert bench.holding.step() is None
+    control.silent_seconds = 60.1
+    with pytest.raises(Unavailable, match="the executor has no connection to the broker"):
+        bench.holding.step()

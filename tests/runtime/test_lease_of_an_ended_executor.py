@@ -29,7 +29,7 @@ class Process(WorkerProcess):
         return 0.0
 
     def control(self, spec: Any, lease: Lease) -> Any:
-        return SimpleNamespace(is_told_to_end=False, tell=lambda *_, **__: False)
+        return SimpleNamespace(is_told_to_end=False, silent_seconds=0.0, tell=lambda *_, **__: False)
 
     def build(self, spec: Any, lease: Lease) -> Any:
         self.parent = 1

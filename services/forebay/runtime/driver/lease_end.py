@@ -16,13 +16,18 @@ CHANGE_SECONDS = 300.0
 
 
 class LeaseEnd:
-    """The end of a query's leases: since when they should end, and when a command last reached the broker."""
+    """The end of a query's leases: since when they should end, and when a command last reached the broker.
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        ended: until when (ms) leases were planned that need no more time to end; -1: unknown.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, ended: int = -1) -> None:
         self._monotonic = monotonic
         self._since: float | None = None
-        self._sent_at = self._heard_at = 0.0
-        self._command = self._obeyed = -1
+        self._is_asked = self._are_late = False
+        self._sent_at = self._looked_at = self._late_seconds = 0.0
+        self._ended = self._latest = ended
 
     @property
     def is_expected(self) -> bool:
@@ -30,36 +35,49 @@ class LeaseEnd:
         return self._since is not None
 
     def expect(self) -> None:
-        """Note that the leases should end, unless that is noted already."""
+        """Note that this driver ends the leases, unless that is noted already."""
+        self._is_asked = True
+        self._begin()
+
+    def _begin(self) -> None:
         if self._since is None:
-            self._since = self._sent_at = self._heard_at = self._monotonic()
+            self._since = self._sent_at = self._monotonic()
 
     def note_sent(self) -> None:
         """Note that a command has reached the broker."""
         self._sent_at = self._monotonic()
 
-    def observe(self, command: int, planned: int) -> None:
+    def observe(self, command: int, planned: int, begun: int) -> None:
         """Note whether the running leases should end because of a command, perhaps of the process that plans them.
 
         Args:
             command: until when (ms) leases were planned that the latest command ends; -1: none.
             planned: when (ms) the latest lease that tasks reported was planned; -1: none.
+            begun: when (ms) the latest leases that all tasks have reported were planned; -1: none.
         """
-        self._command, self._heard_at = command, self._monotonic()
-        if command > self._obeyed and 0 <= planned <= command:
-            self.expect()
+        now = self._monotonic()
+        self._latest = max(self._latest, command, planned)
+        # Leases that are about to begin may load their tables for longer than anybody should wait for their end.
+        if self._ended < begun == planned <= command:
+            if self._are_late:
+                self._late_seconds += now - self._looked_at
+            self._are_late = True
+            self._begin()
+        else:
+            self._are_late, self._late_seconds = False, 0.0
+            if not self._is_asked:
+                self._since = None
+        self._looked_at = now
 
     def note_silence(self) -> None:
         """Note that the broker has not answered since the last answer: no worker can be blamed for that time."""
-        now = self._monotonic()
-        if self._since is not None:
-            # The wait does not begin again: a broker that fails now and then would make it endless.
-            self._since += now - self._heard_at
-        self._heard_at = now
+        self._looked_at = self._monotonic()
 
     def over(self) -> None:
-        """Note that the leases have ended. The next ones may take long to begin: they load their tables."""
-        self._since, self._obeyed = None, self._command
+        """Note that the leases have ended: all that were planned so far."""
+        self._since, self._ended = None, self._latest
+        self._is_asked = self._are_late = False
+        self._late_seconds = 0.0
 
     def hindrance(self, *, is_last: bool) -> str:
         """Return why the driver should not wait any longer, or "".
@@ -70,9 +88,8 @@ class LeaseEnd:
         if self._since is None:
             return ""
         now = self._monotonic()
-        unsent, waited = now - self._sent_at, now - self._since
+        unsent = now - self._sent_at
         if is_last and unsent >= UNSENT_SECONDS:
             return f"the broker has not taken the command to end the leases for {unsent:.0f} s"
-        if waited >= (STOP_SECONDS if is_last else CHANGE_SECONDS):
-            return f"the leases have not ended within {waited:.0f} s"
-        return ""
+        waited, most = (now - self._since, STOP_SECONDS) if is_last else (self._late_seconds, CHANGE_SECONDS)
+        return f"the leases have not ended within {waited:.0f} s" if waited >= most else ""

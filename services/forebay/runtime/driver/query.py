@@ -117,7 +117,6 @@ class JobRunner:
         """
         if self._plan.trigger is Trigger.AVAILABLE_NOW:
             # Leases with ends obey the command, too, and this query would then take everything for read.
-            self._restarting.set()
             return
         self._expects_leases = is_followed
         self._rebalancing.set()
@@ -224,9 +223,8 @@ class JobRunner:
         # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
-        self._lease_end.observe(control.command, control.planned)
         self._rebalancing.clear()
-        self._lease_end.over()
+        self._lease_end = LeaseEnd(self._monotonic, ended=control.command)
         query = self.query = writer.start()
         self.placed_at = self._monotonic()
         self._steadiness = self._new_steadiness()
@@ -260,7 +258,8 @@ class JobRunner:
     def _end_leases(self, control: DriverControl, *, is_asked: bool = True) -> None:
         """End the leases; only those that are known to end if the driver itself is not asked to."""
         # Repeated until all leases have ended: a worker may not have seen a command that another one replaced.
-        self._lease_end.expect()
+        if is_asked:
+            self._lease_end.expect()
         with suppress(KafkaException):
             if is_asked:
                 control.end_leases(is_followed=self._leases_follow)
@@ -271,7 +270,7 @@ class JobRunner:
     def _is_hindered(self) -> bool:
         """Return whether leases should have ended by now. The query then stops; it starts again unless the job ends."""
         hindrance = self._lease_end.hindrance(is_last=self._ending)
-        if not hindrance:
+        if not hindrance or not (self._expects_leases or self._ending):
             return False
         log.warning("%s: %s: Spark stops their tasks; nothing is lost", self._spec.application, hindrance)
         self._restarting.set()
@@ -284,7 +283,7 @@ class JobRunner:
             log.debug("the tasks' figures can't be read: %s", error)
             self._lease_end.note_silence()
             return
-        self._lease_end.observe(control.command, control.planned)
+        self._lease_end.observe(control.command, control.planned, control.begun)
         if self._steadiness.observe(figures, trouble):
             self._progressed.set()
             self._may_grow()

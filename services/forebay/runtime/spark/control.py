@@ -53,6 +53,7 @@ class WorkerControl:
         self._consumer = consumer
         self._monotonic = monotonic or time.monotonic
         self._looked_at = self._told_at = 0.0
+        self._heard_at = self._monotonic()
         self._ended = False
         self.is_followed = False
         """Whether other leases follow, as the driver said last."""
@@ -73,6 +74,12 @@ class WorkerControl:
         return self._ended
 
     @property
+    def silent_seconds(self) -> float:
+        """How long ago the broker last answered, or this lease began."""
+        self._look()
+        return self._monotonic() - self._heard_at
+
+    @property
     def is_told_to_leave(self) -> bool:
         """Whether it wants so by now, or the driver behind it does, and no other leases follow."""
         self._look()
@@ -89,6 +96,7 @@ class WorkerControl:
         except KafkaException as error:
             log.debug("the control group can't be read: %s", error)
             return
+        self._heard_at = self._monotonic()
         commands = [answer for answer in answers if answer.error is None]
         if commands:
             command = max(commands, key=lambda answer: int(answer.offset))
@@ -137,8 +145,10 @@ class DriverControl:
         self._spec = spec
         self._consumer = connection(spec) if consumer is None else consumer
         self._clock = clock or now_ms
-        self.planned = self.command = -1
-        """Times in ms: when the latest lease that tasks reported was planned; until when a command ends leases."""
+        self.planned = self.begun = -1
+        """When (ms) the latest lease that tasks reported was planned, and the latest that all tasks have reported."""
+        self.command = -1
+        """Until when (ms) leases were planned that the latest command ends."""
         self._places = [
             TopicPartition(internal_topic(spec.application, part), task)
             for part in range(spec.entry.stages)
@@ -153,9 +163,10 @@ class DriverControl:
         Args:
             is_followed: whether leases of this driver or the next one follow: until then loops may continue.
         """
-        self.command = max(self._clock(), self.planned, self.command)
-        self._command(self.command, _FOLLOWED if is_followed else "")
-        return self.command
+        time_ms = max(self._clock(), self.planned, self.command)
+        self._command(time_ms, _FOLLOWED if is_followed else "")
+        self.command = time_ms
+        return time_ms
 
     def end_planned(self, planned: int) -> int:
         """End the leases that were planned until a time in ms; return the time of the command that ends them.
@@ -195,7 +206,7 @@ class DriverControl:
 
         What tasks told an earlier run stands there until they tell something new.
         """
-        found, trouble = [], ""
+        found, trouble, planned = [], "", []
         commands = [TopicPartition(*place) for place in _places(self._spec)]
         answers = self._consumer.committed(commands + self._places, _ANSWER_SECONDS)
         self.command = max(self.command, _latest(answers[: len(commands)])[0])
@@ -204,9 +215,11 @@ class DriverControl:
                 told = json.loads(answer.metadata)
                 if told.get("run") != self._spec.run:
                     continue
-                self.planned = max(self.planned, told["lease"]["planned"])
+                planned.append(int(told["lease"]["planned"]))
                 found.append(TaskFigures.from_json(told["figures"]))
                 trouble = trouble or told["trouble"]
+        self.planned = max(self.planned, *planned, -1)
+        self.begun = min(planned) if len(planned) == len(self._places) else -1
         return found, trouble
 
     def close(self) -> None:

@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
+_SILENT_SECONDS = 60.0
+"""How long a lease may take to begin without an answer from the broker. Then Spark tries another executor: this one
+would not see that the lease should end, and the other groups would get no leases."""
 _SENDING_SECONDS = 180.0
 """How long the loop continues while blocks and snapshots are sent: the store may not answer."""
 _STORE_SECONDS = 5.0
@@ -157,6 +160,8 @@ class Holding:
                     raise Unavailable(f"the lease that restores the state was ended before it began: {self._logged}")
             runner = self._runner = self._open()
             if runner is None:
+                if self._control.silent_seconds > _SILENT_SECONDS:
+                    raise Unavailable(f"the executor has no connection to the broker: {self._logged}")
                 return None
         if not self._needs_change(runner):
             self._hold(runner)

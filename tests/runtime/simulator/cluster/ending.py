@@ -20,6 +20,8 @@ _CALM_SECONDS = 100.0
 """After which only the loops of the current leases run."""
 _MOST_FENCES = 6
 """How many owners a group may get within that time."""
+_REPORT_SECONDS = 5.0
+"""Within which tasks report their lease."""
 _FLAKY = 0.1
 """Share of requests to the control group that fail while a worker is cut off."""
 
@@ -116,8 +118,9 @@ class Ending:
         return holders if is_held and len(holders) == self._cluster.setup.groups else []
 
     def _cut_off(self) -> Process:
-        """Take the broker away from a worker with a lease, for good."""
+        """Take the broker away from a worker with a lease that it has reported, for good."""
         self._driver()
+        self._turn_until(lambda: False, _REPORT_SECONDS)
         process = self._cluster.random.choice(self._holders())
         process.cut_off_until = float("inf")
         self._cluster.control_faults = _FLAKY

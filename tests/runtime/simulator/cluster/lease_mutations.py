@@ -68,6 +68,12 @@ def _says_followed(self: DriverControl, planned: int) -> int:
     return time_ms
 
 
+def _replaces_no_loop(self: Holding, runner: GroupRunner) -> bool:
+    # Snapshots, too, show that another worker has the group.
+    self._keep = lambda runner: ""  # type: ignore[method-assign]
+    return self._is_over
+
+
 def _uses_damaged(original: Any) -> Any:
     return lambda self, stored, blocks: original(self, stored, blocks) or True
 
@@ -95,7 +101,7 @@ MUTATIONS = (
     ),
     LeaseMutation(
         "A loop that ends during its lease is replaced by its task",
-        (Holding, "_needs_change", lambda self, runner: self._is_over),
+        (Holding, "_needs_change", _replaces_no_loop),
         LASTING,
     ),
     LeaseMutation("A lease ends with its executor", (Holding, "_is_orphaned", property(lambda self: False)), VANISHED),
