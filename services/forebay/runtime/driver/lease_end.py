@@ -1,4 +1,4 @@
-"""How long the driver waits for leases that were told to end."""
+"""How long the driver waits for leases that a command ends."""
 
 from __future__ import annotations
 

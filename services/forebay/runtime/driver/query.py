@@ -238,7 +238,7 @@ class JobRunner:
                     return
                 is_asked = self._ending or self._rebalancing.is_set()
                 cause = is_asked, self._stopping.is_set()
-                # At once if the job stops: otherwise, leases that just end would wait for others that do not follow.
+                # At once if the job stops: leases that just end would wait for others, which do not follow.
                 is_due = cause != asked or now - asked_at >= _ASK_AGAIN_SECONDS
                 if (is_asked or self._lease_end.is_expected) and is_due:
                     asked, asked_at = cause, now
