@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from forebay.codec import Unavailable
 from forebay.kafka.errors import KafkaRefused
@@ -16,6 +16,14 @@ from forebay.sql.program import Program
 
 Lag = Callable[[Sequence[str]], Mapping[str, int]]
 """Returns the records that wait by topic; topics that the job has not read yet are left out."""
+
+
+class _Reading(NamedTuple):
+    """What the broker answered for topics, and when it is asked again."""
+
+    topics: tuple[str, ...]
+    due_at: float
+    lag: Mapping[str, int]
 
 
 class CachedLag:
@@ -34,29 +42,29 @@ class CachedLag:
         self._patience_s = patience_s
         self._lock = threading.Lock()
         self._reader: threading.Thread | None = None
-        self._due_at = 0.0
-        self._topics: tuple[str, ...] = ()
-        self._latest: Mapping[str, int] = {}
+        self._latest = _Reading((), 0.0, {})
 
     def read(self, topics: Iterable[str]) -> Mapping[str, int]:
         """Return the lag of topics; nothing if the broker does not answer."""
         wanted = tuple(dict.fromkeys(topics))
         with self._lock:
-            is_due = wanted != self._topics or self._monotonic() >= self._due_at
-            if is_due and (self._reader is None or not self._reader.is_alive()):
+            # In this order: a reader that ends between the two lines has left a reading that is not due.
+            is_reading = self._reader is not None and self._reader.is_alive()
+            is_due = wanted != self._latest.topics or self._monotonic() >= self._latest.due_at
+            if is_due and not is_reading:
                 self._reader = threading.Thread(target=self._read, args=(wanted,), name="lag", daemon=True)
                 self._reader.start()
             reader = self._reader
         if is_due and reader is not None:
             reader.join(self._patience_s)
-        return self._latest
+        return self._latest.lag
 
     def _read(self, topics: tuple[str, ...]) -> None:
         try:
-            self._latest = self._lag(topics)
+            lag = self._lag(topics)
         except (Unavailable, KafkaRefused):
-            self._latest = {}
-        self._topics, self._due_at = topics, self._monotonic() + self._EVERY_S
+            lag = {}
+        self._latest = _Reading(topics, self._monotonic() + self._EVERY_S, lag)
 
 
 def status_of(application: str, state: str, program: Program, lag: CachedLag, ends: Sequence[JobEnd]) -> dict[str, Any]:
