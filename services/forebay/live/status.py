@@ -19,7 +19,7 @@ Lag = Callable[[Sequence[str]], Mapping[str, int]]
 
 
 class _Reading(NamedTuple):
-    """What the broker answered for topics, and when it is asked again."""
+    """What the broker answered for topics, and when the next request is due."""
 
     topics: tuple[str, ...]
     due_at: float
