@@ -3,6 +3,6 @@ CREATE TABLE q15 AS SELECT FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd
     SUM(CASE WHEN price < 10000000000 THEN 1 ELSE 0 END) AS rank1_bids,
     SUM(CASE WHEN price >= 10000000000 AND price < 1000000000000 THEN 1 ELSE 0 END) AS rank2_bids,
     SUM(CASE WHEN price >= 1000000000000 THEN 1 ELSE 0 END) AS rank3_bids,
-    ARRAY_LENGTH(COLLECT_SET(bidder)) AS total_bidders,
-    ARRAY_LENGTH(COLLECT_SET(auction)) AS total_auctions
+    COUNT_DISTINCT(bidder) AS total_bidders,
+    COUNT_DISTINCT(auction) AS total_auctions
   FROM bid GROUP BY FORMAT_TIMESTAMP(FROM_UNIXTIME(dateTime), 'yyyy-MM-dd');
