@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology, TopologyError, ValueTransformer, job
-from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
+from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses, WhenFull
 from forebay.processor import Context, Processor
 from forebay.stores import TimestampedKeyValueStore
 from forebay.testing import TestDriver
@@ -136,6 +136,15 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "a table without windows suppressed until they close": (
         lambda t: table(t).suppress(UntilWindowCloses(tumbling(5)), store="held"),
         "rows: updates without a window can't wait until it closes; use UntilTimeLimit, or aggregate with windowed_by",
+    ),
+    "final results emitted early": (
+        lambda t: (
+            group_words(t)
+            .windowed_by(tumbling(5))
+            .count(store="counts")
+            .suppress(UntilWindowCloses(tumbling(5)), store="held", max_bytes=5, when_full=WhenFull.EMIT_EARLY)
+        ),
+        "what is emitted early is not final; use WhenFull.SHUT_DOWN, or UntilTimeLimit",
     ),
     "a suppressed table grouped": (
         lambda t: table(t).suppress(UntilTimeLimit(5), store="held").group_by(lambda _, v: v, str),

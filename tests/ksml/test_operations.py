@@ -351,3 +351,42 @@ def test_windows_of_every_kind_are_suppressed_until_they_close_and_null_deletes_
     run = through(via, ("a", 1, 10), ("a", 2, 12), ("b", 3, 12), ("b", 0, 12), ("a", 9, 90))
     assert not run.driver.errors
     assert [value for _, value in results(run)] == sent
+
+
+@pytest.mark.parametrize(
+    "strategy", ["", ", bufferFullStrategy: emitEarlyWhenFull", ", bufferFullStrategy: shutdownWhenFull"]
+)
+def test_a_full_buffer_gives_no_window_before_it_closes(strategy: str) -> None:
+    via = f"""
+      - {{type: groupByKey}}
+      - {{type: windowByTime, windowType: tumbling, duration: 10}}
+      - {{type: count}}
+      - {{type: suppress, until: windowCloses, maxRecords: 1{strategy}}}
+      - {{type: toStream}}
+      - {{type: mapKey, mapper: {{expression: "key['key']", resultType: string}}}}
+"""
+    run = through(via, ("a", 1, 1), ("b", 1, 2), ("a", 1, 3), ("c", 1, 20))
+    assert results(run) == [("a", 2)]
+    assert [failure.headers["error.class"] for failure in run.driver.errors] == ["BufferFull"]
+
+
+def test_a_row_whose_group_has_no_key_or_value_is_in_no_group() -> None:
+    via = """
+    from: names
+    via:
+      - type: groupBy
+        mapper:
+          expression: "(None if value == 'x' else 'all', None if value == 'y' else value)"
+          resultType: "(string, json)"
+      - {type: count}
+      - {type: toStream}
+    to: results
+"""
+    records = [
+        ("names", "a", "anna"),
+        ("names", "b", "bo"),
+        ("names", "a", "y"),
+        ("names", "b", "x"),
+        ("names", "a", "an"),
+    ]
+    assert [value for _, value in join_results(f"  main:{via}", *records)] == [1, 2, 1, 0, 1]

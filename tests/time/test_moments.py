@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from forebay.queries.parameters import bounds_of
 from forebay.time.moments import parse_moment
 
 
@@ -38,3 +40,11 @@ def test_a_time_without_a_zone_is_in_utc(text: str, expected: int) -> None:
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         parse_moment(text)
+
+
+def test_a_moment_is_its_exact_millisecond() -> None:
+    # As a float, 1.001 s times 1000 is 1000.9999999999999.
+    for ms in (1_001, 1_092_455_255_955, 17_505_716_960_045):
+        text = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).isoformat()
+        assert parse_moment(text) == ms
+        assert bounds_of({"since": [text]}).time_from == ms

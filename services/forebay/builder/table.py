@@ -167,7 +167,7 @@ class Table(Generic[K, V]):
         store: str,
         max_records: int | None = None,
         max_bytes: int | None = None,
-        when_full: WhenFull = WhenFull.EMIT_EARLY,
+        when_full: WhenFull | None = None,
     ) -> Table[K, V]:
         """Hold back updates until a time limit passes or their window closes, and then emit the newest one of each key.
 
@@ -176,10 +176,11 @@ class Table(Generic[K, V]):
             store: Name of the store that buffers the updates.
             max_records: Limit of the buffer, in records. None: unlimited.
             max_bytes: Limit of the buffer, in bytes. None: unlimited.
-            when_full: Emit the oldest update early, or stop the task.
+            when_full: What a full buffer does. `EMIT_EARLY`, the default with a time limit, emits the oldest update.
+                `SHUT_DOWN`, the only choice if results are final when their window closes, refuses the record.
 
         Raises:
-            TopologyError: The table is versioned, or `until` does not fit its keys.
+            TopologyError: The table is versioned, or `until` does not fit its keys or `when_full`.
         """
         if versions_of(self.node) is not None:
             raise TopologyError(
@@ -194,7 +195,12 @@ class Table(Generic[K, V]):
             )
         if isinstance(until, UntilWindowCloses) and isinstance(until.windows, UnlimitedWindows):
             raise TopologyError(f"{self.name}: an unlimited window never closes; use UntilTimeLimit")
-        node = held.suppression_node(self.node, until, store, max_records, max_bytes, when_full)
+        if in_windows and when_full is WhenFull.EMIT_EARLY and (max_records is not None or max_bytes is not None):
+            raise TopologyError(
+                f"{self.name}: what is emitted early is not final; use WhenFull.SHUT_DOWN, or UntilTimeLimit"
+            )
+        full = when_full or (WhenFull.SHUT_DOWN if in_windows else WhenFull.EMIT_EARLY)
+        node = held.suppression_node(self.node, until, store, max_records, max_bytes, full)
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
     def materialized(self, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:

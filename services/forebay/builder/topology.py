@@ -110,6 +110,7 @@ class Topology(Shown):
         history_retention_ms: Duration | None = None,
         timestamp: str | Callable[[V], int] | None = None,
         event_id: str | Callable[[V], str | None] | None = None,
+        extract: Callable[[Message, Any, Any], int] | None = None,
         check: Callable[[str, V], object] | None = None,
     ) -> Table[str, V]: ...
     @overload
@@ -123,6 +124,7 @@ class Topology(Shown):
         history_retention_ms: Duration | None = None,
         timestamp: str | Callable[[V], int] | None = None,
         event_id: str | Callable[[V], str | None] | None = None,
+        extract: Callable[[Message, Any, Any], int] | None = None,
         check: Callable[[K, V], object] | None = None,
     ) -> Table[K, V]: ...
     def table(
@@ -135,6 +137,7 @@ class Topology(Shown):
         history_retention_ms: Duration | None = None,
         timestamp: Any = None,
         event_id: Any = None,
+        extract: Callable[[Message, Any, Any], int] | None = None,
         check: Any = None,
     ) -> Any:
         """Read a topic as a table: the newest record of a key is its row.
@@ -150,10 +153,11 @@ class Topology(Shown):
             history_retention_ms: How long old versions of a row can be read. None: the table is not versioned.
             timestamp: Field of the value, or function of it, that holds the event time in ms.
             event_id: Field of the value, or function of it, by which duplicates are dropped.
+            extract: Function of the message, its key and its value that returns the event time in ms, as in `stream`.
             check: Function that is called with the key and value of each record. If it raises, the record goes to
                 `.errors`.
         """
-        source = self.graph.add(self._source((topic,), key, value, timestamp, event_id, is_table=True))
+        source = self.graph.add(self._source((topic,), key, value, timestamp, event_id, extract, is_table=True))
         # Check the records before they are stored. An exception then sends the record to `.errors` and leaves the row
         # unchanged.
         checked = source if check is None else Stream(self.graph, source).peek(_of_values(check)).node

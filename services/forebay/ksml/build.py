@@ -144,7 +144,7 @@ class Build:
         return {} if source is None else {name: self._store(name, node) for name in source.stores}
 
     def _store(self, name: str, node: Node) -> tuple[StoreSpec, Step]:
-        if name not in self._stores and name not in self.definition.stores:
+        if name not in self._stores:
             self.find_table(name)
         store = self._stores.get(name)
         if store is None:

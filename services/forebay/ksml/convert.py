@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -44,8 +45,6 @@ def _converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], 
         return lambda value: _struct(value, target, formats)
     if target.kind in _WHOLE:
         return _whole
-    if target.kind in ("float", "double"):
-        return _number
     if target.kind == "boolean":
         return _boolean
     if target.kind == "bytes":
@@ -79,17 +78,8 @@ def _struct(value: Any, target: Type, formats: Formats) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    try:
-        return int(value)
-    except (TypeError, ValueError) as error:
-        raise WrongType(f"{value!r} is no whole number") from error
-
-
-def _number(value: Any) -> Any:
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise WrongType(f"{value!r} is no number") from error
+    """Cut off what is behind the point; what is no number is left for the type's own check."""
+    return int(value) if isinstance(value, float) and math.isfinite(value) else value
 
 
 def _boolean(value: Any) -> Any:

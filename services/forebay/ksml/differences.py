@@ -34,7 +34,7 @@ def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
         yield from _of_pipeline(node, definition)
     for section in ("streams", "tables", "globalTables"):
         for node in definition.section(section).values():
-            yield from _of_topic(node)
+            yield from _of_topic(node, section)
     yield from _of_types(definition)
     functions = definition.section("functions")
     if functions:
@@ -92,7 +92,12 @@ def _of_store(node: Node) -> Iterator[tuple[Node, str]]:
         )
 
 
-def _of_topic(node: Node) -> Iterator[tuple[Node, str]]:
+def _of_topic(node: Node, section: str) -> Iterator[tuple[Node, str]]:
+    if section == "globalTables" and node.get("timestampExtractor") is not None:
+        yield (
+            node.value["timestampExtractor"],
+            "the rows of a global table have no times: timestampExtractor is not used",
+        )
     if node.get("offsetResetPolicy") is not None:
         yield (
             node.value["offsetResetPolicy"],

@@ -14,6 +14,7 @@ from forebay.ksml.naming import store_of
 from forebay.ksml.pairs import Pair, pair_of
 from forebay.ksml.pieces import NAMES, GlobalPiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.stateless import convert_records
+from forebay.ksml.tables import store_rows
 from forebay.ksml.types import Type
 from forebay.ksml.values import giver_of
 from forebay.time import within
@@ -143,9 +144,8 @@ def _tables(build: Build, node: Node, piece: TablePiece, other: TablePiece) -> T
         )
     joiner = build.keyed_call(source, piece.key, piece.value, other.value)
     joined_table = table.map_values(lambda key, pair: joiner(key, *pair), build.format(source.result, node))
-    if extractor is None and node.get("store") is not None:
-        joined_table = joined_table.materialized(store_of(build, node, "store", "join", source.result).name)
-    return TablePiece(piece.key, source.result, joined_table, piece.windows)
+    joined_piece = TablePiece(piece.key, source.result, joined_table, piece.windows)
+    return store_rows(build, node, joined_piece) if extractor is None else joined_piece
 
 
 def _pairs(build: Build, node: Node, piece: Piece, other: Piece) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from forebay.codec import Codec
 from forebay.formats import Format, bytes_rows, no_contracts
+from forebay.ksml.parsing import float_of, number_or_text, text_of_scalar, whole_of
 from forebay.ksml.types import UnknownType
 from forebay.serde.json_schema_format import json_schema
 
@@ -51,14 +52,10 @@ def fit_schema(value: Any, schema: Any) -> Any:
     if isinstance(value, str) and "string" not in kinds and not {"number", "integer"}.isdisjoint(kinds):
         return _number(value, float if "number" in kinds else int)
     if isinstance(value, int | float) and not isinstance(value, bool) and kinds == ["string"]:
-        return str(value)
+        return text_of_scalar(value)
     return value
 
 
 def _number(text: str, kind: type[int | float]) -> Any:
-    for number_class in (int, kind):
-        try:
-            return number_class(text)
-        except ValueError:
-            continue
-    return text
+    whole = number_or_text(whole_of, text)
+    return number_or_text(float_of, text) if whole is text and kind is float else whole

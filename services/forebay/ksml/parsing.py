@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
+
+from forebay.sql.arithmetic import text_of_double
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)")
@@ -34,6 +37,14 @@ def float_of(value: Any) -> float:
     return float(value)
 
 
+def number_or_text(parse: Callable[[str], Any], text: str) -> Any:
+    """Return the number that a text is, or the text."""
+    try:
+        return parse(text)
+    except ValueError:
+        return text
+
+
 def boolean_of(value: Any) -> Any:
     """Return a boolean: of the texts true and false, in any case; another value as it is. Raises ValueError."""
     if not isinstance(value, str):
@@ -48,4 +59,6 @@ def text_of_scalar(value: Any) -> Any:
     """Return the text of a number or boolean; another value as it is."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
+    if isinstance(value, float):
+        return text_of_double(value)
+    return str(value) if isinstance(value, int) else value

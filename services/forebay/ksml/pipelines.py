@@ -25,7 +25,7 @@ class Pipelines:
         self._making: list[str] = []
         self._made: set[str] = set()
         self._giving = _results_of(build.definition.section("pipelines"))
-        build.find_table = self._sources.holding
+        build.find_table = self._make_holder
 
     def make(self) -> None:
         """Make all of them. Raises KsmlError."""
@@ -44,6 +44,13 @@ class Pipelines:
         self._results.setdefault(name, self._flow(node, piece))
         self._making.remove(name)
         self._made.add(name)
+
+    def _make_holder(self, store: str) -> None:
+        """Read the table, or make the pipeline, whose rows a store holds, so that functions find it there."""
+        self._sources.holding(store)
+        for name, node in self._build.definition.section("pipelines").items():
+            if name not in self._making and any(_name_of_store(operation) == store for operation in node.walk()):
+                self._pipeline(name, node)
 
     def _source(self, node: Node) -> Piece:
         if node.is_object:
@@ -263,6 +270,11 @@ def _unfit(node: Node, piece: Piece, wanted: str) -> Exception:
 
 def _into(node: Node) -> Type:
     return read_type(node, "into", ANY)
+
+
+def _name_of_store(operation: Node) -> str:
+    store = operation.get("store")
+    return "" if store is None else store.string("name") if store.is_object else store.text
 
 
 def _results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:

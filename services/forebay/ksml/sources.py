@@ -64,13 +64,23 @@ class Sources:
                     f"the {word} of topic {topic} is {wanted} here and {there} at {other.file}:{other.key_line}: read "
                     "it as one type, and convert it in a pipeline"
                 )
+        self._check_extractor(node, self._places[section, topic])
         return piece
+
+    def _check_extractor(self, node: Node, other: Node) -> None:
+        """Refuse a topic that is read again with another time: its records are read once, and have one time."""
+        here, there = (place.get("timestampExtractor") for place in (node, other))
+        if (here and here.text.split()) != (there and there.text.split()):
+            raise (here or node).refuse(
+                f"topic {node.string('topic')} has another timestampExtractor at {other.file}:{other.key_line}, or one "
+                "of the two places has none: write the same one in both"
+            )
 
     def _read(self, node: Node, name: str, section: str, key: Type, value: Type) -> Piece:
         build, topic = self._build, node.string("topic")
         values, keys = build.format(value, node), build.key_format(key, node)
+        extract = None if section == "globalTables" else self._extractor(node, key, value)
         if section == "streams":
-            extract = self._extractor(node, key, value)
             stream = build.topology.stream(topic, values, key=keys, extract=extract)
             isolate(stream.node)
             return StreamPiece(key, value, stream)
@@ -82,7 +92,10 @@ class Sources:
             whole = build.topology.global_table(topic, values, key=keys, store=store.name)
             build.keep(store.name, typed, whole.node)
             return GlobalPiece(key, value, whole)
-        table = build.topology.table(topic, values, key=keys, store=store.name, history_retention_ms=store.history_ms)
+        history = store.history_ms
+        table = build.topology.table(
+            topic, values, key=keys, store=store.name, history_retention_ms=history, extract=extract
+        )
         isolate(table.node)
         build.keep(store.name, typed, table.node)
         return TablePiece(key, value, table)

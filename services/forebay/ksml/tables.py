@@ -13,6 +13,7 @@ from forebay.ksml.durations import milliseconds
 from forebay.ksml.naming import store_of
 from forebay.ksml.pairs import Pair, pair_of
 from forebay.ksml.pieces import GroupedTablePiece, StreamPiece, TablePiece
+from forebay.ksml.stores import StoreSpec
 from forebay.ksml.types import ANY, LONG, Type
 from forebay.operators.folds import Fold
 from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
@@ -22,7 +23,7 @@ def filter_rows(build: Build, node: Node, piece: TablePiece, *, passes: bool) ->
     """Leave rows out."""
     call = _call(build, node, piece, build.function(node.value["if"], "predicate"))
     verb = piece.table.filter if passes else piece.table.filter_not
-    return _store_rows(
+    return store_rows(
         build, node, TablePiece(piece.key, piece.value, verb(lambda k, v: bool(call(k, v))), piece.windows)
     )
 
@@ -31,7 +32,7 @@ def value_mapped(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Change each row's value."""
     source = build.function(node.value["mapper"], "valueTransformer")
     table = piece.table.map_values(_call(build, node, piece, source), build.format(source.result, node))
-    return _store_rows(build, node, TablePiece(piece.key, source.result, table, piece.windows))
+    return store_rows(build, node, TablePiece(piece.key, source.result, table, piece.windows))
 
 
 def convert_rows(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
@@ -63,7 +64,8 @@ def group_rows(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece
         group = call(own, row)
         if not is_pair:
             return Pair(group, row)
-        return Pair(*group) if group is not None else Pair(None, None)
+        # As in Kafka Streams, a row without a key or a value is in no group.
+        return Pair(*group) if group is not None and group[1] is not None else Pair(None, None)
 
     # The DSL groups by a key and keeps the row. KSML's mapper may also change the value, so both travel as a pair.
     grouped_table = piece.table.map_values(pair, pairs).group_by(lambda _, each: each.one, kind)
@@ -100,13 +102,19 @@ def reduce_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiec
 def count_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     """Count the rows of each group."""
     store = store_of(build, node, "store", "count", LONG)
-    return TablePiece(piece.key, LONG, piece.grouped.count(store=store.name))
+    return _keep(build, store, TablePiece(piece.key, LONG, piece.grouped.count(store=store.name)))
 
 
 def _fold(build: Build, node: Node, piece: GroupedTablePiece, fold: Fold[Any, Any], result: Type) -> TablePiece:
     store = store_of(build, node, "store", node.string("type"), result)
     table = piece.grouped.aggregate(fold, build.format(result, node), store=store.name)
-    return TablePiece(piece.key, result, table)
+    return _keep(build, store, TablePiece(piece.key, result, table))
+
+
+def _keep(build: Build, store: StoreSpec, piece: TablePiece) -> TablePiece:
+    """Have functions find the store of a table's rows."""
+    build.keep(store.name, store._replace(key=piece.key, value=piece.value), piece.table.node)
+    return piece
 
 
 def _of_pair(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,15 +123,16 @@ def _of_pair(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def suppress_rows(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Hold updates back until a time limit is over or their window closes."""
+    is_limit = node.string("until") == "timeLimit"
+    # What leaves when a window closes is final. As in KSML, a full buffer emits nothing before, with either strategy.
+    shuts_down = not is_limit or node.string("bufferFullStrategy") == "shutdownWhenFull"
     store = build.name(node.string("name") or "suppress")
     limits: dict[str, Any] = {
         "max_records": _number(node, "maxRecords"),
         "max_bytes": _number(node, "maxBytes"),
-        "when_full": WhenFull.SHUT_DOWN
-        if node.string("bufferFullStrategy") == "shutdownWhenFull"
-        else WhenFull.EMIT_EARLY,
+        "when_full": WhenFull.SHUT_DOWN if shuts_down else WhenFull.EMIT_EARLY,
     }
-    if node.string("until") == "timeLimit":
+    if is_limit:
         limit = node.get("duration")
         if limit is None:
             raise node.refuse("until: timeLimit has no duration: write duration: 30s, for example")
@@ -154,10 +163,10 @@ def _call(build: Build, node: Node, piece: TablePiece, source: Source) -> Callab
     return build.keyed_call(source, piece.key, piece.value)
 
 
-def _store_rows(build: Build, node: Node, piece: TablePiece) -> TablePiece:
+def store_rows(build: Build, node: Node, piece: TablePiece) -> TablePiece:
     """Keep the rows in a store of their own where one is named."""
     if node.get("store") is None:
         return piece
     store = store_of(build, node, "store", node.string("type"), piece.value)
     table: Table[Any, Any] = piece.table.materialized(store.name)
-    return TablePiece(piece.key, piece.value, table, piece.windows)
+    return _keep(build, store, TablePiece(piece.key, piece.value, table, piece.windows))

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from forebay.builder.keys import Windowed
+from forebay.ksml.parsing import float_of, number_or_text, whole_of
 from forebay.ksml.types import Type
+from forebay.sql.arithmetic import text_of_double
 from forebay.time.base import Window
 
 Taker = Callable[[Any], Any]
@@ -110,7 +112,7 @@ def _whole(name: str) -> Taker:
             value = int(value)
         # KSML accepts a text with a number where a number is declared.
         elif value.__class__ is str:
-            value = _parse_number(int, value)
+            value = number_or_text(whole_of, value)
         if value.__class__ is not int:
             raise WrongType(f"{value!r} is {_name(value)}, not {name}")
         if not -bound <= value < bound:
@@ -120,17 +122,9 @@ def _whole(name: str) -> Taker:
     return take
 
 
-def _parse_number(number: type[Any], text: str) -> Any:
-    """Return the number that a text is, or the text."""
-    try:
-        return number(text)
-    except ValueError:
-        return text
-
-
 def _number(value: Any) -> float:
     if value.__class__ is str:
-        value = _parse_number(float, value)
+        value = number_or_text(float_of, value)
     if value.__class__ not in (int, float):
         raise WrongType(f"{value!r} is {_name(value)}, not double")
     return float(value)
@@ -233,10 +227,12 @@ def _union(kind: Type, takes: list[Taker]) -> Taker:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text: of structs and lists their JSON. Raises WrongType."""
+    """Return a value as text, a double as Java writes it, of structs and lists their JSON. Raises WrongType."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float | str):
+    if isinstance(value, float):
+        return text_of_double(value)
+    if isinstance(value, int | str):
         return str(value)
     if isinstance(value, Windowed):
         value = window_struct(value)

@@ -9,6 +9,7 @@ from typing import Any
 
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.stores import Reached
+from forebay.time.moments import ms_of_moment
 
 LIMIT = 100
 MOST = 10_000
@@ -84,7 +85,7 @@ def _time(parameters: Parameters, name: str) -> int:
             moment = datetime.fromisoformat(text)
             if moment.tzinfo is None:
                 raise ValueError
-            milliseconds = int(moment.timestamp() * 1000)
+            milliseconds = ms_of_moment(moment)
         if abs(milliseconds) > _TIME_LIMIT:
             raise ValueError
         return milliseconds

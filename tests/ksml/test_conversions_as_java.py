@@ -1,0 +1,64 @@
+"""Texts become numbers, and doubles texts, as in Java: KSML's users find the same values."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from forebay.ksml.driver import KsmlDriver
+from tests.ksml.running import driver
+
+
+def convert(value: object, source: str, into: str) -> KsmlDriver:
+    run = driver(
+        f"""
+streams: {{numbers: {{topic: numbers, keyType: string, valueType: {source}}}}}
+pipelines:
+  main: {{from: numbers, via: [{{type: convertValue, into: {into}}}], to: {{topic: results}}}}
+"""
+    )
+    run.pipe("a", value, "numbers")
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "into", "expected"),
+    [
+        ("+5", "int", 5),
+        ("-9223372036854775808", "long", -(1 << 63)),
+        (" 1e3 ", "double", 1000.0),
+        ("-.5", "double", -0.5),
+        ("1e400", "double", math.inf),
+        ("-Infinity", "double", -math.inf),
+    ],
+)
+def test_a_text_that_java_parses(text: str, into: str, expected: object) -> None:
+    assert [sent.value for sent in convert(text, "string", into).sent] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "into"),
+    [
+        *((text, "int") for text in ("1_000", " 12 ", "12.0", "0x10", "", "2147483648", "\u0661")),
+        *((text, "double") for text in ("1_0.5", "nan", "inf", "infinity", "")),
+    ],
+)
+@pytest.mark.parametrize("source", ["string", "json"])
+def test_a_text_that_java_does_not_parse_goes_to_errors(text: str, into: str, source: str) -> None:
+    run = convert(text, source, into)
+    assert (run.sent, [failure.headers["error.class"] for failure in run.driver.errors]) == ([], ["WrongType"])
+
+
+@pytest.mark.parametrize(("value", "source"), [(math.inf, "double"), (math.nan, "double"), (True, "json")])
+def test_what_is_no_whole_number_goes_to_errors(value: object, source: str) -> None:
+    run = convert(value, source, "long")
+    assert (run.sent, [failure.headers["error.class"] for failure in run.driver.errors]) == ([], ["WrongType"])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1.0"), (-0.0, "-0.0"), (1e21, "1.0E21"), (1e-5, "1.0E-5"), (math.nan, "NaN"), (math.inf, "Infinity")],
+)
+def test_a_double_is_written_as_java_writes_it(value: float, text: str) -> None:
+    assert [sent.value for sent in convert(value, "double", "string").sent] == [text]

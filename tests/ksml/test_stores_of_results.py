@@ -1,0 +1,77 @@
+"""Functions find the stores of tables and aggregates by name, wherever in the file these are written."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tests.ksml.running import driver
+
+HEAD = """
+streams:
+  questions: {topic: questions, keyType: string, valueType: json}
+  clicks: {topic: clicks, keyType: string, valueType: string}
+tables:
+  towns: {topic: towns, keyType: string, valueType: string}
+  people: {topic: people, keyType: string, valueType: string}
+stores:
+  held: {type: keyValue, keyType: string, valueType: json}
+functions:
+  look: {type: valueTransformer, stores: [held], expression: held.get(key), resultType: json}
+pipelines:
+"""
+ASKING = """
+  asking:
+    from: questions
+    via: [{type: transformValue, mapper: look}]
+    to: {topic: answers, keyType: string, valueType: json}
+"""
+LONG_ZERO = "initializer: {expression: 0, resultType: long}"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(
+    ("source", "via", "expected"),
+    [
+        ("clicks", "[{type: groupByKey}, {type: count, store: held}]", 2),
+        ("clicks", "[{type: toTable, store: held}]", "rome"),
+        ("towns", "[{type: filter, if: {expression: value != 'x'}, store: held}]", "rome"),
+        ("towns", "[{type: mapValues, mapper: {expression: len(value), resultType: json}, store: held}]", 4),
+        (
+            "towns",
+            "[{type: join, table: people, store: held, valueJoiner: {expression: value1 + value2, resultType: json}}]",
+            "romeanna",
+        ),
+        (
+            "towns",
+            "[{type: groupBy, mapper: {expression: '(\"a\", value)', resultType: '(string, string)'}}, "
+            "{type: count, store: held}]",
+            1,
+        ),
+        (
+            "towns",
+            "[{type: groupBy, mapper: {expression: '(\"a\", value)', resultType: '(string, string)'}}, "
+            f"{{type: aggregate, store: held, {LONG_ZERO}, "
+            "adder: {expression: aggregatedValue + len(value), resultType: long}, "
+            "subtractor: {expression: aggregatedValue - len(value), resultType: long}}]",
+            4,
+        ),
+    ],
+)
+def test_a_function_reads_the_store_of_a_result(source: str, via: str, expected: object, is_first: bool) -> None:
+    holding = textwrap.dedent(f"""
+  holding:
+    from: {source}
+    via: {via}
+    as: held-rows
+""")
+    holding = textwrap.indent(holding, "  ")
+    run = driver(HEAD + (ASKING + holding if is_first else holding + ASKING))
+    if "people" in via:
+        run.pipe("a", "anna", "people")
+    run.pipe("a", "rome", source)
+    run.pipe("a", "rome", source)
+    run.pipe("a", 1, "questions")
+    assert not run.driver.errors
+    assert [sent.value for sent in run.sent if sent.topic == "answers"] == [expected]
