@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -114,6 +115,17 @@ def test_an_aggregate(aggregate: str) -> None:
     driven = Driven(f"{head}CREATE TABLE o AS SELECT id, {aggregate} AS x FROM s GROUP BY id;")
     sent = [("k", {"N": 0.1, "T": "a"}), ("k", {"N": None, "T": "b"}), ("k", {"N": 0.2, "T": "a"})]
     assert [(key, row[0]) for key, row in driven.rows("in", *sent)] == [("k", want) for want in AGGREGATES[aggregate]]
+
+
+def test_bytes_and_nan_have_javas_order_in_aggregates() -> None:
+    head = stream("id STRING KEY, h STRING, n DOUBLE")
+    y = "TO_BYTES(h, 'hex')"
+    aggregates = f"MIN({y}) AS a, MAX({y}) AS b, TOPK({y}, 2) AS c, TOPK(n / n, 3) AS d"
+    driven = Driven(f"{head}CREATE TABLE o AS SELECT id, {aggregates} FROM s GROUP BY id;")
+    rows = driven.rows("in", *(("k", {"H": h, "N": n}) for h, n in (("80", 1.0), ("01", 0.0), ("7F", 2.0))))
+    least, most, largest, (first, *others) = rows[-1][1]
+    assert (least, most, largest, others) == (b"\x80", b"\x7f", (b"\x7f", b"\x01"), [1.0, 1.0])
+    assert math.isnan(first)
 
 
 def test_a_condition_of_hundreds_of_parts() -> None:

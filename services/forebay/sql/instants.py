@@ -47,7 +47,7 @@ def _complete(text: str) -> str:
 def text_of_timestamp(value: int) -> str:
     """Return a timestamp as 2020-01-01T10:00:00.500."""
     result = _EPOCH + timedelta(milliseconds=value)
-    return result.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value % 1000:03d}"
+    return f"{result.replace(tzinfo=None).isoformat(timespec='seconds')}.{value % 1000:03d}"
 
 
 def date_of(text: str) -> int:

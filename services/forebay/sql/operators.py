@@ -10,10 +10,12 @@ from forebay.sql.errors import SqlError
 from forebay.sql.expressions import chain
 from forebay.sql.like import like
 from forebay.sql.limits import create_letters
+from forebay.sql.order import rank_bytes
 from forebay.sql.syntax import Call, Literal
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DOUBLE,
     INT,
     NULL,
@@ -126,7 +128,9 @@ def _between(make: Generator, call: Call) -> Typed:
         if values[0].type == STRING and common(STRING, bound.type) is None:
             raise SqlError(call.place, f"STRING and {bound.type} can't be compared: write the bound as a text")
     sources, kind = make.alike(values, call)
-    return make.apply("({1} <= {0} <= {2})", [_typed_source(source, kind) for source in sources], BOOLEAN, "False")
+    subject, first, last = (_order_source(make, kind, place) for place in ("{0}", "{1}", "{2}"))
+    given = [_typed_source(source, kind) for source in sources]
+    return make.apply(f"({first} <= {subject} <= {last})", given, BOOLEAN, "False")
 
 
 def _compare(make: Generator, call: Call) -> Typed:
@@ -143,7 +147,15 @@ def _compare(make: Generator, call: Call) -> Typed:
         raise SqlError(call.place, f"{kind} has no order for {call.name}: write = or !=")
     if not is_number(kind) or (DOUBLE in (left.type, right.type) and left.type != right.type):
         left, right = make.cast(left, kind, call), make.cast(right, kind, call)
-    return make.apply(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, _unknown(make))
+    one, other = (
+        _order_source(make, kind, place) if call.name not in ("=", "!=") else place for place in ("{0}", "{1}")
+    )
+    return make.apply(f"({one} {_COMPARED[call.name]} {other})", [left, right], BOOLEAN, _unknown(make))
+
+
+def _order_source(make: Generator, kind: SqlType, place: str) -> str:
+    """Return the source of what a value is ordered by."""
+    return f"{make.constant(rank_bytes)}({place})" if kind == BYTES and not make.standard else place
 
 
 def _calculate(make: Generator, call: Call) -> Typed:

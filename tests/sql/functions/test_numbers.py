@@ -117,10 +117,15 @@ CALLS: dict[str, Any] = {
     "GEO_DISTANCE(0, 0, 0, 1, CAST(NULL AS STRING))": pytest.approx(111.19, abs=0.01),
     "GEO_DISTANCE(0, 0, 0, 1, 'Miles')": pytest.approx(69.1, abs=0.01),
     "GEO_DISTANCE(0, 0, 0, 1, 'yards')": None,
+    "GEO_DISTANCE(0, 0, 0, 1, ' ')": pytest.approx(111.19, abs=0.01),
     "GEO_DISTANCE(91, 0, 0, 1)": None,
+    "TRUNC(nan, 1)": None,
+    "CAST(CEIL(-0.5E0) AS STRING)": "-0.0",
+    "CAST(FLOOR(-0.0E0) AS STRING)": "-0.0",
 }
 NAN = ["ASIN(2)", "ACOS(-2)", "SQRT(-1)", "LN(-1)", "LOG(1, 5)", "LOG(-1, 5)", "POWER(-8, 0.5)", "SIN(inf)", "COT(inf)"]
 NAN += ["ARRAY_MAX(a)", "ARRAY_SORT(a)[3]", "GREATEST(nan, 1E0)", "CEIL(nan)", "0E0 / 0"]
+NAN += ["POWER(1, inf)", "POWER(-1, nan)", "GEO_DISTANCE(nan, 0, 0, 0)"]
 
 
 @pytest.mark.parametrize("call", CALLS)

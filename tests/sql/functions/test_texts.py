@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
-from forebay.sql.types import BYTES, INT, STRING, ArrayType, MapType
+from forebay.sql.types import BYTES, DOUBLE, INT, STRING, ArrayType, MapType
 from tests.sql.functions.calls import value_of
 
 COLUMNS: dict[str, Any] = {
@@ -14,6 +15,8 @@ COLUMNS: dict[str, Any] = {
     "N": (INT, None),
     "A": (ArrayType(INT), (3, 1, None)),
     "NA": (ArrayType(INT), None),
+    "NY": (BYTES, None),
+    "W": (ArrayType(DOUBLE), (math.nan, 0.0, -0.0, float("nan"))),
     "M": (MapType(STRING, INT), {"b": 1, "a": 2}),
     "Y": (BYTES, b"\x00\x01"),
     "Q": (STRING, '{"a": [1.50, 1e2, "x", null, true], "b": {"c": 9007199254740993}}'),
@@ -91,9 +94,17 @@ CALLS: dict[str, Any] = {
     "INSTR('corporate', 'or', 99)": 0,
     "INSTR('corporate', 'or', 0)": 0,
     "INSTR(none, 'or')": 0,
+    "INSTR('corporate', 'or', n)": None,
+    "INSTR(none, 'or', 1, n)": None,
     "CONCAT('a', none, 'b')": "ab",
     "CONCAT_WS('-', 'a', none, '')": "a-",
     "CONCAT_WS(none, 'a', 'b')": None,
+    "CONCAT_WS('-')": None,
+    "CONCAT(ny)": b"",
+    "CONCAT(none, none)": "",
+    "GREATEST(y, TO_BYTES('80', 'hex'))": b"\x00\x01",
+    "y > TO_BYTES('80', 'hex')": True,
+    "y BETWEEN TO_BYTES('FF', 'hex') AND TO_BYTES('01', 'hex')": True,
     "ARRAY_LENGTH(na)": None,
     "ARRAY_LENGTH(a)": 3,
     "ARRAY_SORT(a)": (1, 3, None),
@@ -110,6 +121,10 @@ CALLS: dict[str, Any] = {
     "ARRAY_REMOVE(a, 1)": (3, None),
     "ARRAY_MAX(a)": 3,
     "ARRAY_CONTAINS(na, 1)": False,
+    "ARRAY_LENGTH(ARRAY_DISTINCT(w))": 3,
+    "ARRAY_REMOVE(w, CAST('1' AS DOUBLE) - 1)[2] = 0": True,
+    "ARRAY_LENGTH(ARRAY_REMOVE(w, w[1]))": 2,
+    "CAST(ARRAY_MIN(w) AS STRING)": "-0.0",
     "SLICE(a, 1, 2)": (3, 1),
     "SLICE(a, 2, 9)": None,
     "SLICE(a, 0, 1)": None,
@@ -144,6 +159,13 @@ CALLS: dict[str, Any] = {
     "IS_JSON_STRING('NaN')": False,
     "IS_JSON_STRING('[1]')": True,
     "IS_JSON_STRING('')": False,
+    "IS_JSON_STRING('01')": False,
+    "IS_JSON_STRING('1.')": False,
+    "IS_JSON_STRING('truex')": False,
+    "IS_JSON_STRING('1 x')": True,
+    "EXTRACTJSONFIELD('1e99999999999999999999', '$')": None,
+    "EXTRACTJSONFIELD('[-0.0]', '$[0]')": "0.0",
+    "JSON_ITEMS('01')": None,
     "IS_JSON_STRING(none)": False,
     "IS_JSON_STRING(LPAD('', 99999, '['))": False,
     'JSON_RECORDS(\'{"a": "x", "b": null}\')': {"a": "x", "b": "null"},
@@ -156,9 +178,12 @@ CALLS: dict[str, Any] = {
     "JSON_ARRAY_CONTAINS('[1.0]', 1)": False,
     "JSON_ARRAY_CONTAINS('[1.0]', 1E0)": True,
     "JSON_ARRAY_CONTAINS('[1]', 1)": True,
+    "JSON_ARRAY_CONTAINS(none, 1)": None,
     "JSON_CONCAT('{\"a\": 1}', '{\"b\": 1e2}')": '{"a":1,"b":100}',
     "JSON_CONCAT('[1]', '2', '[3]')": "[1,2,3]",
     "JSON_CONCAT('{}', 'x')": None,
+    "JSON_CONCAT()": None,
+    "TO_JSON_STRING(CAST('0001-02-03' AS TIMESTAMP))": '"0001-02-03T00:00:00.000"',
     "TO_JSON_STRING(m)": '{"a":2,"b":1}',
     "TO_JSON_STRING(STRUCT(b := CAST('2024-07-03' AS DATE), a := 1E10))": '{"A":1.0E10,"B":"2024-07-03"}',
     "TO_JSON_STRING(none)": "null",
@@ -180,6 +205,7 @@ CALLS: dict[str, Any] = {
     "URL_EXTRACT_PROTOCOL('h/x')": None,
     "URL_EXTRACT_HOST('http://h x/')": None,
     "URL_EXTRACT_HOST('')": None,
+    "URL_EXTRACT_PATH('')": "",
     "URL_EXTRACT_HOST(none)": None,
     "URL_EXTRACT_PARAMETER('http://h/?a=1&q=x%20y&z', 'q')": "x y",
     "URL_EXTRACT_PARAMETER('http://h/?a=1&z', 'z')": "",

@@ -64,6 +64,7 @@ READ: dict[tuple[str, str], int | None] = {
     ("yyyy-MM-dd XXX", "2024-07-01 +0200"): None,
     ("yyyy-MM-dd O", "2024-07-01 GMT+2"): 1719784800000,
     ("yyyy-MM-dd xxx", "2024-07-01 +19:00"): None,
+    ("W", "20"): None,
 }
 
 
@@ -123,6 +124,12 @@ CALLS: dict[str, Any] = {
     "PARSE_DATE('2024-07-03 10', 'yyyy-MM-dd HH')": None,
     "STRINGTODATE('2024-07-03', 'yyyy-MM-dd')": 19907,
     "STRINGTODATE('2024-07', 'yyyy-MM')": None,
+    "STRINGTODATE('2024-07-03 25', 'yyyy-MM-dd HH')": None,
+    "PARSE_DATE('[2024-07-03]', '[yyyy-MM-dd]')": 19907,
+    "PARSE_DATE('2024-07-03', '[yyyy-MM-dd]')": None,
+    "PARSE_DATE('2024-07-03', CONCAT('n', ''))": None,
+    "FORMAT_TIMESTAMP(ts, 'z')": "GMT",
+    "FORMAT_TIMESTAMP(ts, 'z', 'UTC')": "UTC",
     "PARSE_TIME('10:30', 'HH:mm')": 37800000,
     "PARSE_TIME('30', 'mm')": None,
     "PARSE_TIME('2024 10', 'yyyy HH')": None,
@@ -130,6 +137,7 @@ CALLS: dict[str, Any] = {
     "FORMAT_DATE(d, 'HH')": None,
     "FORMAT_TIME(t, 'HH:mm:ss.SSS')": "10:30:00.000",
     "FORMAT_TIME(t, 'yyyy')": None,
+    "FORMAT_TIME(t, 'HH[ yyyy][ mm[ dd]]')": "10 30",
     "DATEADD(DAYS, 2147483647, d)": None,
     "DATEADD(DAYS, -1, d)": 19906,
     "DATESUB(WEEKS, 1, d)": 19900,
@@ -155,6 +163,12 @@ def test_a_pattern_that_means_nothing_is_refused_with_its_place(pattern: str, ca
     literal = "'" + pattern.replace("'", "''") + "'"
     with pytest.raises(SqlError, match=f"{call.partition('(')[0]}: the .*pattern"):
         value_of(call.format(literal), {"T": (STRING, "text")})
+
+
+@pytest.mark.parametrize("pattern", ["n", "yyyy QQQ", "VV", "yyyy[xxx]"])
+def test_parse_date_refuses_letters_that_simple_date_format_lacks(pattern: str) -> None:
+    with pytest.raises(SqlError, match="PARSE_DATE has no letter"):
+        value_of(f"PARSE_DATE(t, '{pattern}')", {"T": (STRING, "text")})
 
 
 def test_optional_parts_in_timestamp_format() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from forebay.sql.aggregates.registry import Aggregate, Argument, aggregate, literal, same
 from forebay.sql.functions.collections import distinct, identity
+from forebay.sql.order import rank
 from forebay.sql.types import BIGINT, BOOLEAN, STRING, ArrayType, MapType, SqlType, StructType, is_number
 from forebay.sql.values import hint_of, many, tuple_of
 
@@ -75,7 +76,7 @@ def collect_list(arguments: Sequence[Argument]) -> Aggregate:
 def _without_last(kept: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
     # ksqlDB removes the last equal value, as `List.lastIndexOf` finds it.
     for at in range(len(kept) - 1, -1, -1):
-        if kept[at] == x:
+        if identity(kept[at]) == identity(x):
             return (*kept[:at], *kept[at + 1 :])
     return kept
 
@@ -151,10 +152,10 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
     row = tuple_of(hints)
 
     def shape(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-        results = sorted(kept, key=lambda entry: entry[0], reverse=True)
+        results = sorted(kept, key=lambda entry: rank(entry[0]), reverse=True)
         if once:
             results = list({identity(entry[0]): entry for entry in reversed(results)}.values())[::-1]
-            results.sort(key=lambda entry: entry[0], reverse=True)
+            results.sort(key=lambda entry: rank(entry[0]), reverse=True)
         return tuple(results[:number])
 
     def add(kept: tuple[Any, ...], *x: Any) -> tuple[Any, ...]:

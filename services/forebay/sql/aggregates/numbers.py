@@ -6,14 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from forebay.sql import arithmetic
 from forebay.sql.aggregates.registry import Aggregate, Argument, aggregate, same
 from forebay.sql.exact import grown, round_sum
+from forebay.sql.order import rank_bytes
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DOUBLE,
     INT,
     NULL,
@@ -155,14 +158,14 @@ def average(arguments: Sequence[Argument]) -> Aggregate:
     return Aggregate(DOUBLE, tuple[int, sums], (0, empty), add, result, merge, lambda kept, x: add(kept, x, -1))
 
 
-def _extreme(name: str, better: Callable[[Any, Any], Any]) -> None:
+def _extreme(name: str, better: Callable[..., Any]) -> None:
     def make(arguments: Sequence[Argument]) -> Aggregate:
         kind = arguments[0].type if len(arguments) == 1 else NULL
         if kind in (NULL, BOOLEAN) or isinstance(kind, ArrayType | MapType | StructType):
             given = ", ".join(str(argument.type) for argument in arguments)
             raise TypeError(f"{name}({given}) does not exist: write {name}(a number, text, date or time)")
 
-        choose = _DOUBLES[name] if kind == DOUBLE else better
+        choose = _DOUBLES[name] if kind == DOUBLE else partial(better, key=rank_bytes) if kind == BYTES else better
 
         def add(kept: Any, x: Any) -> Any:
             return kept if x is None else x if kept is None else choose(kept, x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -125,7 +126,7 @@ def _quote(pattern: str, at: int) -> tuple[str, int]:
         stop += 1
 
 
-def letters_of(parts: tuple[Part, ...]) -> frozenset[str]:
+def letters_of(parts: Iterable[Part]) -> frozenset[str]:
     """Return the letters of all fields, those of sections among them."""
     results: set[str] = set()
     for part in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -76,7 +76,9 @@ def parse_time(text: str, pattern: str, zone: str = "UTC") -> int:
 
 def parsed_day(text: str, pattern: str) -> int:
     """Return the days since 1970 of a text that has year, month and day. Raises ValueError."""
-    date = date_of(reader_of(pattern).fields_of(text))
+    fields = reader_of(pattern).fields_of(text)
+    ms_of_day(fields)  # the time of day is left out, but must be one
+    date = date_of(fields)
     if date is None:
         raise ValueError(f"{text!r} leaves the year, the month or the day out")
     return within_bits(date, 32)
@@ -88,7 +90,7 @@ def parsed_date(text: str, pattern: str) -> int:
     As with Java's `SimpleDateFormat`, numbers need no zeros in front, names may be short or in full, and other text
     may follow.
     """
-    ms = resolve_time(_reader(pattern, False).fields_of(text), UTC_ZONE)
+    ms = resolve_time(_simple_reader(pattern).fields_of(text), UTC_ZONE)
     if ms % DAY_MS:
         raise ValueError(f"{text!r} has a time of day")
     return within_bits(ms // DAY_MS, 32)
@@ -104,9 +106,10 @@ def parsed_time(text: str, pattern: str) -> int:
     return ms_of_day(fields)[0]
 
 
+@lru_cache(1024)
 def reader_of(pattern: str) -> Reader:
     """Return what reads texts of a pattern. Raises ValueError for a pattern that means nothing."""
-    return _reader(pattern, True)
+    return _reader_of(parts_of(pattern), True)
 
 
 def parser(pattern: str) -> Callable[[str], int]:
@@ -115,10 +118,35 @@ def parser(pattern: str) -> Callable[[str], int]:
     return lambda text: parse_time(text, pattern)
 
 
+def simple_parts_of(pattern: str) -> tuple[Part, ...]:
+    """Return the parts of a pattern of `SimpleDateFormat`, which has fewer letters. Raises ValueError."""
+    parts = tuple(_without_sections(parts_of(pattern)))
+    wrong = letters_of(parts) - _SIMPLE_LETTERS
+    if wrong:
+        raise ValueError(f"PARSE_DATE has no letter {', '.join(sorted(wrong))} for the pattern {pattern!r}")
+    return parts
+
+
+_SIMPLE_LETTERS = frozenset("GyYMLwWDdEuaHkKhmsSzZX")
+
+
+def _without_sections(parts: tuple[Part, ...]) -> Iterator[Part]:
+    """Yield parts; brackets are letters like others to `SimpleDateFormat`."""
+    for part in parts:
+        if isinstance(part, Section):
+            yield from (Text("["), *_without_sections(part.parts), Text("]"))
+        else:
+            yield part
+
+
 @lru_cache(1024)
-def _reader(pattern: str, strict: bool) -> Reader:
+def _simple_reader(pattern: str) -> Reader:
+    return _reader_of(simple_parts_of(pattern), False)
+
+
+def _reader_of(parts: tuple[Part, ...], strict: bool) -> Reader:
     fields: list[Field] = []
-    regex = _expected_text(parts_of(pattern), fields, strict)
+    regex = _expected_text(parts, fields, strict)
     return Reader(re.compile(regex, re.IGNORECASE | re.ASCII), tuple(fields), strict)
 
 
@@ -165,6 +193,8 @@ def _field(field: Field, behind: int | None, strict: bool) -> str:
             return _OFFSETS[count]
         case "a":
             return "AM|PM"
+        case "W" if strict:
+            return r"\d"
         case "S":
             return rf"\d{{{count}}}" if strict else r"\d{1,9}"
     if field.is_text:

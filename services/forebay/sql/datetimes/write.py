@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -45,6 +45,7 @@ class Moment:
 
 
 Write = Callable[[Moment], str]
+_ALL_LETTERS = DATE_LETTERS | TIME_LETTERS | ZONE_LETTERS
 
 
 def format_time(value: int, pattern: str, zone: str = "UTC") -> str:
@@ -54,44 +55,42 @@ def format_time(value: int, pattern: str, zone: str = "UTC") -> str:
 
 def formatted_date(days: int, pattern: str) -> str:
     """Return a date as text. Raises ValueError: the pattern asks for a time or a zone."""
-    _check(pattern, DATE_LETTERS, "a DATE")
-    return _written(days * DAY_MS, pattern, UTC_ZONE)
+    return _written(days * DAY_MS, pattern, UTC_ZONE, DATE_LETTERS, "a DATE")
 
 
 def formatted_time(ms: int, pattern: str) -> str:
     """Return a time of day as text. Raises ValueError: the pattern asks for a date, or it is none."""
-    _check(pattern, TIME_LETTERS, "a TIME")
     if not 0 <= ms < DAY_MS:
         raise ValueError(f"{ms} is no time of day")
-    return _written(ms, pattern, UTC_ZONE)
+    return _written(ms, pattern, UTC_ZONE, TIME_LETTERS, "a TIME")
 
 
-def _check(pattern: str, allowed: frozenset[str], kind: str) -> None:
-    wrong = letters_of(parts_of(pattern)) - allowed
-    if wrong:
-        raise ValueError(f"{kind} has nothing for {', '.join(sorted(wrong))} in the pattern {pattern!r}")
-
-
-def _written(ms: int, pattern: str, zone: Zone) -> str:
+def _written(ms: int, pattern: str, zone: Zone, allowed: frozenset[str] = _ALL_LETTERS, kind: str = "") -> str:
     offset = zone.offset_at(ms)
     number, ms_of_day = divmod(ms + offset * 1000, DAY_MS)
     moment = Moment(ms, zone, offset, number, day_of(number), ms_of_day)
-    return "".join([write(moment) for write in _writers(pattern)])
+    return "".join([write(moment) for write in _writers(pattern, allowed, kind)])
 
 
 @lru_cache(1024)
-def _writers(pattern: str) -> tuple[Write, ...]:
-    return tuple(_flat(parts_of(pattern)))
+def _writers(pattern: str, allowed: frozenset[str], kind: str) -> tuple[Write, ...]:
+    parts = parts_of(pattern)
+    wrong = letters_of([part for part in parts if not isinstance(part, Section)]) - allowed
+    if wrong:
+        raise ValueError(f"{kind} has nothing for {', '.join(sorted(wrong))} in the pattern {pattern!r}")
+    return tuple(_flat(parts, allowed))
 
 
-def _flat(parts: tuple[Part, ...]) -> list[Write]:
+def _flat(parts: Iterable[Part], allowed: frozenset[str]) -> list[Write]:
+    """Return what writes parts. A section is left out if a field of its own is not allowed, as in Java."""
     writes: list[Write] = []
     for part in parts:
         match part:
             case Text(text):
                 writes.append(lambda _, text=text: text)  # type: ignore[misc]
             case Section(inside):
-                writes += _flat(inside)
+                if letters_of([item for item in inside if not isinstance(item, Section)]) <= allowed:
+                    writes += _flat(inside, allowed)
             case Field(letter, count):
                 writes.append(_zone(letter, count) if letter in ZONE_LETTERS else _field(part))
     return writes

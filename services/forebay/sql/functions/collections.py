@@ -27,7 +27,9 @@ from forebay.sql.types import (
 
 
 def identity(value: Any) -> Any:
-    """Return a hashable identity of a value, also of one that can't be hashed."""
+    """Return what equal values have alike, as Java's `equals`: NaN equals NaN, and 0.0 is not -0.0."""
+    if isinstance(value, float):
+        return value if value and value == value else (float, repr(value))  # noqa: PLR0124 (only NaN is not itself)
     if isinstance(value, dict):
         return frozenset((key, identity(item)) for key, item in value.items())
     return tuple(map(identity, value)) if isinstance(value, tuple) else value
@@ -162,7 +164,7 @@ def _remove(make: Generator, call: Call) -> Typed:
 
 
 def _left(values: Sequence[Any] | None, sought: Any) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(item for item in values if item != sought)
+    return None if values is None else tuple(item for item in values if identity(item) != identity(sought))
 
 
 def _map_of_items(types: list[SqlType]) -> SqlType:

@@ -50,7 +50,13 @@ _DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
 def load_json(text: str) -> Any:
     """Return the JSON that a text begins with; `_MISSING` of blanks only. Raises ValueError: it is none."""
     plain = text.lstrip(_BLANKS)
-    return _DECODER.raw_decode(plain)[0] if plain else _MISSING
+    if not plain:
+        return _MISSING
+    value, end = _DECODER.raw_decode(plain)
+    # As for Jackson, a number or a word ends with a blank: 01, 1. and truex are no JSON.
+    if plain[end : end + 1] not in _BLANKS and (isinstance(value, int | Decimal) or value is None):
+        raise ValueError(f"{plain[: end + 1][-80:]!r} is no JSON")
+    return value
 
 
 def dump_json(value: Any, *, plain: bool = False) -> str:
@@ -60,6 +66,8 @@ def dump_json(value: Any, *, plain: bool = False) -> str:
         plain: whether numbers are written without exponents.
     """
     match value:
+        case Decimal() if not value:
+            return f"{value.copy_abs():f}"
         case Decimal():
             return f"{value:f}" if plain and abs(value.adjusted()) < _MOST_ZEROS else str(value)
         case dict():
@@ -144,10 +152,12 @@ def items(text: str) -> tuple[str, ...]:
     return tuple(map(dump_json, result))
 
 
-def contains(text: str | None, sought: Any) -> bool:
+def contains(text: str | None, sought: Any) -> bool | None:
     """Return whether a JSON array has a value of the same kind: a DOUBLE is none of its whole numbers."""
+    if text is None:
+        return None
     try:
-        result = None if text is None else load_json(text)
+        result = load_json(text)
     except (ValueError, ArithmeticError, RecursionError):
         return False
     if not isinstance(result, list) or isinstance(sought, Decimal):
@@ -166,7 +176,7 @@ def concat(*texts: str) -> str | None:
     """Return JSON objects as one, or other JSON as one array. Raises ValueError, LimitReached."""
     create_letters(sum(map(len, texts)), "JSON_CONCAT")
     results = [load_json(text) for text in texts]
-    if _MISSING in results:
+    if _MISSING in results or not results:
         return None
     if all(isinstance(item, dict) for item in results):
         return dump_json({name: value for item in results for name, value in item.items()}, plain=True)

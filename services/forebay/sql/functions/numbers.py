@@ -62,7 +62,9 @@ def rounded_to(value: Decimal, places: int) -> Decimal:
 
 
 def cut_to(value: Decimal, places: int) -> Decimal:
-    """Return a number with so many digits behind the point, the others cut off."""
+    """Return a number with so many digits behind the point, the others cut off. Raises ValueError: it is NaN."""
+    if value.is_nan():
+        raise ValueError("NaN has no digits")
     return _to_places(value, places, ROUND_DOWN)
 
 
@@ -92,6 +94,8 @@ def logarithm(base: float, value: float | None = None) -> float:
 
 def power(base: float, exponent: float) -> float:
     """Return a power, infinite or NaN as Java has it."""
+    if abs(base) == 1 and not math.isfinite(exponent):
+        return math.nan  # 1 in C
     try:
         return math.pow(base, exponent)
     except OverflowError:
@@ -117,9 +121,9 @@ def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: s
     """Return the great-circle distance of two points in km or miles. Raises ValueError."""
     if None in (one_lat, one_lon, lat, lon):
         return None
-    if not (abs(one_lat) <= 90 and abs(lat) <= 90 and abs(one_lon) <= 180 and abs(lon) <= 180):
+    if abs(one_lat) > 90 or abs(lat) > 90 or abs(one_lon) > 180 or abs(lon) > 180:
         raise ValueError("latitudes are -90 to 90, longitudes -180 to 180")
-    name = "km" if unit is None else unit.lower()
+    name = (unit or "").strip().lower() or "km"
     if name not in _MILES + _KILOMETERS:
         raise ValueError(f"{unit!r} is none of {', '.join(_MILES + _KILOMETERS)}")
     up, along = math.radians(lat - one_lat), math.radians(lon - one_lon)
@@ -168,7 +172,8 @@ def _of_whole(step: Callable[[Decimal, int], Decimal]) -> Callable[[int, int], i
 
 
 def _to_integer(whole: Callable[[float], int]) -> Callable[[float], float]:
-    return lambda value: float(whole(value)) if math.isfinite(value) else value
+    # -0.5 is rounded up to -0.0.
+    return lambda value: math.copysign(whole(value), value) if math.isfinite(value) else value
 
 
 function("ABS", "i", INT, lambda value: wrapped_int(abs(value)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from forebay.sql.errors import SqlError
@@ -70,8 +71,10 @@ def split(text: Any, mark: Any) -> tuple[Any, ...]:
     return tuple(text[at : at + 1] for at in range(len(text)))
 
 
-def instr(text: str | None, sought: str | None, position: int = 1, occurrence: int = 1) -> int:
+def instr(text: str | None, sought: str | None, position: int | None = 1, occurrence: int | None = 1) -> int | None:
     """Return where a text is found, counted from 1; 0: nowhere. A negative position seeks backwards."""
+    if position is None or occurrence is None:
+        return None
     if text is None or sought is None or not 0 < abs(position) <= len(text) or occurrence < 1:
         return 0
     if position < 0:
@@ -86,16 +89,19 @@ def instr(text: str | None, sought: str | None, position: int = 1, occurrence: i
     return at + 1
 
 
-def concat(*parts: Any) -> Any:
-    """Return what is not null, joined. Raises LimitReached."""
-    given = [part for part in parts if part is not None]
-    create_letters(sum(map(len, given)), "CONCAT")
-    return (b"" if isinstance(given[0], bytes) else "").join(given) if given else ""
+def _concat_of(empty: Any) -> Callable[..., Any]:
+    def concat(*parts: Any) -> Any:
+        """Return what is not null, joined. Raises LimitReached."""
+        given = [part for part in parts if part is not None]
+        create_letters(sum(map(len, given)), "CONCAT")
+        return empty.join(given)
+
+    return concat
 
 
 def concat_ws(separator: Any, *parts: Any) -> Any:
-    """Return what is not null, joined by a separator; None without one. Raises LimitReached."""
-    if separator is None:
+    """Return what is not null, joined by a separator; None without one, or without parts. Raises LimitReached."""
+    if separator is None or not parts:
         return None
     given = [part for part in parts if part is not None]
     create_letters(sum(map(len, given)) + len(separator) * len(given), "CONCAT_WS")
@@ -109,7 +115,8 @@ def _concat(make: Generator, call: Call) -> Typed:
     if any(argument.type not in (kind, NULL) for argument in arguments):
         raise SqlError(call.place, "CONCAT joins texts, or BYTES: CAST the values to STRING")
     make.limit()
-    return Typed(f"{make.constant(concat)}({', '.join(argument.source for argument in arguments)})", kind)
+    concat = make.constant(_concat_of(b"" if kind == BYTES else ""))
+    return Typed(f"{concat}({', '.join(argument.source for argument in arguments)})", kind)
 
 
 function("LEN", "s", INT, len)

@@ -66,18 +66,28 @@ def _check(_value: object, pattern: object, *_zone: object) -> None:
         parts_of(pattern)
 
 
+def _check_date(_value: object, pattern: object) -> None:
+    if isinstance(pattern, str):
+        read.simple_parts_of(pattern)
+
+
+def format_timestamp(value: int, pattern: str, zone: str = "GMT") -> str:
+    """Return a timestamp (ms) as text; the default zone is called GMT, as in ksqlDB. Raises ValueError."""
+    return write.format_time(value, pattern, zone)
+
+
 def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
 function("TIMESTAMPTOSTRING", "l s s?", STRING, write.format_time, check=_check)
-function("FORMAT_TIMESTAMP", "S s s?", STRING, write.format_time, check=_check)
+function("FORMAT_TIMESTAMP", "S s s?", STRING, format_timestamp, check=_check)
 function("FORMAT_DATE", "D s", STRING, write.formatted_date, check=_check)
 function("DATETOSTRING", "i s", STRING, write.formatted_date, check=_check)
 function("FORMAT_TIME", "T s", STRING, write.formatted_time, check=_check)
 function("STRINGTOTIMESTAMP", "s s s?", BIGINT, read.parse_time, check=_check)
 function("PARSE_TIMESTAMP", "s s s?", TIMESTAMP, read.parse_time, check=_check)
-function("PARSE_DATE", "s s", DATE, read.parsed_date, check=_check)
+function("PARSE_DATE", "s s", DATE, read.parsed_date, check=_check_date)
 function("STRINGTODATE", "s s", INT, read.parsed_day, check=_check)
 function("PARSE_TIME", "s s", TIME, read.parsed_time, check=_check)
 function("FROM_UNIXTIME", "l", TIMESTAMP, lambda value: value)

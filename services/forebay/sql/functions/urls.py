@@ -35,7 +35,7 @@ class Url(NamedTuple):
 def parse_url(text: str) -> Url:
     """Return a URL's parts, escapes in them resolved. Raises ValueError: it is none."""
     match = _PARTS.fullmatch(text)
-    if match is None or not text or _ILLEGAL.search(text):
+    if match is None or _ILLEGAL.search(text):
         raise ValueError(f"{text[:80]!r} is no URL")
     scheme, authority, path, query, fragment = match.groups()
     if scheme is not None and not _SCHEME.fullmatch(scheme):

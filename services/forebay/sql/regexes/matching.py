@@ -77,10 +77,13 @@ def _in_time(run: Callable[..., Any]) -> Any:
 
 def replace_all(pattern: Pattern, text: str, replacement: str) -> str:
     """Return the text with every match replaced, as `Matcher.replaceAll` does. Raises PatternError, LimitReached."""
+    matches = all_matches(pattern, text)
+    if not matches:  # Java then does not look at the replacement
+        return text
     parts = parse_replacement(replacement, pattern)
     results: list[str] = []
     at = 0
-    for match in all_matches(pattern, text):
+    for match in matches:
         results.append(text[at : match.start()])
         results += (part if isinstance(part, str) else match[part] or "" for part in parts)
         at = match.end()
@@ -131,7 +134,8 @@ def _group_number(digits: str, pattern: Pattern, replacement: str) -> tuple[int,
 def split(pattern: Pattern, text: str) -> tuple[str, ...]:
     """Return the parts between the matches. Raises LimitReached.
 
-    A pattern that matches the empty text splits as `Pattern.split`, which leaves empty parts at the end out.
+    A pattern that matches the empty text splits as `Pattern.split`, which leaves empty parts at the end out. Others
+    split as Guava's `Splitter`, which ends at a match of no width at the end.
     """
     parts: list[str] = []
     at = 0
@@ -142,6 +146,8 @@ def split(pattern: Pattern, text: str) -> tuple[str, ...]:
             continue
         parts.append(text[at : match.start()])
         at = match.end()
+        if match.start() == at == len(text) and not pattern.matches_nothing:
+            return tuple(parts)
     parts.append(text[at:])
     if pattern.matches_nothing and at:
         while parts and not parts[-1]:
