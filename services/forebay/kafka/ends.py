@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from forebay.codec import Unavailable
@@ -47,6 +47,28 @@ def partition_begins(
     """Return the first offset of each partition. Arguments and errors as of `partition_ends`."""
     asked = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
     return _request_offsets(admin, asked, IsolationLevel.READ_COMMITTED, f"can't ask for {whose} begins", seconds)
+
+
+def offsets_at(consumer: Consumer, times: Mapping[Place, int], seconds: float = _SECONDS) -> dict[Place, int | None]:
+    """Return the first offset at or after a time (ms) in each partition; None: the partition has no such record.
+
+    Args:
+        consumer: Asks the broker. It needs no group and no assignment.
+        times: The time for each partition.
+        seconds: For each question.
+
+    Raises:
+        KafkaException: The broker can't be reached, or has no answer for a partition.
+    """
+    asked = [TopicPartition(*place, ms) for place, ms in times.items()]
+    answers = consumer.offsets_for_times(asked, seconds)
+    if any(answer.error is not None and answer.error.code() in _STALE for answer in answers):
+        answers = consumer.offsets_for_times(asked, seconds)
+    for answer in answers:
+        if answer.error is not None:
+            # Its offset is negative, as if the partition had no record at or after the time.
+            raise KafkaException(answer.error)
+    return {(answer.topic, answer.partition): answer.offset if answer.offset >= 0 else None for answer in answers}
 
 
 def _request_offsets(

@@ -12,6 +12,7 @@ from typing import Self, TypeAlias
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from forebay.kafka.door import why_silent
+from forebay.kafka.ends import offsets_at
 from forebay.kafka.errors import (
     KafkaRefused,
     KafkaUnavailable,
@@ -128,8 +129,12 @@ class Tail:
             case End():
                 return [TopicPartition(self._topic, partition, OFFSET_END) for partition in partitions]
             case Since(timestamp_ms):
-                asked = [TopicPartition(self._topic, partition, timestamp_ms) for partition in partitions]
-                return self._consumer.offsets_for_times(asked, _TIMEOUT_S)
+                times = {(self._topic, partition): timestamp_ms for partition in partitions}
+                offsets = offsets_at(self._consumer, times, _TIMEOUT_S)
+                return [
+                    TopicPartition(*place, OFFSET_END if offset is None else offset)
+                    for place, offset in offsets.items()
+                ]
 
     def _ends(self, places: list[TopicPartition]) -> dict[int | None, int]:
         return {place.partition: self._consumer.get_watermark_offsets(place, _TIMEOUT_S)[1] for place in places}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import partition_begins, partition_ends
-from forebay.kafka.errors import from_kafka
+from forebay.kafka.ends import offsets_at, partition_begins, partition_ends
+from forebay.kafka.errors import KafkaUnavailable, from_kafka
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
 from forebay.spark.ranges import EARLIEST, LATEST, Positions, check_offsets
@@ -36,7 +35,7 @@ class Broker:
 
         Raises:
             OptionError: There is no such topic.
-            Unavailable: The broker can't be reached.
+            Unavailable: The broker can't be reached, or a topic is being created.
         """
         return tuple(sorted({topic for topic, _ in self.partitions()}))
 
@@ -53,6 +52,8 @@ class Broker:
         for name in names:
             if name not in known:
                 raise OptionError(f"{self._settings.bootstrap_servers} has no topic {name}{did_you_mean(name, known)}")
+            if not known[name]:
+                raise KafkaUnavailable(f"{self._settings.bootstrap_servers} does not know the partitions of {name} yet")
         return sorted((name, partition) for name in names for partition in known[name])
 
     def known_topics(self) -> dict[str, tuple[int, ...]]:
@@ -104,18 +105,11 @@ class Broker:
             # Records have no such times, and Kafka takes negative numbers for names: -1 is the latest offset.
             return self.begins()
         ends = self.ends()
-        asked = [TopicPartition(topic, partition, ms) for topic, partition in ends]
         consumer = Consumer(self._settings.consumer())
         try:
-            answers: Iterable[TopicPartition] = consumer.offsets_for_times(asked, _SECONDS)
+            offsets = offsets_at(consumer, dict.fromkeys(ends, ms), _SECONDS)
         except KafkaException as error:
             raise from_kafka(error, "can't look up offsets by time") from error
         finally:
             consumer.close()
-        # A timestamp after the last record gives -1.
-        return {
-            (answer.topic, answer.partition): ends[answer.topic, answer.partition]
-            if answer.offset < 0
-            else min(answer.offset, ends[answer.topic, answer.partition])
-            for answer in answers
-        }
+        return {place: end if (offset := offsets[place]) is None else min(offset, end) for place, end in ends.items()}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import partition_begins, partition_ends
+from forebay.kafka.ends import offsets_at, partition_begins, partition_ends
 from forebay.kafka.errors import failure_of
 from forebay.runtime.errors import TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import Partitioned as Ends
@@ -76,20 +76,17 @@ class BrokerView:
 
     def from_time(self, timestamp_ms: int) -> Ends:
         """Return the first offset at or after a time in every partition; without one, its end."""
+        # The ends come first: a record that arrives in between must not be behind an end that is looked up later.
         latest = self.latest()
         wanted = {(topic, p): timestamp_ms for topic, ends in latest.items() for p in range(len(ends))}
-        offsets = self.offsets_for(wanted)
-        return {topic: tuple(offsets[topic, p] for p in range(len(ends))) for topic, ends in latest.items()}
-
-    def offsets_for(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Return the first offset at or after each time (ms); without one, the end."""
-        asked = [TopicPartition(topic, partition, at) for (topic, partition), at in times.items()]
         try:
-            answers = self._consumer.offsets_for_times(asked, self._timeout)
+            offsets = offsets_at(self._consumer, wanted, self._timeout)
         except KafkaException as error:
             raise failure_of(error.args[0], "can't look up offsets by time") from error
-        latest = self.latest()
-        return {(a.topic, a.partition): a.offset if a.offset >= 0 else latest[a.topic][a.partition] for a in answers}
+        return {
+            topic: tuple(end if (offset := offsets[topic, p]) is None else offset for p, end in enumerate(ends))
+            for topic, ends in latest.items()
+        }
 
     def _offsets(self, look_up: Callable[[list[Partition]], Mapping[Partition, int]]) -> Ends:
         if not self._looked_at or time.monotonic() - self._looked_at > _LOOK_AGAIN_SECONDS:
