@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,8 @@ REFUSED = {
     "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID='a');": "write the number",
     "CREATE STREAM s WITH (KAFKA_TOPIC='single', VALUE_FORMAT='AVRO');": "write WRAP_SINGLE_VALUE = FALSE",
     "CREATE STREAM s WITH (KAFKA_TOPIC='rubbish', VALUE_FORMAT='AVRO');": "is no schema of AVRO",
+    "CREATE STREAM s WITH (KAFKA_TOPIC='unfolds', VALUE_FORMAT='JSON_SR');": "10,000 fields within fields: write the",
+    "CREATE STREAM s WITH (KAFKA_TOPIC='deep', VALUE_FORMAT='JSON_SR');": "10,000 fields within fields: write the",
     "CREATE STREAM s WITH (KAFKA_TOPIC='single', VALUE_FORMAT='PROTOBUF');": "is no schema of PROTOBUF",
 }
 
@@ -113,6 +116,15 @@ REFUSED = {
 def test_columns_that_no_schema_has_are_refused_with_place_and_remedy(sql: str, registry: LocalSubjects) -> None:
     registry.register("single-value", Schema('"int"'))
     registry.register("rubbish-value", Schema("{"))
+    parts = {f"T{n}": {key: {"$ref": f"#/d/T{n + 1}"} for key in "ab"} for n in range(40)}
+    document: Any = {
+        "$ref": "#/d/T0",
+        "d": {name: {"type": "object", "properties": part} for name, part in parts.items()},
+    }
+    document["d"] |= {"T40": {"type": "integer"}}
+    registry.register("unfolds-value", Schema(json.dumps(document)))
+    chain = {f"T{n}": {"type": "object", "properties": {"a": {"$ref": f"#/d/T{n + 1}"}}} for n in range(2_000)}
+    registry.register("deep-value", Schema(json.dumps({"$ref": "#/d/T0", "d": chain})))
     with pytest.raises(SqlError) as refused:
         program_of(sql, "views.sql")
     assert str(refused.value).startswith("views.sql:1:1: ")

@@ -15,7 +15,7 @@ from forebay.serde.proto_messages import class_of, message_of
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import LocalSubjects
 from forebay.sql.catalog import Form, Named
-from forebay.sql.schemas import json_schema
+from forebay.sql.schemas import json_schema, protobuf
 from forebay.sql.schemas.topics import frame_schema
 from forebay.sql.types import (
     BIGINT,
@@ -26,6 +26,7 @@ from forebay.sql.types import (
     STRING,
     TIMESTAMP,
     ArrayType,
+    DecimalType,
     MapType,
     SqlType,
     StructType,
@@ -175,3 +176,26 @@ def test_each_map_of_a_json_schema_is_written_as_it_is_declared(
     codec = frame_schema("JSON_SR", columns, Form(text=text, columns=columns), "t-value", "a.B", wraps=wraps)
     assert codec.encode(row)[5:] == data
     assert codec.decode(codec.encode(row)) == row
+
+
+def test_types_that_contain_themselves_are_left_out_and_read_once() -> None:
+    """Each reference is followed once: a walk of every path through 60 types would not end."""
+    names = [f"T{number}" for number in range(60)]
+    parts: dict[str, Any] = {"id": {"type": "integer"}, **{name: {"$ref": f"#/d/{name}"} for name in names}}
+    definitions = dict.fromkeys(names, {"type": "object", "properties": parts})
+    assert json_schema.type_of(json.dumps({"$ref": "#/d/T0", "d": definitions})) is not None
+    node = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "id": {"type": "integer"}}}
+    assert json_schema.type_of(json.dumps(node)) == StructType((("id", BIGINT),))
+    fields = "".join(f"{name} {name.lower()} = {number}; " for number, name in enumerate(names, 2))
+    text = 'syntax = "proto3"; ' + " ".join(f"message {name} {{ int64 id = 1; {fields} }}" for name in names)
+    assert protobuf.type_of(message_of(text)) is not None
+    assert protobuf.type_of(message_of('syntax = "proto3"; message A { int64 id = 1; A a = 2; A b = 3; }')) == (
+        StructType((("id", BIGINT),))
+    )
+
+
+def test_a_decimal_of_a_message_has_the_digits_that_its_field_declares() -> None:
+    text = """syntax = "proto3"; import "confluent/type/decimal.proto"; import "confluent/meta.proto"; message A {
+    confluent.type.Decimal a = 1; confluent.type.Decimal b = 2 [(confluent.field_meta) =
+    { params: [ { value: "9", key: "precision" }, { value: "2", key: "scale" } ] }]; }"""
+    assert protobuf.type_of(message_of(text)) == StructType((("b", DecimalType(9, 2)),))

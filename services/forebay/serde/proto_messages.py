@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from google.protobuf import descriptor_pool, message_factory
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from forebay.codec import DecodeError
-from forebay.serde.proto_text import WrongProto, file_of
+from forebay.serde.proto_text import FIELD_META, WrongProto, file_of
 from forebay.serde.references import split_files
 from forebay.serde.varint import integer_bytes, read_count, read_integer
 
@@ -103,6 +103,23 @@ def message_of(text: str, name: str = "") -> Descriptor:
             return message
     names = ", ".join(message.full_name for message in messages) or "none"
     raise WrongProto(f"the schema has no message {name}: it has {names}")
+
+
+def decimal_digits(field: FieldDescriptor) -> tuple[int, int] | None:
+    """Return precision and scale that a field of `confluent.type.Decimal` declares; None: it declares none.
+
+    As in Kafka Connect, the scale is 0 if only the precision is declared. A precision without a scale that fits it is
+    no declaration.
+    """
+    params = {
+        option.name[1].name_part: option.string_value.decode()
+        for option in field.GetOptions().uninterpreted_option
+        if option.name[0].name_part == FIELD_META
+    }
+    precision, scale = params.get("precision", ""), params.get("scale", "0")
+    if not (precision.isdecimal() and scale.isdecimal() and 0 < int(precision) >= int(scale)):
+        return None
+    return int(precision), int(scale)
 
 
 def class_of(message: Descriptor) -> Any:

@@ -142,7 +142,7 @@ class _Parser:
         _add_type(field, kind)
         self._expect("=")
         field.number = self._number()
-        self._options()
+        self._field_options(field)
         return field
 
     def _oneof(self, made: DescriptorProto) -> None:
@@ -169,7 +169,7 @@ class _Parser:
         field_made = made.field.add(name=name, label=FieldDescriptorProto.LABEL_REPEATED, type_name=entry.name)
         self._expect("=")
         field_made.number = self._number()
-        self._options()
+        self._field_options(field_made)
 
     def _enum(self, made: EnumDescriptorProto) -> None:
         made.name = self._take()
@@ -182,13 +182,43 @@ class _Parser:
                 made.value.add(name=word, number=self._number())
                 self._options()
 
-    def _options(self) -> None:
-        """Go behind a field's options and its end."""
-        depth = 0
+    def _field_options(self, field: FieldDescriptorProto) -> None:
+        for name, value in _meta_params(self._options()).items():
+            # No file defines the option here, so it is kept as protoc keeps an option before it looks it up.
+            option = field.options.uninterpreted_option.add(string_value=value.encode())
+            option.name.add(name_part=FIELD_META, is_extension=True)
+            option.name.add(name_part=name, is_extension=False)
+
+    def _options(self) -> list[str]:
+        """Go behind a field's options and its end, and return the options' words."""
+        depth, start = 0, self._at
         while depth or self._next == "[":
             word = self._take()
             depth += (word == "[") - (word == "]")
+        words = self._words[start : self._at]
         self._expect(";")
+        return words
+
+
+FIELD_META = "confluent.field_meta"
+"""Confluent's option of a field, whose parameters are texts by name."""
+
+
+def _meta_params(words: list[str]) -> dict[str, str]:
+    """Return the parameters that a field's options give it, as pairs of key and value or by name."""
+    params: dict[str, str] = {}
+    is_meta, groups = False, list[dict[str, str]]()
+    for word, after, value in zip(words, words[1:], [*words[2:], ""], strict=False):
+        if not groups and word == "(":
+            is_meta = after.removeprefix(".") == FIELD_META
+        elif is_meta and word == "{":
+            groups.append({})
+        elif groups and word == "}":
+            group = groups.pop()
+            params |= {group["key"]: group["value"]} if group.keys() == {"key", "value"} else group
+        elif groups and after == ":" and value not in ("{", "["):
+            groups[-1][word] = value.strip("\"'")
+    return params
 
 
 def _add_type(field: FieldDescriptorProto, kind: str) -> None:

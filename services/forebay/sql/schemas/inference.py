@@ -139,14 +139,36 @@ def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Name
 
     try:
         kind = type_of(asked.kind, text, name)
+        count = _count_fields(kind, {})
+    except RecursionError:
+        count = _MOST_FIELDS + 1
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SqlError(asked.place, f"{asked.subject} is no schema of {asked.kind}: {error}") from error
+    if count > _MOST_FIELDS:
+        raise SqlError(
+            asked.place, f"{asked.subject} has more than {_MOST_FIELDS:,} fields within fields: write the columns"
+        )
     if not wraps and kind is not None:
         return (_unwrap(asked, kind),)
     if not isinstance(kind, StructType) or not kind.fields:
         more = ": write WRAP_SINGLE_VALUE = FALSE" if kind is not None and asked.part == "VALUE" else ""
         raise SqlError(asked.place, f"{asked.subject} has no columns that SQL has types for{more}")
     return tuple(Named(field, item) for field, item in kind.fields)
+
+
+_MOST_FIELDS = 10_000
+
+
+def _count_fields(kind: SqlType | None, known: dict[int, int]) -> int:
+    """Return the number of fields of a type and of all types in it. A type that is used twice counts twice."""
+    match kind:
+        case ArrayType(item) | MapType(_, item):
+            return _count_fields(item, known)
+        case StructType(fields):
+            if id(kind) not in known:
+                known[id(kind)] = sum(1 + _count_fields(item, known) for _, item in fields)
+            return known[id(kind)]
+    return 0
 
 
 def _unwrap(asked: Asked, kind: SqlType) -> Named:

@@ -110,15 +110,28 @@ def _entry_maps(schema: Any, root: Mapping[str, Any], kind: SqlType, path: Path,
 def type_of(text: str) -> SqlType | None:
     """Return the type of values that fit a schema; None: it has no counterpart. Raises ValueError: no JSON."""
     document = json.loads(text)
-    return _sql(document, document)
+    return _sql(document, document, {"#": None})
 
 
-def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None:
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+def _sql(schema: Any, root: Mapping[str, Any], known: dict[str, SqlType | None]) -> SqlType | None:
+    """Return the type of a schema.
+
+    Args:
+        schema: The schema.
+        root: The document that references are looked up in.
+        known: Types by reference. A type that contains itself has no finite STRUCT: while it is being read, it is None.
+    """
+    if not isinstance(schema, dict):
         return None
+    if "$ref" in schema:
+        name = str(schema["$ref"])
+        if name not in known:
+            known[name] = None
+            known[name] = _sql(_resolve_reference(name, root), root, known)
+        return known[name]
     inner = _follow(schema, root)
     if inner is not schema:
-        return _sql(inner, root, depth + 1)
+        return _sql(inner, root, known)
     connect_type = schema.get("connect.type", "")
     if schema.get("title") == f"{_CONNECT}Decimal":
         given = schema.get("connect.parameters", {})
@@ -135,9 +148,9 @@ def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None
         case "string":
             return BYTES if connect_type == "bytes" else STRING
         case "array":
-            return _of_array(_sql(schema.get("items"), root, depth + 1), connect_type)
+            return _of_array(_sql(schema.get("items"), root, known), connect_type)
         case "object":
-            return _of_object(schema, root, connect_type, depth)
+            return _of_object(schema, root, connect_type, known)
     return STRING if "enum" in schema else None
 
 
@@ -173,13 +186,15 @@ def _of_array(item: SqlType | None, connect_type: str) -> SqlType | None:
     return None if item is None else ArrayType(item)
 
 
-def _of_object(schema: Mapping[str, Any], root: Mapping[str, Any], connect_type: str, depth: int) -> SqlType | None:
+def _of_object(
+    schema: Mapping[str, Any], root: Mapping[str, Any], connect_type: str, known: dict[str, SqlType | None]
+) -> SqlType | None:
     more = schema.get("additionalProperties")
     if connect_type == "map" or (isinstance(more, dict) and "properties" not in schema):
-        value = _sql(more, root, depth + 1)
+        value = _sql(more, root, known)
         return None if value is None else MapType(STRING, value)
     properties = sorted(schema.get("properties", {}).items(), key=lambda each: each[1].get("connect.index", 0))
-    fields = [(name, _sql(item, root, depth + 1)) for name, item in properties]
+    fields = [(name, _sql(item, root, known)) for name, item in properties]
     return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
 
 

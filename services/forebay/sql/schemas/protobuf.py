@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from forebay.serde.proto_messages import decimal_digits
 from forebay.sql.catalog import Named
 from forebay.sql.types import (
     BIGINT,
@@ -133,18 +134,30 @@ _READ = {
 }
 
 
-def type_of(message: Descriptor, within: tuple[str, ...] = ()) -> SqlType | None:
-    """Return the type of a message; None: it contains itself, or is a decimal, whose digits no schema says."""
+def type_of(message: Descriptor) -> SqlType | None:
+    """Return the type of a message; None: it contains itself, or is a decimal whose digits no field declares."""
+    return _sql(message, {})
+
+
+def _sql(message: Descriptor, known: dict[str, SqlType | None]) -> SqlType | None:
+    """Return the type of a message.
+
+    Args:
+        message: The message.
+        known: Types by name. A type that contains itself has no finite STRUCT: while it is being read, it is None.
+    """
     name = message.full_name
     if name in TIMES:
         return TIMES[name]
-    # A type that contains itself has no finite STRUCT. Without this check, reading the schema would not end.
-    if name in within or name == DECIMAL:
+    if name == DECIMAL:
         return None
     if is_wrapper(message):
-        return _single(message.fields[0], within)
-    fields = [(field.name, _of_field(field, (*within, name))) for field in message.fields]
-    return StructType(tuple((field, kind) for field, kind in fields if kind is not None))
+        return _single(message.fields[0], known)
+    if name not in known:
+        known[name] = None
+        fields = [(field.name, _of_field(field, known)) for field in message.fields]
+        known[name] = StructType(tuple((field, kind) for field, kind in fields if kind is not None))
+    return known[name]
 
 
 def is_wrapper(message: Descriptor) -> bool:
@@ -166,17 +179,18 @@ def is_declared_map(field: FieldDescriptor) -> bool:
     return bool(field.message_type.GetOptions().map_entry)
 
 
-def _of_field(field: FieldDescriptor, within: tuple[str, ...]) -> SqlType | None:
+def _of_field(field: FieldDescriptor, known: dict[str, SqlType | None]) -> SqlType | None:
     if is_map(field):
-        value = _single(field.message_type.fields_by_name["value"], within)
+        value = _single(field.message_type.fields_by_name["value"], known)
         return None if value is None else MapType(STRING, value)
-    kind = _single(field, within)
+    kind = _single(field, known)
     return ArrayType(kind) if field.is_repeated and kind is not None else kind
 
 
-def _single(field: FieldDescriptor, within: tuple[str, ...]) -> SqlType | None:
+def _single(field: FieldDescriptor, known: dict[str, SqlType | None]) -> SqlType | None:
     if field.message_type is not None:
-        return type_of(field.message_type, within)
+        digits = decimal_digits(field) if field.message_type.full_name == DECIMAL else None
+        return _sql(field.message_type, known) if digits is None else DecimalType(*digits)
     if field.type == FieldDescriptor.TYPE_BYTES:
         return BYTES
     return _READ.get(field.cpp_type, STRING)
