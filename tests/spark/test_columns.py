@@ -15,9 +15,10 @@ from forebay.codec import DecodeError
 from forebay.serde.proto_messages import class_of, message_of
 from forebay.spark.avro_columns import avro_column
 from forebay.spark.columns import Column
+from forebay.spark.decoding import Decoding
 from forebay.spark.errors import SchemaNotSupported
 from forebay.spark.json_columns import json_column, json_reader
-from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
+from forebay.spark.protobuf_columns import ProtobufDecoder, protobuf_column, protobuf_reader
 
 LONG_DECIMAL = Decimal("-12345678901234567890.123456789012345678")
 CONNECT_DECIMAL = {
@@ -150,6 +151,74 @@ def test_parameters_of_a_connect_decimal_need_not_be_texts(parameters: Any) -> N
     assert json_column(json.dumps(schema)).kind.simpleString() == kind
 
 
+DEFAULTS = {
+    "type": "object",
+    "required": ["a", "c", "d"],
+    "properties": {
+        "a": {"type": "integer", "default": 7},
+        "b": {"type": ["null", "string"], "default": "x"},
+        "c": {**CONNECT_DECIMAL, "default": 0.1234567890123456789},
+        "d": {"$ref": "#/definitions/D"},
+        "e": {"type": "integer"},
+        "f": {"type": "integer", "default": "seven"},
+    },
+    "definitions": {"D": {"type": "object", "default": {}, "properties": {"g": {"type": "boolean", "default": True}}}},
+}
+
+
+def test_a_missing_json_property_has_its_default_and_null_stays_null() -> None:
+    text = json.dumps(DEFAULTS).replace("0.12345678901234568", "0.123456789012345678")
+    column = json_column(text)
+    read = json_reader(text)
+    whole = {"a": 7, "b": "x", "c": Decimal("0.123456789012345678"), "d": {"g": True}, "e": None, "f": 1}
+    assert in_arrow(column, read(b'{"f": 1}')) == whole
+    given = {"a": 1, "b": None, "c": Decimal(2), "d": {"g": False}, "e": 3, "f": 4}
+    text_of_given = b'{"a": 1, "b": null, "c": 2, "d": {"g": false}, "e": 3, "f": 4}'
+    assert in_arrow(column, read(text_of_given)) == given
+    for wrong in (b'{"a": null, "f": 1}', b"{}"):
+        with pytest.raises(DecodeError):
+            in_arrow(column, read(wrong))
+
+
+@pytest.mark.parametrize("is_cyclic", [False, True])
+def test_types_that_use_each_other_are_refused_once_they_are_too_many(is_cyclic: bool) -> None:
+    """Every path through the types is a column: their number grows exponentially."""
+    names = [f"T{number}" for number in range(40)]
+
+    def next_names(number: int) -> list[str]:
+        return [name for name in names if name != names[number]] if is_cyclic else names[number + 1 : number + 2] * 2
+
+    parts = {
+        name: {
+            "type": "object",
+            "properties": {f"f{at}": {"$ref": f"#/d/{other}"} for at, other in enumerate(next_names(n))},
+        }
+        for n, name in enumerate(names)
+    }
+    with pytest.raises(SchemaNotSupported, match=r"more than 10,000 columns within columns.*valueFormat=bytes"):
+        json_column(json.dumps({"$ref": "#/d/T0", "d": parts}))
+    if is_cyclic:
+        return
+    messages = " ".join(
+        f"message {name} {{ {' '.join(f'{other} f{at} = {at + 1};' for at, other in enumerate(next_names(n)))} }}"
+        for n, name in enumerate(names)
+    )
+    with pytest.raises(SchemaNotSupported, match="more than 10,000 columns"):
+        protobuf_column(f'syntax = "proto3"; {messages}')
+    kind: Any = "int"
+    for name in reversed(names):
+        inner = kind if isinstance(kind, str) else kind["name"]
+        kind = {"type": "record", "name": name, "fields": [{"name": "a", "type": kind}, {"name": "b", "type": inner}]}
+    with pytest.raises(SchemaNotSupported, match="more than 10,000 columns"):
+        avro_column(json.dumps(kind))
+
+
+def test_types_that_are_nested_too_deeply_are_refused() -> None:
+    text = '{"type": "object", "properties": {"a": ' * 500 + '{"type": "integer"}' + "}}" * 500
+    with pytest.raises(SchemaNotSupported, match="types within types"):
+        Decoding("json_schema", text, "orders-value").column()
+
+
 def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
     node = {"type": "object", "properties": {"id": {"type": "integer"}, "next": {"$ref": "#/definitions/N"}}}
     column = json_column(json.dumps({"$ref": "#/definitions/N", "definitions": {"N": node}}))
@@ -164,6 +233,10 @@ def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
         ({"type": "integer"}, "true"),
         ({"type": "integer"}, "1e400"),
         (CONNECT_DECIMAL, '"1"'),
+        (CONNECT_DECIMAL, "1e-2147483647"),
+        (CONNECT_DECIMAL, "1e400"),
+        (CONNECT_DECIMAL, "123456789012345678901"),
+        (CONNECT_DECIMAL, "0.0000000000000000001"),
         ({"type": "number"}, '"1"'),
         ({"type": "boolean"}, "0"),
         ({"type": "number"}, "1e400"),
@@ -217,6 +290,93 @@ def test_protobuf_types() -> None:
     assert row["big"] == Decimal(2**64 - 1)
     assert (row["color"], row["data"], row["counts"], row["parts"]) == ("BLUE", b"x", [("a", 1)], [{"name": "p"}])
     assert (row["at"], row["maybe"], row["rate"]) == (None, 0, None)
+
+
+PAIRS = """{
+    params: [
+      { value: "9", key: "precision" },
+      { key: "scale" value: "2" }
+    ]
+  }"""
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ("", "decimal(38,18)"),
+        (f" [(confluent.field_meta) = {PAIRS}]", "decimal(9,2)"),
+        (f" [deprecated = true, (.confluent.field_meta) = {PAIRS}, json_name = 'e']", "decimal(9,2)"),
+        (' [(confluent.field_meta).params = {precision: "9", scale: "2"}]', "decimal(9,2)"),
+        (
+            ' [(confluent.field_meta).params = {key: "precision", value: "9"}, '
+            '(confluent.field_meta).params = {key: "scale", value: "2"}]',
+            "decimal(9,2)",
+        ),
+        (' [(confluent.field_meta) = {doc: "scale: 2", params: {key: "precision" value: "9"}}]', "decimal(9,0)"),
+        (f" [(other.field_meta) = {PAIRS}]", "decimal(38,18)"),
+        (f" [(confluent.field_meta) = {{doc: 'd'}}, (other.meta) = {PAIRS}]", "decimal(38,18)"),
+        (' [(confluent.field_meta).params = {scale: "2"}]', "decimal(38,18)"),
+        (' [(confluent.field_meta).params = {precision: "2", scale: "3"}]', "decimal(38,18)"),
+        (' [(confluent.field_meta).params = {precision: "many"}]', "decimal(38,18)"),
+    ],
+)
+def test_a_protobuf_decimal_has_the_digits_that_its_field_declares(options: str, kind: str) -> None:
+    head = 'syntax = "proto3"; import "confluent/meta.proto"; import "confluent/type/decimal.proto"; message A '
+    fields = ("confluent.type.Decimal", "repeated confluent.type.Decimal", "map<string, confluent.type.Decimal>")
+    shown = (kind, f"array<{kind}>", f"map<string,{kind}>")
+    for field, column in zip(fields, shown, strict=True):
+        text = f"{head} {{ {field} d = 1{options}; int32 other = 2; }}"
+        assert protobuf_column(text).kind.simpleString() == f"struct<d:{column},other:int>"
+
+
+def test_a_protobuf_decimal_that_does_not_fit_is_never_cut() -> None:
+    text = """syntax = "proto3"; import "confluent/type/decimal.proto";
+    message A { confluent.type.Decimal d = 1 [(confluent.field_meta).params = {precision: "5", scale: "2"}]; }"""
+    column, message = protobuf_column(text), class_of(message_of(text, ""))()
+    for unscaled, scale, value in ((99_999, 2, "999.99"), (9_990, 3, "9.99"), (7, -2, "700")):
+        message.d.value, message.d.scale = unscaled.to_bytes(4, "big", signed=True), scale
+        assert in_arrow(column, message) == {"d": Decimal(value)}
+    for unscaled, scale in ((100_000, 2), (9_991, 3), (1, -3), (1, 2**31 - 1), (1, -(2**31)), (1, 38)):
+        message.d.value, message.d.scale = unscaled.to_bytes(4, "big", signed=True), scale
+        with pytest.raises(DecodeError, match=r"does not fit DECIMAL\(5, 2\)"):
+            in_arrow(column, message)
+    message.d.value, message.d.scale = b"", 2**31 - 1
+    assert in_arrow(column, message) == {"d": Decimal(0)}
+
+
+def test_a_protobuf_decimal_longer_than_sparks_is_refused() -> None:
+    text = """syntax = "proto3"; import "confluent/type/decimal.proto";
+    message A { confluent.type.Decimal d = 1 [(confluent.field_meta).params = {precision: "64"}]; }"""
+    with pytest.raises(SchemaNotSupported, match=r"value\.d is a decimal of 64 digits"):
+        protobuf_column(text)
+
+
+ORDERS = 'syntax = "proto3"; message Order { int32 id = 1; } message Refund { string id = 1; } message New { }'
+OTHERS = """syntax = "proto3"; message Refund { string id = 1; message Part { int32 id = 1; } }
+message Order { int32 id = 1; }"""
+RENAMED = 'syntax = "proto3"; message Bestellung { int32 id = 1; }'
+
+
+def test_a_record_of_another_protobuf_message_is_no_record_of_this_one() -> None:
+    decoder = ProtobufDecoder(ORDERS, "", {1: ORDERS, 2: OTHERS, 3: RENAMED}.__getitem__)
+    body = b"\x08\x07"
+
+    def frame(schema_id: int, path: bytes) -> bytes:
+        return b"\0\0\0\0" + bytes([schema_id]) + path + body
+
+    for schema_id, path in ((1, b"\0"), (2, b"\x02\x02"), (3, b"\0")):
+        assert decoder.decode(frame(schema_id, path)).id == 7
+    for schema_id, path, name in ((1, b"\x02\x02", "Refund"), (2, b"\0", "Refund"), (2, b"\x04\0\0", "Refund.Part")):
+        with pytest.raises(DecodeError, match=f"it is a message {name}, not Order: choose with the option"):
+            decoder.decode(frame(schema_id, path))
+    for schema_id, path in ((9, b"\0"), (3, b"\x02\x02")):
+        with pytest.raises(DecodeError, match=f"of schema {schema_id} is unknown"):
+            decoder.decode(frame(schema_id, path))
+
+
+def test_a_schema_of_one_protobuf_message_needs_no_look_up() -> None:
+    decoder = ProtobufDecoder(RENAMED, "", dict[int, str]().__getitem__)
+    assert decoder.decode(b"\0\0\0\0\x09\0\x08\x07").id == 7
 
 
 def test_a_protobuf_message_that_contains_itself_is_refused() -> None:

@@ -16,6 +16,7 @@ from forebay.spark.ranges import (
     check_ends,
     check_loss,
     check_offsets,
+    check_order,
     from_json,
     limit,
     prune,
@@ -61,6 +62,20 @@ def test_deleted_offsets_fail_or_are_left_out() -> None:
         check_loss(ranges, begins, fails=True)
     assert check_loss(ranges, begins, fails=False) == [Range("a", 0, 5, 9)]
     assert check_loss(ranges, {}, fails=False) == [], "the topic is gone"
+
+
+def test_a_start_after_the_end_is_refused_and_one_at_the_end_is_empty() -> None:
+    check_order({("a", 0): 5, ("a", 1): 0}, {("a", 0): 5, ("a", 1): 2}, {}, fails=True)
+    for fails in (True, False):
+        with pytest.raises(OptionError, match=r"a-1: the read starts at offset 6, which is after its end, offset 5"):
+            check_order({("a", 0): 5, ("a", 1): 6}, {("a", 0): 5, ("a", 1): 5}, {("a", 1): 5}, fails=fails)
+
+
+def test_an_end_that_retention_deleted_is_data_loss() -> None:
+    start, end, begins = {("a", 0): 9}, {("a", 0): 5}, {("a", 0): 9}
+    with pytest.raises(OffsetsDeleted, match=r"a-0 begins at offset 9, so the records before.*offset 5, are gone"):
+        check_order(start, end, begins, fails=True)
+    check_order(start, end, begins, fails=False)
 
 
 @pytest.mark.parametrize(

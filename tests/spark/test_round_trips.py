@@ -38,8 +38,11 @@ CASES: list[tuple[str, spark.DataType, list[Any]]] = [
     ("ajp", spark.DoubleType(), [0.1, 5e-324, 1.7976931348623157e308, 123456789012345680.0]),
     ("ap", spark.DoubleType(), [math.inf, -math.inf]),
     ("ajp", spark.DecimalType(38, 18), [Decimal("-12345678901234567890.123456789012345678"), Decimal(0)]),
-    ("aj", spark.DecimalType(38, 0), [Decimal(10**38 - 1), Decimal(1 - 10**38)]),
-    ("aj", spark.DecimalType(38, 38), [Decimal(f"0.{'9' * 38}")]),
+    ("ajp", spark.DecimalType(12, 4), [Decimal("-12345678.0001"), Decimal("0.0000")]),
+    ("ap", spark.ArrayType(spark.DecimalType(9, 2), False), [[Decimal("1.10")]]),
+    ("ap", spark.MapType(spark.StringType(), spark.DecimalType(9, 0), False), [[("a", Decimal(-7))]]),
+    ("ajp", spark.DecimalType(38, 0), [Decimal(10**38 - 1), Decimal(1 - 10**38)]),
+    ("ajp", spark.DecimalType(38, 38), [Decimal(f"0.{'9' * 38}")]),
     ("ajp", spark.StringType(), ["", "\0", "ä𝄞", '\u2028\\"']),
     ("ajp", spark.BinaryType(), [b"", b"\0\xff"]),
     ("ajp", spark.DateType(), [date(1, 1, 1), date(1969, 12, 31), date(9999, 12, 31)]),
@@ -86,7 +89,7 @@ def test_values_are_read_as_they_were_written(forms: str, kind: spark.DataType, 
         column, encode, decode = coding(form, row)
         assert column.kind.simpleString() == row.simpleString()
         # A repeated field or a map of Protobuf has no null.
-        nulls = [] if form == "p" and isinstance(kind, spark.MapType) else [None]
+        nulls = [] if form == "p" and isinstance(kind, spark.ArrayType | spark.MapType) else [None]
         for value in [*values, *nulls]:
             (given,) = pa.array([{"c": value}], to_arrow_type(row, timezone="UTC")).to_pylist()
             decoded = decode(encode(given))

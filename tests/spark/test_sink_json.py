@@ -128,3 +128,17 @@ def test_a_derived_schema_takes_its_columns() -> None:
     }
     for values in (value, dict.fromkeys(value)):
         jsonschema.validate(json.loads(encode(values)), json.loads(text))
+
+
+def test_a_required_field_without_a_column_is_written_with_its_default() -> None:
+    schema = {
+        "type": "object",
+        "required": ["id", "kind"],
+        "properties": {"id": {"type": "integer"}, "kind": {"$ref": "#/definitions/Kind"}},
+        "definitions": {"Kind": {"type": "string", "default": "new"}},
+    }
+    columns = spark.StructType().add("id", spark.LongType())
+    assert json_encoder(json.dumps(schema), columns)({"id": 1}) == b'{"kind":"new","id":1}'
+    schema["definitions"] = {"Kind": {"type": "string", "default": 7}}
+    with pytest.raises(ValueMismatch, match=r"\$\.kind does not fit the JSON Schema"):
+        json_encoder(json.dumps(schema), columns)({"id": 1})

@@ -160,7 +160,7 @@ def test_a_derived_schema_takes_its_columns_and_keeps_nulls() -> None:
     result = read(text, protobuf_encoder(text, columns)(value))
     assert result == {
         "id": "0",
-        "price": {"value": "MNQ=", "precision": 5, "scale": 4},
+        "price": {"value": "MNQ=", "precision": 12, "scale": 4},
         "at": "2024-01-02T03:04:05.123456Z",
         "day": {"year": 2024, "month": 1, "day": 2},
         "clock": {"hours": 1, "minutes": 2, "seconds": 3, "nanos": 4_000},
@@ -171,6 +171,25 @@ def test_a_derived_schema_takes_its_columns_and_keeps_nulls() -> None:
     }
     nulls = dict.fromkeys(value) | {"tags": [], "counts": [], "stops": []}
     assert read(text, protobuf_encoder(text, columns)(nulls)) == {}
+
+
+DECIMAL = """syntax = "proto3"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+message A {{ confluent.type.Decimal d = 1{options}; }}"""
+
+
+def test_a_decimal_is_written_with_the_digits_that_its_field_declares() -> None:
+    text = DECIMAL.format(options=' [(confluent.field_meta).params = {precision: "9", scale: "3"}]')
+    data = protobuf_encoder(text, row(("d", spark.DecimalType(8, 2))))({"d": Decimal("-1.25")})
+    assert read(text, data) == {"d": {"value": "+x4=", "precision": 9, "scale": 3}}
+    for kind in (spark.DecimalType(9, 4), spark.DecimalType(9, 2), spark.DecimalType(38, 3)):
+        with pytest.raises(ColumnMismatch, match=r"CAST\(d AS DECIMAL\(9, 3\)\) AS d"):
+            protobuf_encoder(text, row(("d", kind)))
+
+
+def test_a_decimal_without_declared_digits_takes_any_column() -> None:
+    text = DECIMAL.format(options="")
+    data = protobuf_encoder(text, row(("d", spark.DecimalType(38, 30))))({"d": Decimal("0." + "0" * 29 + "1")})
+    assert read(text, data) == {"d": {"value": "AQ==", "precision": 30, "scale": 30}}
 
 
 def test_columns_that_messages_have_no_type_for_are_not_derived() -> None:

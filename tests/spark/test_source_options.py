@@ -58,12 +58,44 @@ def test_names_of_sparks_kafka_source_are_taken_in_any_case() -> None:
         ({"startingTimestamp": str(2**63)}, "startingTimestamp is 9223372036854775808: write milliseconds"),
         ({"subscribePattern": "o("}, r"subscribePattern is o\(: .*Write a regular expression"),
         ({"startingTimestamp": "1", "startingOffsets": "latest"}, "contradict each other"),
+        ({"path": "orders"}, r'topics have no path orders: name them with option\("subscribe"'),
+        ({"keySubject": "x", "keyFormat": "string"}, "keySubject does not apply to keyFormat=string"),
+        ({"valueMessage": "A", "valueFormat": "bytes"}, "valueMessage does not apply to valueFormat=bytes"),
+        (
+            {"startingTimestamp": "2026-01-02T00:00:00+02:00", "endingTimestamp": "2026-01-01T21:59:59Z"},
+            r"startingTimestamp 2026-01-02T00:00:00\+02:00 is after endingTimestamp 2026-01-01T21:59:59Z",
+        ),
         ({"maxOffsetsPerTrigger": "-1"}, "maxOffsetsPerTrigger is -1: write a whole number"),
     ],
 )
 def test_a_mistake_is_answered_with_what_to_write(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read_source_options({**GIVEN, **options})
+
+
+def test_equal_times_are_an_empty_range() -> None:
+    options = read_source_options({**GIVEN, "startingTimestamp": "1000", "endingTimestamp": "1970-01-01T00:00:01"})
+    assert options.start == options.end == Timestamp(1_000)
+
+
+@pytest.mark.parametrize("name", ["keySubject", "keySchemaId", "keyMessage"])
+def test_a_key_with_a_chosen_schema_is_read_by_it(name: str) -> None:
+    assert read_source_options({**GIVEN, name: "7"}).key.format == "auto"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"path": "orders"}, r'a topic has no path orders: name it with option\("topic", "orders"\)'),
+        ({"valueSchemaId": "7", "valueFormat": "string"}, "valueSchemaId does not apply to valueFormat=string"),
+        ({"keyFormat": "string"}, r'keyFormat needs the columns of the key: add option\("keyColumns"'),
+        ({"keySubject": "orders-key"}, "keySubject needs the columns of the key"),
+    ],
+)
+def test_the_sink_ignores_no_option(options: dict[str, str], message: str) -> None:
+    given = {"topic": "a", "bootstrapServers": "localhost:1", "schemaRegistryUrl": "http://localhost:2"}
+    with pytest.raises(OptionError, match=message):
+        read_options({**given, **options})
 
 
 @pytest.mark.parametrize("name", ["bootstrapServers", "schemaRegistryUrl"])
@@ -89,5 +121,5 @@ def test_only_parts_with_schemas_need_a_registry(key: str, value: str, monkeypat
                 read()
         else:
             read()
-    without_key = {name: text for name, text in sink.items() if name != "keyColumns"} | {"valueFormat": "string"}
+    without_key = {name: text for name, text in sink.items() if not name.startswith("key")} | {"valueFormat": "string"}
     assert read_options(without_key).topic == "a"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from pyspark.sql.types import StructType
 
 from forebay.spark import topic_readers
-from forebay.spark.errors import OffsetsDeleted
+from forebay.spark.errors import OffsetsDeleted, OptionError
 from forebay.spark.ranges import Positions, Range
-from forebay.spark.source_options import read_source_options
-from forebay.spark.topic_readers import TopicStreamReader
+from forebay.spark.source import ForebayDataSource
+from forebay.spark.source_options import Bound, Place, Timestamp, read_source_options
+from forebay.spark.topic_readers import TopicReader, TopicStreamReader
 
 GIVEN = {"subscribe": "a", "bootstrapServers": "localhost:1", "schemaRegistryUrl": "http://localhost:2"}
+BY_PATTERN = {name: text for name, text in GIVEN.items() if name != "subscribe"} | {"subscribePattern": "[ab]"}
 PLACE = ("a", 0)
 
 
@@ -30,10 +34,42 @@ class Offsets:
         return {PLACE: self.end}
 
 
-def stream(monkeypatch: pytest.MonkeyPatch, broker: Offsets, *, fails: bool) -> TopicStreamReader:
+def stream(
+    monkeypatch: pytest.MonkeyPatch, broker: Offsets, *, fails: bool, given: Mapping[str, str] = GIVEN
+) -> TopicStreamReader:
     monkeypatch.setattr(topic_readers, "Broker", lambda _options: broker)
     unused: Any = None
-    return TopicStreamReader(read_source_options({**GIVEN, "failOnDataLoss": str(fails).lower()}), unused)
+    return TopicStreamReader(read_source_options({**given, "failOnDataLoss": str(fails).lower()}), unused)
+
+
+def batch(monkeypatch: pytest.MonkeyPatch, broker: Offsets, **options: str) -> list[Range]:
+    monkeypatch.setattr(topic_readers, "Broker", lambda _options: broker)
+    unused: Any = None
+    return [part.value for part in TopicReader(read_source_options({**GIVEN, **options}), unused).partitions()]
+
+
+class Topics(Offsets):
+    """A broker with partitions that come and go."""
+
+    def __init__(self, **ends: tuple[int, int]) -> None:
+        super().__init__(0, 0)
+        self.parts = {(topic, 0): part for topic, part in ends.items()}
+
+    def begins(self) -> Positions:
+        return {place: begin for place, (begin, _) in self.parts.items()}
+
+    def ends(self) -> Positions:
+        return {place: end for place, (_, end) in self.parts.items()}
+
+    def positions(self, place: Place) -> Positions:
+        match place:
+            case Bound.EARLIEST:
+                return self.begins()
+            case Bound.LATEST:
+                return self.ends()
+            case Timestamp():
+                raise AssertionError
+        return {(topic, number): at for topic, parts in place.items() for number, at in parts.items()}
 
 
 def offset(position: int) -> dict[str, Any]:
@@ -89,3 +125,47 @@ def test_offsets_that_retention_deleted(monkeypatch: pytest.MonkeyPatch, fails: 
             reader.partitions(offset(2), offset(9))
     else:
         assert ranges(reader, 2, 9) == [Range("a", 0, 6, 9)]
+
+
+def test_a_batch_that_starts_after_its_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = Topics(a=(2, 9))
+    with pytest.raises(OptionError, match="a-0: the read starts at offset 7, which is after its end, offset 6"):
+        batch(monkeypatch, broker, startingOffsets='{"a": {"0": 7}}', endingOffsets='{"a": {"0": 6}}')
+    with pytest.raises(OptionError, match="starts at offset 9"):
+        batch(monkeypatch, broker, startingOffsets="latest", endingOffsets='{"a": {"0": 6}}')
+    with pytest.raises(OffsetsDeleted, match="a-0 begins at offset 2"):
+        batch(monkeypatch, broker, endingOffsets='{"a": {"0": 1}}')
+    assert batch(monkeypatch, broker, endingOffsets='{"a": {"0": 1}}', failOnDataLoss="false") == []
+    assert batch(monkeypatch, broker, startingOffsets="latest") == [], "a start at the end is an empty range"
+
+
+def test_a_batch_refuses_a_limit_of_micro_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ForebayDataSource, "_check_columns", lambda _self, _schema: None)
+    source = ForebayDataSource({**GIVEN, "valueFormat": "bytes", "maxOffsetsPerTrigger": "5"})
+    with pytest.raises(OptionError, match=r"maxOffsetsPerTrigger is for spark\.readStream"):
+        source.reader(StructType())
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_new_topic_that_has_lost_records_is_data_loss(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    reader = stream(monkeypatch, Topics(a=(0, 3), b=(4, 6)), fails=fails, given=BY_PATTERN)
+    end = reader.latestOffset(offset(3), ReadAllAvailable())
+    if fails:
+        with pytest.raises(OffsetsDeleted, match="the offsets 0 to 3 of b-0 are gone"):
+            reader.partitions(offset(3), end)
+    else:
+        assert [part.value for part in reader.partitions(offset(3), end)] == [Range("b", 0, 4, 6)]
+
+
+def test_a_topic_of_a_pattern_that_was_deleted_is_data_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = {"a": {"0": 3}, "b": {"0": 5}, "other": {"0": 1}}
+    broker = Topics(a=(0, 4))
+    with pytest.raises(OffsetsDeleted, match=r"^b-0 were deleted, perhaps"):
+        stream(monkeypatch, broker, fails=True, given=BY_PATTERN).latestOffset(start, ReadAllAvailable())
+    reader = stream(monkeypatch, broker, fails=False, given=BY_PATTERN)
+    assert reader.latestOffset(start, ReadAllAvailable()) == {**start, "a": {"0": 4}}
+
+
+def test_offsets_that_retention_deleted_do_not_use_up_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = stream(monkeypatch, Offsets(1_000_000, 1_000_010), fails=False)
+    assert reader.latestOffset(offset(0), ReadMaxRows(3)) == offset(1_000_003)

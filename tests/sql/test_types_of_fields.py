@@ -182,7 +182,7 @@ def test_types_that_contain_themselves_are_left_out_and_read_once() -> None:
     """Each reference is followed once: a walk of every path through 60 types would not end."""
     names = [f"T{number}" for number in range(60)]
     parts: dict[str, Any] = {"id": {"type": "integer"}, **{name: {"$ref": f"#/d/{name}"} for name in names}}
-    definitions = dict.fromkeys(names, {"type": "object", "properties": parts})
+    definitions = {name: {"type": "object", "properties": parts} for name in names}
     assert json_schema.type_of(json.dumps({"$ref": "#/d/T0", "d": definitions})) is not None
     node = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "id": {"type": "integer"}}}
     assert json_schema.type_of(json.dumps(node)) == StructType((("id", BIGINT),))

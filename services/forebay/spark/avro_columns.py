@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import types as spark
 
-from forebay.spark.columns import MOST_DIGITS, Column, array, decimal_of, mapping, struct, time_of_day
+from forebay.spark.columns import MOST_DIGITS, Column, ColumnCount, array, decimal_of, mapping, struct, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
 _PRIMITIVES: Mapping[str, spark.DataType] = {
@@ -50,6 +50,7 @@ class _Plan:
     def __init__(self) -> None:
         self._named: dict[str, Any] = {}
         self._open: list[str] = []
+        self._count = ColumnCount()
 
     def column(self, schema: Any, namespace: str, path: str) -> Column:
         if isinstance(schema, list):
@@ -101,6 +102,7 @@ class _Plan:
         name = self._define(schema, namespace)
         inner = name.rpartition(".")[0]
         self._open.append(name)
+        self._count.add(len(schema["fields"]))
         fields = [
             (field["name"], self.column(field["type"], inner, f"{path}.{field['name']}")) for field in schema["fields"]
         ]

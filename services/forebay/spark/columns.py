@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from typing import Any, NamedTuple
 
 from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
+from forebay.spark.errors import SchemaNotSupported
 
 Convert = Callable[[Any], Any]
 _DAY_NS = 24 * 60 * 60 * 1_000_000_000
@@ -16,6 +17,25 @@ MOST_DIGITS = 38
 """Digits of Spark's longest decimals."""
 # The default context rounds to 28 digits.
 _shift = Context(prec=MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX).scaleb
+
+
+_MOST_COLUMNS = 10_000
+
+
+class ColumnCount:
+    """Counts columns within columns: types that use each other have exponentially many."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, columns: int) -> None:
+        """Count further columns. Raises SchemaNotSupported if there are too many for a DataFrame."""
+        self._count += columns
+        if self._count > _MOST_COLUMNS:
+            raise SchemaNotSupported(
+                f"the schema has more than {_MOST_COLUMNS:,} columns within columns, because its types use each other: "
+                "read it with valueFormat=bytes (or keyFormat=bytes), and decode what you need"
+            )
 
 
 class Column(NamedTuple):
@@ -89,6 +109,21 @@ def decimal_of(data: bytes, scale: int) -> Decimal:
     if abs(unscaled) >= 10**MOST_DIGITS:
         raise DecodeError(f"a decimal has more than {MOST_DIGITS} digits")
     return _shift(unscaled, -scale)
+
+
+def exact_decimal(precision: int, scale: int) -> Convert:
+    """Return the conversion of decimals to a precision and a scale. It raises DecodeError if a digit would be lost."""
+    ones = Decimal(1).scaleb(-scale)
+    context = Context(prec=precision, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, InvalidOperation])
+
+    def convert(value: Decimal) -> Decimal:
+        # Arrow's own conversion crashes the process if an exponent is close to -2^31.
+        try:
+            return context.quantize(value, ones)
+        except (Inexact, InvalidOperation):
+            raise DecodeError(f"{value!s:.60} does not fit DECIMAL({precision}, {scale})") from None
+
+    return convert
 
 
 def convert_part(column: Column, value: Any, name: str) -> Any:

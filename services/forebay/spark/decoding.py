@@ -15,13 +15,12 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.subject_schemas import SubjectSchemas
 from forebay.serde.framing import HEADER_BYTES, schema_id_of
 from forebay.serde.generic import GenericDecoder
-from forebay.serde.proto_messages import read_path
 from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF
 from forebay.spark.avro_columns import avro_column
 from forebay.spark.columns import Column
 from forebay.spark.errors import OptionError, SchemaNotSupported
 from forebay.spark.json_columns import json_column, json_reader
-from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
+from forebay.spark.protobuf_columns import ProtobufDecoder, protobuf_column
 from forebay.spark.source_options import PartOptions
 
 _KINDS: Mapping[str, str] = {AVRO: "avro", JSON_SCHEMA: "json_schema", PROTOBUF: "protobuf"}
@@ -54,6 +53,15 @@ class Decoding:
 
     def column(self) -> Column:
         """Return the column that the part has in a DataFrame. Raises SchemaNotSupported."""
+        try:
+            return self._column()
+        except RecursionError:
+            raise SchemaNotSupported(
+                f"the schema of {self.subject} has types within types more than 100 levels deep: read it with "
+                "valueFormat=bytes (or keyFormat=bytes), and decode what you need"
+            ) from None
+
+    def _column(self) -> Column:
         match self.format:
             case "avro":
                 return avro_column(self.text)
@@ -79,14 +87,8 @@ class Decoding:
                 read_json = json_reader(self.text)
                 return lambda data: read_json(_body(data))
             case "protobuf":
-                read = protobuf_reader(self.text, self.message)
-
-                def read_message(data: bytes) -> Any:
-                    schema_id_of(data)
-                    _, at = read_path(data, HEADER_BYTES)
-                    return read(data[at:])
-
-                return read_message
+                registry = SchemaRegistry(settings.registry())
+                return ProtobufDecoder(self.text, self.message, lambda number: registry.schema(number).text).decode
             case _:
                 return PRIMITIVES[self.format][0].codec(no_contracts).decode
 
@@ -138,6 +140,8 @@ def _of_subject(registry: SchemaRegistry, subject: str, part: str, options: Part
     kind = _KINDS.get(registry.kind(schema_id), "")
     if options.format not in ("auto", kind):
         raise OptionError(f"the subject {subject} has a schema of {kind}, not {options.format}: leave {part}Format out")
+    if options.message and kind and kind != "protobuf":
+        raise OptionError(f"{part}Message is for Protobuf, but {subject} has a schema of {kind}: leave it out")
     if not kind:
         raise SchemaNotSupported(f"the subject {subject} has a schema of an unknown kind")
     return Decoding(kind, text, subject, options.message)

@@ -13,7 +13,16 @@ import msgspec
 from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
-from forebay.spark.columns import MOST_DIGITS, Column, array, convert_part, mapping, time_of_day
+from forebay.spark.columns import (
+    MOST_DIGITS,
+    Column,
+    ColumnCount,
+    array,
+    convert_part,
+    exact_decimal,
+    mapping,
+    time_of_day,
+)
 
 _CONNECT = "org.apache.kafka.connect.data."
 _INTEGERS: Mapping[str, spark.DataType] = {
@@ -29,16 +38,17 @@ _TIMES: Mapping[str, Column] = {
 
 
 def json_column(text: str) -> Column:
-    """Return the column of JSON values that fit a JSON Schema. A part that Spark can't express is a string of JSON."""
-    document = json.loads(text)
-    return _Plan(document).column(document, ())
+    """Return the column of JSON values that fit a JSON Schema. A part that Spark can't express is a string of JSON.
+
+    Raises:
+        SchemaNotSupported: The schema has too many columns.
+    """
+    return _plan_of(text)[1]
 
 
 def json_reader(text: str) -> Callable[[bytes], Any]:
     """Return a function that reads JSON as values of `json_column`. It raises DecodeError."""
-    document = json.loads(text)
-    plan = _Plan(document)
-    plan.column(document, ())
+    plan, _ = _plan_of(text)
     decode = msgspec.json.Decoder(float_hook=Decimal if plan.keeps_digits else None).decode
 
     def read_json(data: bytes) -> Any:
@@ -50,9 +60,17 @@ def json_reader(text: str) -> Callable[[bytes], Any]:
     return read_json
 
 
+def _plan_of(text: str) -> tuple[_Plan, Column]:
+    # A default may be of a decimal.
+    document = json.loads(text, parse_float=Decimal)
+    plan = _Plan(document)
+    return plan, plan.column(document, ())
+
+
 class _Plan:
     def __init__(self, root: Any) -> None:
         self._root = root
+        self._count = ColumnCount()
         self.keeps_digits = False
         """Whether a column has digits that a DOUBLE would lose."""
 
@@ -115,6 +133,7 @@ class _Plan:
         properties: Mapping[str, Any] = schema.get("properties", {})
         if not properties:
             return _require(mapping(self.column(schema.get("additionalProperties"), through)), dict)
+        self._count.add(len(properties))
         required = frozenset(schema.get("required", ()))
         parts = {name: self.column(part, through) for name, part in properties.items()}
         columns = {
@@ -124,10 +143,22 @@ class _Plan:
             [spark.StructField(name, column.kind, column.is_nullable) for name, column in columns.items()]
         )
 
+        defaults = {name: self._default(part) for name, part in properties.items()}
+
         def convert(value: dict[str, Any]) -> dict[str, Any]:
-            return {name: convert_part(column, value.get(name), name) for name, column in columns.items()}
+            return {
+                name: convert_part(column, value.get(name, defaults[name]), name) for name, column in columns.items()
+            }
 
         return _require(Column(kind, convert), dict)
+
+    def _default(self, schema: Any) -> Any:
+        """Return what a missing property is read as: its default, as in Kafka Connect, or None."""
+        seen = set[str]()
+        while isinstance(schema, Mapping) and "default" not in schema and schema.get("$ref", "") not in seen | {""}:
+            seen.add(schema["$ref"])
+            schema = self._target(schema["$ref"])
+        return schema.get("default") if isinstance(schema, Mapping) else None
 
     def _text(self) -> Column:
         self.keeps_digits = True
@@ -154,7 +185,8 @@ def _connect_decimal(schema: Mapping[str, Any]) -> Column | None:
     )
     if not (digits.isdecimal() and scale.isdecimal() and int(scale) <= int(digits) <= MOST_DIGITS):
         return None
-    return Column(spark.DecimalType(int(digits), int(scale)), _decimal)
+    fit = exact_decimal(int(digits), int(scale))
+    return Column(spark.DecimalType(int(digits), int(scale)), lambda value: fit(_decimal(value)))
 
 
 def _require(column: Column, kind: type) -> Column:

@@ -11,8 +11,8 @@ from forebay.spark.errors import OptionError
 
 CLIENT = "kafka."
 """Prefix of librdkafka's options."""
-
-
+OF_SCHEMAS = ("Subject", "SchemaId", "Message")
+"""Options of a key or value that choose its schema, without the part that they are for."""
 _NO_REGISTRY = "http://no-registry-is-set.invalid"
 
 
@@ -61,3 +61,15 @@ def number(given: Mapping[str, str], name: str, default: int = 0) -> int:
     if not (text.isascii() and text.isdigit()):
         raise OptionError(f"{name} is {text}: write a whole number")
     return int(text)
+
+
+def schema_options(given: Mapping[str, str], part: str) -> list[str]:
+    """Return the names of the options that choose the schema of a part, `key` or `value`."""
+    return [f"{part}{name}" for name in OF_SCHEMAS if given.get(f"{part}{name}".lower())]
+
+
+def check_schema_options(given: Mapping[str, str], part: str, form: str, *, has_schema: bool) -> None:
+    """Refuse options that choose a schema for a format without one. Raises OptionError."""
+    own = schema_options(given, part)
+    if own and not has_schema:
+        raise OptionError(f"{own[0]} does not apply to {part}Format={form}, which has no schema: leave one of them out")

@@ -11,8 +11,10 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
-from forebay.serde.proto_messages import class_of, message_of
-from forebay.spark.columns import Column, decimal_of, time_of_day
+from forebay.serde.framing import HEADER_BYTES, schema_id_of
+from forebay.serde.proto_messages import class_of, decimal_digits, message_of, messages_of, read_path
+from forebay.serde.proto_text import WrongProto
+from forebay.spark.columns import MOST_DIGITS, Column, ColumnCount, decimal_of, exact_decimal, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -27,6 +29,7 @@ _SCALARS: Mapping[int, spark.DataType] = {
     FieldDescriptor.CPPTYPE_STRING: spark.StringType(),
 }
 _WRAPPERS = "google/protobuf/wrappers.proto"
+_DECIMAL = "confluent.type.Decimal"
 
 
 def protobuf_column(text: str, name: str = "") -> Column:
@@ -39,7 +42,7 @@ def protobuf_column(text: str, name: str = "") -> Column:
     Raises:
         SchemaNotSupported: Spark can't express the message.
     """
-    return _message(message_of(text, name), (), "value")
+    return _Plan().message(message_of(text, name), (), "value")
 
 
 def protobuf_reader(text: str, name: str = "") -> Callable[[bytes], Any]:
@@ -55,45 +58,117 @@ def protobuf_reader(text: str, name: str = "") -> Callable[[bytes], Any]:
     return read
 
 
-def _message(message: Descriptor, through: tuple[str, ...], path: str) -> Column:
-    if message.file.name == _WRAPPERS:
-        inner = _scalar(message.fields[0])
-        return inner._replace(convert=lambda made: _convert(inner, made.value))
-    if message.full_name in _KNOWN:
-        return _KNOWN[message.full_name]
-    if message.full_name in through:
-        raise SchemaNotSupported(f"{path} contains its own type {message.full_name}, which Spark has no type for")
-    through = (*through, message.full_name)
-    fields = [(field, _field(field, through, f"{path}.{field.name}")) for field in message.fields]
-    kind = spark.StructType([spark.StructField(field.name, item.kind, item.is_nullable) for field, item in fields])
-    readers = [(field.name, field.has_presence, item) for field, item in fields]
+class ProtobufDecoder:
+    """Reads framed messages of one type.
 
-    def convert(made: Any) -> dict[str, Any]:
-        return {
-            name: None if has_presence and not made.HasField(name) else _convert(item, getattr(made, name))
-            for name, has_presence, item in readers
-        }
+    Args:
+        text: The schema to read as.
+        name: Name of the message; empty: the first.
+        text_of: Returns the schema of an id. It is asked only if a record's place in its schema does not say which
+            message it is.
+    """
 
-    return Column(kind, convert)
+    def __init__(self, text: str, name: str, text_of: Callable[[int], str]) -> None:
+        self._read, self._message, self._text_of = protobuf_reader(text, name), message_of(text, name), text_of
+        messages = messages_of(text)
+        self._path = (messages.index(self._message),)
+        self._is_only = len(messages) == 1
+        self._problems: dict[tuple[int, tuple[int, ...]], str] = {}
+
+    def decode(self, data: bytes) -> Any:
+        """Return a message. Raises DecodeError, RegistryUnavailable."""
+        schema_id = schema_id_of(data)
+        path, at = read_path(data, HEADER_BYTES)
+        if not (self._is_only and path == self._path):
+            if (schema_id, path) not in self._problems:
+                self._problems[schema_id, path] = self._problem(schema_id, path)
+            if self._problems[schema_id, path]:
+                raise DecodeError(self._problems[schema_id, path])
+        return self._read(data[at:])
+
+    def _problem(self, schema_id: int, path: tuple[int, ...]) -> str:
+        """Return why records of a writer's message can't be read; empty: they can."""
+        own = self._message.full_name
+        try:
+            messages = messages_of(self._text_of(schema_id))
+            writer = messages[path[0]]
+            for index in path[1:]:
+                writer = writer.nested_types[index]
+        except (LookupError, WrongProto) as error:
+            return f"the message {path} of schema {schema_id} is unknown: {error}"
+        # A message that another version of the schema has in the same place was renamed.
+        is_renamed = path == self._path and own not in [message.full_name for message in messages]
+        if writer.full_name == own or is_renamed:
+            return ""
+        return f"it is a message {writer.full_name}, not {own}: choose with the option valueMessage or keyMessage"
 
 
-def _field(field: FieldDescriptor, through: tuple[str, ...], path: str) -> Column:
-    message = field.message_type
-    if not field.is_repeated:
-        item = _scalar(field) if message is None else _message(message, through, path)
-        return item._replace(is_nullable=field.has_presence)
-    if message is not None and message.GetOptions().map_entry:
-        key, value = _scalar(message.fields_by_name["key"]), _of_value(message.fields_by_name["value"], through, path)
+class _Plan:
+    def __init__(self) -> None:
+        self._count = ColumnCount()
+
+    def message(self, message: Descriptor, through: tuple[str, ...], path: str) -> Column:
+        if message.file.name == _WRAPPERS:
+            inner = _scalar(message.fields[0])
+            return inner._replace(convert=lambda made: _convert(inner, made.value))
+        if message.full_name in _KNOWN:
+            return _KNOWN[message.full_name]
+        if message.full_name in through:
+            raise SchemaNotSupported(f"{path} contains its own type {message.full_name}, which Spark has no type for")
+        through = (*through, message.full_name)
+        self._count.add(len(message.fields))
+        fields = [(field, self._field(field, through, f"{path}.{field.name}")) for field in message.fields]
+        kind = spark.StructType([spark.StructField(field.name, item.kind, item.is_nullable) for field, item in fields])
+        readers = [(field.name, field.has_presence, item) for field, item in fields]
+
+        def convert(made: Any) -> dict[str, Any]:
+            return {
+                name: None if has_presence and not made.HasField(name) else _convert(item, getattr(made, name))
+                for name, has_presence, item in readers
+            }
+
+        return Column(kind, convert)
+
+    def _field(self, field: FieldDescriptor, through: tuple[str, ...], path: str) -> Column:
+        message = field.message_type
+        if not field.is_repeated:
+            item = self._of_value(field, through, path)
+            return item._replace(is_nullable=field.has_presence)
+        if message is not None and message.GetOptions().map_entry:
+            key, value = (
+                _scalar(message.fields_by_name["key"]),
+                self._of_value(message.fields_by_name["value"], through, path, field),
+            )
+            return Column(
+                spark.MapType(key.kind, value.kind, value.is_nullable),
+                lambda made: [(_convert(key, name), _convert(value, part)) for name, part in made.items()],
+            )
+        item = self._of_value(field, through, path)
         return Column(
-            spark.MapType(key.kind, value.kind, value.is_nullable),
-            lambda made: [(_convert(key, name), _convert(value, part)) for name, part in made.items()],
+            spark.ArrayType(item.kind, item.is_nullable), lambda made: [_convert(item, part) for part in made]
         )
-    item = _of_value(field, through, path)
-    return Column(spark.ArrayType(item.kind, item.is_nullable), lambda made: [_convert(item, part) for part in made])
 
+    def _of_value(
+        self, field: FieldDescriptor, through: tuple[str, ...], path: str, declaring: FieldDescriptor | None = None
+    ) -> Column:
+        """Return the column of a field's values.
 
-def _of_value(field: FieldDescriptor, through: tuple[str, ...], path: str) -> Column:
-    return _scalar(field) if field.message_type is None else _message(field.message_type, through, path)
+        Args:
+            field: The field.
+            through: Messages that led here.
+            path: Place of the field, for errors.
+            declaring: The field whose options say how many digits a decimal has; None: the field itself.
+        """
+        if field.message_type is None:
+            return _scalar(field)
+        if field.message_type.full_name != _DECIMAL:
+            return self.message(field.message_type, through, path)
+        digits = decimal_digits(declaring or field)
+        if digits is None:
+            return _KNOWN[_DECIMAL]
+        if digits[0] > MOST_DIGITS:
+            raise SchemaNotSupported(f"{path} is a decimal of {digits[0]} digits; Spark's have at most {MOST_DIGITS}")
+        return _decimal(*digits)
 
 
 def _scalar(field: FieldDescriptor) -> Column:
@@ -120,8 +195,9 @@ def _days(made: Any) -> int | None:
         raise DecodeError(f"{made.year}-{made.month}-{made.day} is no date: {error}") from error
 
 
-def _decimal(made: Any) -> Decimal:
-    return decimal_of(made.value, made.scale)
+def _decimal(precision: int, scale: int) -> Column:
+    fit = exact_decimal(precision, scale)
+    return Column(spark.DecimalType(precision, scale), lambda made: fit(decimal_of(made.value, made.scale)))
 
 
 _in_a_day = time_of_day(1)
@@ -133,5 +209,5 @@ _KNOWN: Mapping[str, Column] = {
         spark.TimeType(),
         lambda made: _in_a_day(((made.hours * 60 + made.minutes) * 60 + made.seconds) * 1_000_000_000 + made.nanos),
     ),
-    "confluent.type.Decimal": Column(spark.DecimalType(38, 18), _decimal),
+    _DECIMAL: _decimal(38, 18),
 }

@@ -85,6 +85,36 @@ def check_offsets(offsets: Mapping[Partition, int], ends: Mapping[Partition, int
             )
 
 
+def check_order(start: Positions, end: Positions, begins: Mapping[Partition, int], *, fails: bool) -> None:
+    """Refuse a batch that starts after its end in a partition. A start at the end is an empty range.
+
+    Args:
+        start: Where each partition's range starts.
+        end: Where it ends.
+        begins: First offset of each partition.
+        fails: Whether an end that retention has deleted is an error.
+
+    Raises:
+        OptionError: The options name a start after the end.
+        OffsetsDeleted: The end was deleted and `fails` is set.
+    """
+    for (topic, partition), offset in sorted(start.items()):
+        place = topic, partition
+        last, begin = end.get(place, offset), begins.get(place, 0)
+        if offset <= last:
+            continue
+        if last >= begin:
+            raise OptionError(
+                f"{topic}-{partition}: the read starts at offset {offset}, which is after its end, offset {last}: give "
+                "a startingOffsets or startingTimestamp that is not after endingOffsets or endingTimestamp"
+            )
+        if fails:
+            raise OffsetsDeleted(
+                f"{topic}-{partition} begins at offset {begin}, so the records before the read's end, offset {last}, "
+                "are gone: retention has deleted them. Set failOnDataLoss=false to read what is left"
+            )
+
+
 def rewind(start: Mapping[Partition, int], ends: Mapping[Partition, int], begins: Mapping[Partition, int]) -> Positions:
     """Return the positions to continue from: a partition that ends before its position is read from its beginning.
 

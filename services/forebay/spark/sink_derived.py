@@ -160,7 +160,10 @@ def _message(row: spark.StructType, name: str, path: str, indent: str, imports: 
             return str(_look_up(_PROTO, kind, place, "Protocol Buffers"))
 
         field = _proto_field(column, type_name)
-        lines += [*inner, f"{indent}  {field} {column.name} = {number};"]
+        options = _decimal_options(column.dataType)
+        if options:
+            imports.add("confluent/meta.proto")
+        lines += [*inner, f"{indent}  {field} {column.name} = {number}{options};"]
     return [*lines, f"{indent}}}"]
 
 
@@ -172,6 +175,20 @@ def _proto_field(column: spark.StructField, type_name: Callable[[spark.DataType]
         return f"map<{type_name(kind.keyType)}, {type_name(kind.valueType)}>"
     is_message = isinstance(kind, spark.StructType) or type(kind) in _PROTO_MESSAGES
     return type_name(kind) if is_message or not column.nullable else f"optional {type_name(kind)}"
+
+
+def _decimal_options(kind: spark.DataType) -> str:
+    """Return the options of a field that say how many digits its decimals have, as Kafka Connect writes them."""
+    match kind:
+        case spark.ArrayType():
+            return _decimal_options(kind.elementType)
+        case spark.MapType():
+            return _decimal_options(kind.valueType)
+        case spark.DecimalType():
+            pairs = (("precision", kind.precision), ("scale", kind.scale))
+            params = ", ".join(f'{{key: "{name}", value: "{digits}"}}' for name, digits in pairs)
+            return f" [(confluent.field_meta) = {{params: [{params}]}}]"
+    return ""
 
 
 def _look_up(types: Mapping[type[spark.DataType], Any], kind: spark.DataType, path: str, what: str) -> Any:

@@ -72,8 +72,9 @@ def json_encoder(text: str, row: spark.StructType) -> Callable[[Mapping[str, Any
     """
     document = json.loads(text)
     plan = _Plan(document)
-    validator = None if _is_structural(document) else validator_for(document, jsonschema.Draft202012Validator)(document)
     convert, name = plan.convert(row)
+    is_proven = _is_structural(document) and not plan.has_constants
+    validator = None if is_proven else validator_for(document, jsonschema.Draft202012Validator)(document)
 
     def encode(values: Mapping[str, Any]) -> bytes:
         value = convert(values if name is None else values[name])
@@ -88,6 +89,8 @@ def json_encoder(text: str, row: spark.StructType) -> Callable[[Mapping[str, Any
 class _Plan:
     def __init__(self, document: Any) -> None:
         self._root = document
+        self.has_constants = False
+        """Whether records have values that no column's type proves to fit."""
 
     def convert(self, row: spark.StructType) -> tuple[Convert, str | None]:
         """Return the conversion of a row, and the name of the only column if the schema is of no object."""
@@ -163,8 +166,13 @@ class _Plan:
             properties |= {name: more for name in row.fieldNames() if name.casefold() not in names}
         columns = field_names(row, properties, f"the JSON Schema {schema.get('title', '')}".rstrip(), path)
         needed = frozenset(schema.get("required", ()))
+        constants: dict[str, Any] = {}
         for name in needed - columns.keys():
-            raise missing_field(join(path, name), " | ".join(_kinds(self._resolve(properties.get(name)))) or "any", "")
+            part = self._resolve(properties.get(name))
+            if "default" in part:
+                constants[name] = part["default"]
+                continue
+            raise missing_field(join(path, name), " | ".join(_kinds(part)) or "any", "")
         parts, left_out = [], set()
         for name, column in columns.items():
             place = join(path, column.name)
@@ -173,11 +181,15 @@ class _Plan:
             else:
                 left_out.add(name)
                 parts.append((name, column.name, self._not_null(column.dataType, properties[name], place)))
-        return lambda value: {
-            name: convert(value[column])
-            for name, column, convert in parts
-            if value[column] is not None or name not in left_out
-        }
+        self.has_constants |= bool(constants)
+        return lambda value: (
+            constants
+            | {
+                name: convert(value[column])
+                for name, column, convert in parts
+                if value[column] is not None or name not in left_out
+            }
+        )
 
 
 def _scalar(kind: spark.DataType, target: str, schema: Mapping[str, Any], path: str) -> Convert:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
-from forebay.spark.option_values import CLIENT, choice, connection, number
+from forebay.spark.option_values import CLIENT, OF_SCHEMAS, check_schema_options, choice, connection, number
 from forebay.spark.sink_encoding import AUTO, KINDS, PRIMITIVES, Request
 
 _NAMES = (
@@ -19,7 +19,7 @@ _NAMES = (
     "headersColumn",
     "timestampColumn",
     "partitionColumn",
-    *(f"{part}{name}" for part in ("key", "value") for name in ("Format", "Subject", "SchemaId", "Message")),
+    *(f"{part}{name}" for part in ("key", "value") for name in ("Format", *OF_SCHEMAS)),
     "registerSchema",
     "transactionalIdPrefix",
     "transactionTimeoutMs",
@@ -27,7 +27,7 @@ _NAMES = (
     "missingMarkers",
     "idempotencyKey",
 )
-_SPARK = ("checkpointlocation", "path", "querystartid")
+_SPARK = ("checkpointlocation", "querystartid")
 """Options that Spark itself reads."""
 
 
@@ -79,6 +79,8 @@ def read_options(options: Mapping[str, str]) -> SinkOptions:
     """
     given = {name.lower(): text for name, text in options.items()}
     names = {name.lower(): name for name in _NAMES}
+    if "path" in given:
+        raise OptionError(f'a topic has no path {given["path"]}: name it with option("topic", "orders")')
     for name in given:
         if name not in names and name not in _SPARK and not name.startswith(CLIENT):
             near = difflib.get_close_matches(name, names, n=1)
@@ -91,6 +93,9 @@ def read_options(options: Mapping[str, str]) -> SinkOptions:
     key, value = (_request(given, part, topic, registers=registers) for part in ("key", "value"))
     key_columns = tuple(name.strip() for name in given.get("keycolumns", "").split(",") if name.strip())
     parts = (key, value) if key_columns else (value,)
+    for name in () if key_columns else ("Format", *OF_SCHEMAS):
+        if given.get(f"key{name}".lower()):
+            raise OptionError(f'key{name} needs the columns of the key: add option("keyColumns", "order_id")')
     return SinkOptions(
         settings=connection(given, needs_registry=any(part.format not in PRIMITIVES for part in parts)),
         topic=topic,
@@ -109,10 +114,12 @@ def read_options(options: Mapping[str, str]) -> SinkOptions:
 
 
 def _request(given: Mapping[str, str], part: str, topic: str, *, registers: bool) -> Request:
+    form = choice(given, f"{part}Format", (AUTO, *KINDS, *PRIMITIVES))
+    check_schema_options(given, part, form, has_schema=form not in PRIMITIVES)
     return Request(
         part=part,
         topic=topic,
-        format=choice(given, f"{part}Format", (AUTO, *KINDS, *PRIMITIVES)),
+        format=form,
         subject=given.get(f"{part}subject", ""),
         schema_id=number(given, f"{part}SchemaId", 0),
         message=given.get(f"{part}message", ""),

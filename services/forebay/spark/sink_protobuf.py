@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pyspark.sql import types as spark
 
-from forebay.serde.proto_messages import class_of, message_of, path_bytes
+from forebay.serde.proto_messages import class_of, decimal_digits, message_of, path_bytes
 from forebay.spark.sink_values import (
     ColumnMismatch,
     Convert,
@@ -101,9 +101,8 @@ def _field(field: FieldDescriptor, kind: spark.DataType, path: str) -> Put:
         if not isinstance(kind, spark.ArrayType):
             raise misfit(path, kind, f"repeated {_text(field)}", "ARRAY<...>")
         return _not_null(_list(field, kind.elementType, path), path, f"coalesce({path}, array())")
-    message = field.message_type
-    if message is not None:
-        fill = _filler(message, kind, path)
+    if field.message_type is not None:
+        fill = _filler(field, kind, path)
 
         def put_message(made: Any, value: Any) -> None:
             if value is not None:
@@ -137,7 +136,7 @@ def _list(field: FieldDescriptor, kind: spark.DataType, path: str) -> Put:
     if field.message_type is None:
         convert = _scalar(field, kind, place)
         return lambda made, value: getattr(made, name).extend([_item(convert, part, place) for part in value])
-    fill = _filler(field.message_type, kind, place)
+    fill = _filler(field, kind, place)
 
     def put_all(made: Any, value: Any) -> None:
         target = getattr(made, name)
@@ -164,7 +163,7 @@ def _map(field: FieldDescriptor, kind: spark.DataType, path: str) -> Put:
         return lambda made, value: getattr(made, name).update(
             {keys(key): _item(convert, part, place) for key, part in value}
         )
-    fill = _filler(values.message_type, kind.valueType, place)
+    fill = _filler(values, kind.valueType, place, field)
 
     def put_all(made: Any, value: Any) -> None:
         target = getattr(made, name)
@@ -195,7 +194,9 @@ def _scalar(field: FieldDescriptor, kind: spark.DataType, path: str) -> Convert:
     return convert
 
 
-def _filler(message: Descriptor, kind: spark.DataType, path: str) -> Put:
+def _filler(field: FieldDescriptor, kind: spark.DataType, path: str, declaring: FieldDescriptor | None = None) -> Put:
+    """Return what fills a field's message. `declaring` says how many digits a decimal has; None: the field itself."""
+    message = field.message_type
     name = message.full_name
     if str(message.file.name) == _WRAPPERS:
         convert = _scalar(message.fields[0], kind, path)
@@ -204,7 +205,8 @@ def _filler(message: Descriptor, kind: spark.DataType, path: str) -> Put:
         wanted, fill, ddl = _KNOWN[name]
         if not isinstance(kind, wanted):
             raise misfit(path, kind, name, ddl)
-        return fill
+        digits = decimal_digits(declaring or field)
+        return _decimal_filler(kind, *digits, path) if digits and isinstance(kind, spark.DecimalType) else fill
     if not isinstance(kind, spark.StructType):
         raise misfit(path, kind, f"message {name}", "STRUCT<...>")
     return _message(message, kind, path)
@@ -226,6 +228,18 @@ def _fill_date(made: Any, value: datetime.date) -> None:
 def _fill_time(made: Any, value: datetime.time) -> None:
     made.hours, made.minutes, made.seconds = value.hour, value.minute, value.second
     made.nanos = microseconds_of_day(value) % 1_000_000 * 1_000
+
+
+def _decimal_filler(kind: spark.DecimalType, precision: int, scale: int, path: str) -> Put:
+    if kind.scale > scale or kind.precision - kind.scale > precision - scale:
+        raise misfit(path, kind, f"confluent.type.Decimal({precision}, {scale})", f"DECIMAL({precision}, {scale})")
+    ones, context = Decimal(1).scaleb(-scale), Context(prec=precision)
+
+    def fill(made: Any, value: Decimal) -> None:
+        _fill_decimal(made, context.quantize(value, ones))
+        made.precision = precision
+
+    return fill
 
 
 def _fill_decimal(made: Any, value: Decimal) -> None:

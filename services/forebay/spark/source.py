@@ -88,6 +88,8 @@ class ForebayDataSource(DataSource):
         if names_store(self.options):
             name, options = self._store
             return StoreReader(options, name, schema, self.measures)
+        if self._options.max_offsets:
+            raise OptionError("maxOffsetsPerTrigger is for spark.readStream: leave it out, or set endingOffsets")
         return TopicReader(self._options, self._records(schema))
 
     def streamReader(self, schema: spark.StructType) -> TopicStreamReader:

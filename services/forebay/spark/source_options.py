@@ -11,7 +11,15 @@ from enum import StrEnum
 
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
-from forebay.spark.option_values import CLIENT, choice, connection, number
+from forebay.spark.option_values import (
+    CLIENT,
+    OF_SCHEMAS,
+    check_schema_options,
+    choice,
+    connection,
+    number,
+    schema_options,
+)
 from forebay.spelling import did_you_mean
 from forebay.time.moments import parse_moment
 
@@ -19,9 +27,9 @@ _NAMES = (
     *("subscribe", "subscribePattern", "bootstrapServers", "schemaRegistryUrl"),
     *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
     *("maxOffsetsPerTrigger", "failOnDataLoss", "mode", "includeHeaders"),
-    *(f"{part}{name}" for part in ("key", "value") for name in ("Format", "Subject", "SchemaId", "Message")),
+    *(f"{part}{name}" for part in ("key", "value") for name in ("Format", *OF_SCHEMAS)),
 )
-_OF_SPARK = frozenset(("checkpointlocation", "path"))
+_OF_SPARK = frozenset(("checkpointlocation",))
 _WITH_SCHEMA = ("auto", "avro", "json_schema", "protobuf")
 FORMATS = (*_WITH_SCHEMA, "string", "bytes", "int", "long", "float", "double", "boolean")
 _LAST_MS = 2**63 - 1
@@ -121,6 +129,8 @@ def read_source_options(options: Mapping[str, str]) -> SourceOptions:
     """
     given = {name.lower(): text for name, text in options.items()}
     names = {name.lower(): name for name in _NAMES}
+    if "path" in given:
+        raise OptionError(f'topics have no path {given["path"]}: name them with option("subscribe", ...)')
     for name in given.keys() - names.keys() - _OF_SPARK:
         if not name.startswith(CLIENT):
             raise OptionError(f"there is no option {name}{did_you_mean(name, names.values())}")
@@ -133,14 +143,20 @@ def read_source_options(options: Mapping[str, str]) -> SourceOptions:
             'option("application", "user-sessions") and option("records", "errors")'
         )
     key, value = _part(given, "key", "string"), _part(given, "value", "auto")
+    start, end = _place(given, "starting"), _place(given, "ending")
+    if isinstance(start, Timestamp) and isinstance(end, Timestamp) and start.ms > end.ms:
+        raise OptionError(
+            f"startingTimestamp {given['startingtimestamp']} is after endingTimestamp {given['endingtimestamp']}: "
+            "exchange them, or leave one out"
+        )
     return SourceOptions(
         settings=connection(given, needs_registry=key.has_schema or value.has_schema),
         topics=topics,
         pattern=pattern,
         key=key,
         value=value,
-        start=_place(given, "starting"),
-        end=_place(given, "ending"),
+        start=start,
+        end=end,
         max_offsets=number(given, "maxOffsetsPerTrigger"),
         fails_on_loss=choice(given, "failOnDataLoss", ("true", "false")) == "true",
         mode=Mode(choice(given, "mode", tuple(Mode))),
@@ -157,9 +173,11 @@ def _pattern(text: str) -> str:
 
 
 def _part(given: Mapping[str, str], part: str, default: str) -> PartOptions:
-    formats = (default, *(name for name in FORMATS if name != default))
+    default = "auto" if schema_options(given, part) else default
+    form = choice(given, f"{part}Format", (default, *(name for name in FORMATS if name != default)))
+    check_schema_options(given, part, form, has_schema=form in _WITH_SCHEMA)
     return PartOptions(
-        format=choice(given, f"{part}Format", formats),
+        format=form,
         subject=given.get(f"{part}subject", ""),
         schema_id=number(given, f"{part}SchemaId"),
         message=given.get(f"{part}message", ""),

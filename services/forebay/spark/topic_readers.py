@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,13 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from forebay.spark.broker import Broker
+from forebay.spark.errors import OffsetsDeleted
 from forebay.spark.ranges import (
     Positions,
     as_json,
     check_ends,
     check_loss,
+    check_order,
     from_json,
     limit,
     prune,
@@ -61,14 +64,16 @@ class TopicReader(DataSourceReader):
         """Return what each task reads."""
         broker = Broker(self._options)
         start = broker.positions(self._options.start or Bound.EARLIEST)
+        end, begins = broker.positions(self._options.end or Bound.LATEST), broker.begins()
+        fails = self._options.fails_on_loss
+        check_order(start, end, begins, fails=fails)
         for condition in self._filters:
             match condition:
                 case GreaterThan() | GreaterThanOrEqual() | EqualTo() if condition.attribute == ("timestamp",):
                     # Every record before this offset has an earlier timestamp.
                     floor = broker.positions(Timestamp(int(condition.value.timestamp() * 1000)))
                     start = {place: max(offset, floor[place]) for place, offset in start.items()}
-        end = broker.positions(self._options.end or Bound.LATEST)
-        ranges = check_loss(ranges_between(start, end), broker.begins(), fails=self._options.fails_on_loss)
+        ranges = check_loss(ranges_between(start, end), begins, fails=fails)
         return [InputPartition(item) for item in prune(ranges, self._filters)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -104,9 +109,14 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Return where the next micro-batch ends."""
         begun, current = from_json(start), self._broker.ends()
+        self._check_deleted(begun, current)
         ends = self._ends(current)
         begun |= self._new_partitions(begun, ends)
         begun = self._rewind(begun, current)
+        if isinstance(limit, ReadMaxRows) and not self._options.fails_on_loss:
+            # Offsets that retention has deleted must not use up the limit.
+            begins = self._broker.begins()
+            begun = {place: max(offset, begins.get(place, offset)) for place, offset in begun.items()}
         # A query that starts at the end may start behind the end that it reads up to, which was looked up before.
         ends = {place: max(end, begun[place]) for place, end in ends.items()}
         return as_json(_ends_within(begun, ends, limit) | {place: begun[place] for place in begun.keys() - ends.keys()})
@@ -150,8 +160,19 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _new_partitions(self, begun: Positions, ends: Positions) -> Positions:
         new = ends.keys() - begun.keys()
-        begins = self._broker.begins() if new else {}
+        # Records of a new partition that retention deletes before they are read are lost, as those of any other.
+        begins = self._broker.begins() if new and not self._options.fails_on_loss else {}
         return {place: begins.get(place, 0) for place in new}
+
+    def _check_deleted(self, begun: Positions, ends: Positions) -> None:
+        """Refuse to continue without partitions that a pattern matched. Without a pattern, their topic is missed."""
+        pattern = self._options.pattern
+        gone = sorted(f"{topic}-{part}" for topic, part in begun.keys() - ends.keys() if re.fullmatch(pattern, topic))
+        if gone and self._options.fails_on_loss:
+            raise OffsetsDeleted(
+                f"{', '.join(gone)} were deleted, perhaps with records that the query has not read. Set "
+                "failOnDataLoss=false to continue without them"
+            )
 
 
 def _ends_within(start: Positions, end: Positions, most: ReadLimit) -> Positions:
