@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_rows_sort_as_keys_do(kind: Format[Any], values: st.SearchStrategy[Any])
 )
 def test_bytes_are_those_of_kafkas_own_serializers(kind: Format[Any], value: Any, data: str) -> None:
     assert kind.codec(no_contracts).encode(value).hex() == data
+
+
+@pytest.mark.parametrize("kind", [DOUBLE, FLOAT], ids=str)
+def test_all_that_is_not_a_number_is_one_key(kind: Format[float]) -> None:
+    others = [math.nan, -math.nan, math.inf - math.inf, math.copysign(math.nan, -1)]
+    assert len({kind.codec(no_contracts).encode(value) for value in others}) == 1
+    assert len({kind.row(value) for value in others}) == 1  # type: ignore[misc]
+    assert len({kind.row(value) for value in (0.0, -0.0)}) == 2  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

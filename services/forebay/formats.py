@@ -7,6 +7,7 @@ read them. A key's row text sorts as the key does.
 from __future__ import annotations
 
 import dataclasses
+import math
 import struct
 import uuid
 from collections.abc import Callable, Hashable
@@ -155,7 +156,8 @@ def _packed_format(
     def encode(value: T) -> bytes:
         if kind is int and value.__class__ is bool:
             raise TypeError("a boolean is no number here")
-        return pack.pack(value)
+        # Not-a-numbers differ in their bits: on x86, inf - inf has a sign. Java's serializers write one of them.
+        return pack.pack(value if value == value else math.nan)  # noqa: PLR0124
 
     # A single-precision number differs from the double that logic computed.
     make = simple if layout == ">f" else _scalar
@@ -168,7 +170,7 @@ def _whole(bits: int) -> tuple[Callable[[int], str], Callable[[str], int]]:
 
 
 def _double_row(value: float) -> str:
-    (number,) = struct.unpack(">Q", struct.pack(">d", value))
+    (number,) = struct.unpack(">Q", struct.pack(">d", value if value == value else math.nan))  # noqa: PLR0124
     return f"{number ^ (0xFFFFFFFFFFFFFFFF if number >> 63 else 1 << 63):016x}"
 
 

@@ -89,6 +89,16 @@ def test_a_record_out_of_order_goes_when_it_is_its_streams_head() -> None:
     assert take(task) == [[2, 11], [12]]
 
 
+def test_a_record_of_any_time_has_its_turn_once_all_is_read() -> None:
+    first, second = partition(), partition(number=1)
+    task = TaskInput([first, second])
+    give(first, (1 << 63) - 1, 20)
+    give(second, 10)
+    read(first, second)
+    assert take(task) == [[(1 << 63) - 1, 20], [10]]
+    assert not task.has_waiting
+
+
 def test_a_task_waits_for_a_sender_up_to_its_announced_time() -> None:
     part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
     task = TaskInput([], [part])

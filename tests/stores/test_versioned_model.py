@@ -15,7 +15,7 @@ from tests.stores.driving import run
 
 pytestmark = pytest.mark.long
 
-KEYS = st.sampled_from(["a", "aa", "b"])
+KEYS = st.sampled_from(["a", "aa", "a\0", "\uffff", "\U0001f600"])
 TIMES = st.integers(0, 120)
 BOUNDS = st.none() | st.integers(-5, 130)
 VALUES = st.none() | st.integers(0, 9).map(lambda n: Cell(str(n)))

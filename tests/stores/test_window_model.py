@@ -15,7 +15,7 @@ from tests.stores.driving import run
 
 pytestmark = pytest.mark.long
 
-KEYS = st.sampled_from(["a", "aa", "b", "c"])
+KEYS = st.sampled_from(["a", "aa", "a\0", "a\0\1", "\uffff", "\U0001f600"])
 ENDS = st.none() | KEYS
 TIMES = st.integers(0, 100)
 VALUES = st.none() | st.integers(0, 9).map(lambda n: Cell(str(n)))

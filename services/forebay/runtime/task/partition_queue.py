@@ -29,7 +29,8 @@ class Stream:
     @property
     def head_time(self) -> int:
         """Time (ms) by which the first record queued is merged."""
-        return -1 if self.order[0] == GLOBAL else self.queue[0].timestamp()[1]
+        # A producer may send any time. One later than EVER would wait for ever for the other streams.
+        return -1 if self.order[0] == GLOBAL else min(self.queue[0].timestamp()[1], EVER)
 
     def promise(self) -> int:
         """Return the time (ms) before which nothing more comes in order, while nothing is queued."""
