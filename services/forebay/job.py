@@ -164,6 +164,13 @@ class Job:
         """Return the sub-topologies that send to a repartition."""
         return tuple(sub_topology for sub_topology in self.topology if repartition in sub_topology.sends)
 
+    def reported_elsewhere(self, part: int, task: int) -> frozenset[str]:
+        """Return the global tables' topics whose failed records another task reports: the first that reads them."""
+        tables = self.topology[part].global_tables
+        return (
+            tables if task else tables & frozenset().union(*(before.global_tables for before in self.topology[:part]))
+        )
+
     def format_of(self, name: str) -> TopicFormat:
         """Return the format that a topic or repartition is written in."""
         return self.formats.get(name, TopicFormat())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from forebay.builder.compiled import CompiledSubTopology
@@ -85,9 +86,10 @@ class StageTasks:
         self.state_tasks = []
         for number, processor in enumerate(processors):
             table, name = MemoryTable(), f"{application}-{self._number}-{number}"
+            engine = replace(self._engine, reported_elsewhere=self._job.reported_elsewhere(self._number, number))
             self.state_tasks.append(
                 StateTask(
-                    TaskEngine(processor, self.codecs, table, self._engine),
+                    TaskEngine(processor, self.codecs, table, engine),
                     table,
                     logged.router(number),
                     rows,

@@ -47,8 +47,12 @@ class Codecs:
     @property
     def handed_topics(self) -> frozenset[str]:
         """The repartition topics that are read."""
-        renamed = {topic: name for topic, name in self.names.items() if name in self.handed}
-        return self.handed.difference(renamed.values()) | renamed.keys()
+        return self.topics_of(self.handed)
+
+    def topics_of(self, inputs: frozenset[str]) -> frozenset[str]:
+        """Return the topics of inputs and repartitions, some of which have another name."""
+        renamed = {topic: name for topic, name in self.names.items() if name in inputs}
+        return inputs.difference(renamed.values()) | renamed.keys()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:

@@ -61,7 +61,8 @@ class TaskEngine:
         self._given = Streams(())
         self._most_output_bytes = settings.max_output_bytes
         self._effects = Effects(self._context, self._journal, self.timers)
-        self._reports = Reports(settings.service, rooms, self._context, codecs.handed_topics, self._result)
+        elsewhere = codecs.topics_of(settings.reported_elsewhere)
+        self._reports = Reports(settings.service, rooms, self._context, codecs.handed_topics, elsewhere, self._result)
         self._steps = Steps(processor, self._context, self._effects, self.timers, self._reports)
         self._context.isolated, self._context.apart = self._steps.run_isolated, self._steps.run_apart
 

@@ -68,6 +68,8 @@ class EngineSettings:
         limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
         cached_objects: decoded rows kept per store from batch to batch.
         on_change: what to do if a store's rows were written in another format than it declares.
+        reported_elsewhere: inputs that other tasks read whole, too: those of global tables. Their failed records are
+            reported by one of the tasks.
     """
 
     service: str
@@ -79,6 +81,7 @@ class EngineSettings:
     limits: TaskLimits = field(default_factory=TaskLimits)
     cached_objects: int = 50_000
     on_change: OnChange = OnChange.REFUSE
+    reported_elsewhere: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         set_durations(self, dedupe_retention_ms=self.dedupe_retention_ms, max_future_ms=self.max_future_ms)

@@ -22,15 +22,23 @@ class Reports:
 
     Args:
         handed: repartition topics that are read; their records are reported as they were before the repartition.
+        elsewhere: topics whose failed records another task reports.
     """
 
     def __init__(
-        self, service: str, rooms: Rooms, context: TaskContext, handed: Collection[str], result: BatchResult
+        self,
+        service: str,
+        rooms: Rooms,
+        context: TaskContext,
+        handed: Collection[str],
+        elsewhere: Collection[str],
+        result: BatchResult,
     ) -> None:
         self._service = service
         self._rooms = rooms
         self._context = context
         self._handed = handed
+        self._elsewhere = elsewhere
         self._bounds = UNBOUNDED
         self.result = result
 
@@ -46,6 +54,8 @@ class Reports:
 
     def report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
         """Report a record or timer that failed."""
+        if self._elsewhere and message.topic() in self._elsewhere:
+            return
         if isinstance(error, EncodeError):
             stage = ErrorStage.ENCODE
         record = as_received(message, self._handed)

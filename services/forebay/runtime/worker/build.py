@@ -173,6 +173,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
             # However many tasks a worker has, it keeps no more decoded rows than four of them would.
             cached_objects=min(spec.cached_objects, 4 * spec.cached_objects // tasks),
             on_change=spec.on_change,
+            reported_elsewhere=job.reported_elsewhere(part, number),
         ),
     )
     logged = stage_log(spec.application, part, processor)

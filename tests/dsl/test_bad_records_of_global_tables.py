@@ -1,0 +1,40 @@
+"""Every task reads a global table; a record of it that fails is reported once, and no task stops."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.builder import Topology
+from tests.dsl.driving import Driven
+
+
+def in_two_sub_topologies(t: Topology) -> None:
+    prices, orders = t.global_table("prices", int, store="prices"), t.stream("orders", str)
+    orders.left_join(prices, lambda _, price: str(price), str, key_of=lambda _, what: what).to("at-once")
+    by_value = orders.select_key(lambda _, what: what, str).repartition("by-value")
+    by_value.left_join(prices, lambda _, price: str(price), str, key_of=lambda key, _: key).to("later")
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_a_bad_record_is_reported_once(tasks: int) -> None:
+    driver = Driven(in_two_sub_topologies, tasks).driver
+    driver.pipe("tea", 5, "prices")
+    for key, value in ((b"tea", b"bad"), (b"\xff", bytes(8)), (None, bytes(8))):
+        driver.pipe_bytes(key, value, topic="prices")
+    assert [(failure.key, failure.value) for failure in driver.errors] == [
+        (b"tea", b"bad"),
+        (b"\xff", bytes(8)),
+        (None, bytes(8)),
+    ]
+    driver.restart()
+    assert len(driver.errors) == 3
+    for key in "abcdef":
+        sent = driver.pipe(key, "tea", "orders")
+        assert [(record.topic, record.value) for record in sent] == [("at-once", "5"), ("later", "5")]
+
+
+def test_a_bad_record_of_another_topic_is_reported_by_every_task() -> None:
+    driver = Driven(in_two_sub_topologies, 3).driver
+    for key in (b"a", b"b", b"c", b"d"):
+        driver.pipe_bytes(key, b"\xff", topic="orders")
+    assert [failure.key for failure in driver.errors] == [b"a", b"b", b"c", b"d"]
