@@ -28,8 +28,8 @@ def test_a_bad_record_is_reported_once(tasks: int) -> None:
     ]
     driver.restart()
     assert len(driver.errors) == 3
-    for key in "abcdef":
-        sent = driver.pipe(key, "tea", "orders")
+    for customer in "abcdef":
+        sent = driver.pipe(customer, "tea", "orders")
         assert [(record.topic, record.value) for record in sent] == [("at-once", "5"), ("later", "5")]
 
 
