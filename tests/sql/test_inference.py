@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,28 @@ def test_a_result_that_does_not_fit_the_schema_it_names_is_refused(registry: Loc
         "CREATE STREAM o WITH (VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=5) AS SELECT n FROM s;"
     )
     with pytest.raises(SqlError, match=r"views.sql:2:1: the schema 5 has no N BIGINT: it has n INTEGER"):
+        program_of(sql, "views.sql")
+
+
+@pytest.mark.parametrize(
+    ("field", "refused"),
+    [
+        ({"type": "string"}, True),
+        ({"type": ["int", "string"]}, True),
+        ({"type": "string", "default": "x"}, False),
+        ({"type": ["null", "string"]}, False),
+    ],
+)
+def test_a_schema_with_a_field_that_the_result_can_t_fill_is_refused(
+    field: dict[str, Any], refused: bool, registry: LocalSubjects
+) -> None:
+    fields = [{"name": "more", **field}, {"name": "n", "type": "int"}]
+    registry.register("given", Schema(json.dumps({"type": "record", "name": "R", "fields": fields})), schema_id=5)
+    sql = (
+        "CREATE STREAM s (n INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');\n"
+        "CREATE STREAM o WITH (VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=5) AS SELECT n FROM s;"
+    )
+    with pytest.raises(SqlError, match=r"views.sql:2:1: .*field more") if refused else nullcontext():
         program_of(sql, "views.sql")
 
 

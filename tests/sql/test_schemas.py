@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -68,9 +69,7 @@ def test_a_schema_made_of_columns_has_these_columns() -> None:
     kind = StructType(tuple((column.name, column.type) for column in columns))
     assert avro.type_of(avro.schema_of(columns, "a.b.C", wraps=True)) == kind
     assert json_schema.type_of(json_schema.schema_of(columns, wraps=True)) == kind
-    result = protobuf.type_of(message_of(protobuf.schema_of(columns, "")))
-    # A message's schema says nothing of a decimal's digits.
-    assert result == StructType(tuple(field for field in kind.fields if field[0] != "N"))
+    assert protobuf.type_of(message_of(protobuf.schema_of(columns, ""))) == kind
 
 
 def test_schemas_are_named_as_ksqldb_names_them() -> None:
@@ -276,8 +275,15 @@ def test_maps_of_every_kind_are_written_as_ksqldb_writes_them(kind: str) -> None
     rows = frame_schema("PROTOBUF_NOSR", columns, Form(), "", "", wraps=True)
     value: Any = {"INT": 5, "STRUCT<x INT>": (5,), "DECIMAL(4, 2)": Decimal("1.50"), "TIMESTAMP": 7}[kind]
     assert rows.decode(rows.encode(({"a": value},))) == ({"a": value},)
-    if kind != "DECIMAL(4, 2)":
-        assert protobuf.type_of(message_of(text)) == StructType((("M", columns[0].type),))
+    assert protobuf.type_of(message_of(text)) == StructType((("M", columns[0].type),))
+
+
+def test_a_message_says_how_many_digits_its_decimals_have() -> None:
+    columns = columns_of("n DECIMAL(4, 2), a ARRAY<DECIMAL(9, 0)>, s STRUCT<d DECIMAL(2, 1)>")
+    text = protobuf.schema_of(columns, "OPTIONAL")
+    assert protobuf.type_of(message_of(text)) == StructType(tuple((column.name, column.type) for column in columns))
+    bare = re.sub(r" \[\(confluent.*\]", "", text)
+    assert protobuf.type_of(message_of(bare)) == StructType((("S", StructType(())),))
 
 
 def test_a_message_may_import_what_comes_with_protocol_buffers() -> None:

@@ -105,6 +105,16 @@ def message_of(text: str, name: str = "") -> Descriptor:
     raise WrongProto(f"the schema has no message {name}: it has {names}")
 
 
+META_FILE = "confluent/meta.proto"
+"""Defines the option that `decimal_option` writes."""
+
+
+def decimal_option(precision: int, scale: int) -> str:
+    """Return the option of a field that declares a decimal's digits, as Confluent's serializers write it."""
+    pairs = f'{{key: "precision", value: "{precision}"}}, {{key: "scale", value: "{scale}"}}'
+    return f" [({FIELD_META}) = {{params: [{pairs}]}}]"
+
+
 def decimal_digits(field: FieldDescriptor) -> tuple[int, int] | None:
     """Return precision and scale that a field of `confluent.type.Decimal` declares; None: it declares none.
 

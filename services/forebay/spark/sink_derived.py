@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import types as spark
 
+from forebay.serde.proto_messages import META_FILE, decimal_option
 from forebay.spark.sink_values import ColumnMismatch, join
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -162,7 +163,7 @@ def _message(row: spark.StructType, name: str, path: str, indent: str, imports: 
         field = _proto_field(column, type_name)
         options = _decimal_options(column.dataType)
         if options:
-            imports.add("confluent/meta.proto")
+            imports.add(META_FILE)
         lines += [*inner, f"{indent}  {field} {column.name} = {number}{options};"]
     return [*lines, f"{indent}}}"]
 
@@ -185,9 +186,7 @@ def _decimal_options(kind: spark.DataType) -> str:
         case spark.MapType():
             return _decimal_options(kind.valueType)
         case spark.DecimalType():
-            pairs = (("precision", kind.precision), ("scale", kind.scale))
-            params = ", ".join(f'{{key: "{name}", value: "{digits}"}}' for name, digits in pairs)
-            return f" [(confluent.field_meta) = {{params: [{params}]}}]"
+            return decimal_option(kind.precision, kind.scale)
     return ""
 
 

@@ -22,6 +22,7 @@ from forebay.serde.schema import Schema
 from forebay.serde.subjects import Subjects
 from forebay.sql.catalog import Named, Source
 from forebay.sql.encodings.readers import reader
+from forebay.sql.schemas.protobuf import DECIMAL
 from forebay.sql.sources import formats_of
 from forebay.sql.types import MapType, StructType
 from forebay.time.base import Window
@@ -159,7 +160,17 @@ def _to_avro(schema: Any, value: Any, names: dict[str, Any]) -> Any:
             return Decimal(str(value)) if is_decimal else base64.b64decode(value)
         case "float" | "double":
             return float(value)
+        case "string":
+            return value if isinstance(value, str) else _JSON(value).decode()
     return value
+
+
+def _decimal_message(value: Decimal) -> Json:
+    """Return a decimal as a message of JSON: its digits as a whole number, and how many are behind the point."""
+    scale = max(0, -int(value.as_tuple().exponent))
+    digits = int(value.scaleb(scale))
+    data = digits.to_bytes((digits.bit_length() + 8) // 8, "big", signed=True)
+    return {"value": base64.b64encode(data).decode(), "scale": scale}
 
 
 def _protobuf(text: str, name: str) -> Callable[[Any], bytes]:
@@ -170,6 +181,9 @@ def _protobuf(text: str, name: str) -> Callable[[Any], bytes]:
     def encode(value: Any) -> bytes:
         fields = value if isinstance(value, dict) else {message.fields[0].name: value}
         known = {names.get(name.upper(), name): part for name, part in fields.items()}
+        for field in message.fields:
+            if field.message_type is not None and field.message_type.full_name == DECIMAL and known.get(field.name):
+                known[field.name] = _decimal_message(Decimal(str(known[field.name])))
         parsed = json_format.ParseDict(json.loads(_JSON(known)), message_class(), ignore_unknown_fields=True)
         data: bytes = parsed.SerializeToString(deterministic=True)
         return path_bytes(message) + data

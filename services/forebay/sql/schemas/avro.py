@@ -105,6 +105,17 @@ def type_of(text: str) -> SqlType | None:
     return _sql(json.loads(text), {}, "")
 
 
+def required_fields(text: str) -> list[str]:
+    """Return the names of a record's fields that have no default and take no null."""
+    schema = json.loads(text)
+    fields = schema.get("fields", ()) if isinstance(schema, dict) else ()
+    return [field["name"] for field in fields if "default" not in field and not _takes_null(field["type"])]
+
+
+def _takes_null(kind: Any) -> bool:
+    return kind == "null" or (isinstance(kind, list) and "null" in kind)
+
+
 def _sql(schema: Any, names: dict[str, Any], space: str) -> SqlType | None:
     if isinstance(schema, list):
         # A union of null and one type is a nullable column. ksqlDB has no type for other unions.

@@ -108,7 +108,22 @@ def chosen(asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup:
                 asked.place, f"the schema {schema_id} has no {column}: it has {wanted}; select them, with CAST and AS"
             )
         results.append(same[0])
+    if asked.kind == "AVRO":
+        _check_required(asked, text, {column.name for column in results})
     return Form(form.name, form.nullable, text, schema_id, tuple(results))
+
+
+def _check_required(asked: Asked, text: str, written: set[str]) -> None:
+    """Refuse a schema whose fields no record could fill. Raises SqlError."""
+    from forebay.sql.schemas.avro import required_fields  # noqa: PLC0415 (it brings the format)
+
+    missing = [name for name in required_fields(text) if name not in written]
+    if missing:
+        raise SqlError(
+            asked.place,
+            f"the schema {asked.schema_id} has the field {missing[0]}, which has no default and is not among the "
+            "columns: select it, or name another schema",
+        )
 
 
 def looked_up(asked: Asked, lookup: Lookup) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from forebay.serde.proto_messages import decimal_digits
+from forebay.serde.proto_messages import META_FILE, decimal_digits, decimal_option
 from forebay.sql.catalog import Named
 from forebay.sql.types import (
     BIGINT,
@@ -84,8 +84,16 @@ class _Writing:
         # Field numbers follow the order of the columns. A column added at the end therefore keeps the numbers of the
         # others.
         for number, (field, kind) in enumerate(fields, 1):
-            self.lines.append(f"{inside}{self._field(kind, inside)} {field} = {number};")
+            self.lines.append(f"{inside}{self._field(kind, inside)} {field} = {number}{self._option(kind)};")
         self.lines.append(f"{indent}}}")
+
+    def _option(self, kind: SqlType) -> str:
+        """Return the option of a field, without which readers do not know the digits of a decimal."""
+        single = kind.item if isinstance(kind, ArrayType) else kind
+        if not isinstance(single, DecimalType):
+            return ""
+        self.imports.add(META_FILE)
+        return decimal_option(single.precision, single.scale)
 
     def _field(self, kind: SqlType, indent: str) -> str:
         match kind:
