@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.sql import instants
 from forebay.sql.arithmetic import decimal_of, saturate, text_of_double, within_bits, wrapped_int, wrapped_long
+from forebay.sql.datetimes.days import DAY_MS
 from forebay.sql.number_texts import decimal_of_text, double_of_text, trim, whole_of
 from forebay.sql.types import (
     BIGINT,
@@ -80,11 +81,11 @@ def caster(one: SqlType, other: SqlType) -> Caster | None:
     if one == STRING:
         return _of_text(other)
     if (one, other) == (TIMESTAMP, DATE):
-        return lambda value: within_bits(value // instants.DAY_MS, 32)
+        return lambda value: within_bits(value // DAY_MS, 32)
     if (one, other) == (TIMESTAMP, TIME):
-        return lambda value: value % instants.DAY_MS
+        return lambda value: value % DAY_MS
     if (one, other) == (DATE, TIMESTAMP):
-        return lambda value: value * instants.DAY_MS
+        return lambda value: value * DAY_MS
     raise TypeError(f"{one} can't be cast to {other}")
 
 
@@ -134,7 +135,7 @@ def _of_text(other: SqlType) -> Caster:
     if other == DOUBLE:
         return double_of_text
     if other == BYTES:
-        return lambda value: base64.b64decode(value.strip(), validate=True)
+        return lambda value: _base64_of(value.strip())
     if other == BOOLEAN:
         # ksqlDB casts every text that does not begin a word for true to false, instead of failing.
         return lambda text: boolean_of(text) or False
@@ -146,6 +147,14 @@ def _of_text(other: SqlType) -> Caster:
     if other in readers:
         return readers[other]
     raise TypeError(f"STRING can't be cast to {other}")
+
+
+def _base64_of(text: str) -> bytes:
+    """Return the bytes of a base64 text; the padding may be left out. Raises ValueError."""
+    plain = text.rstrip("=")
+    if len(text) - len(plain) not in (0, -len(plain) % 4):
+        raise ValueError(f"{text[:50]!r} is no base64")
+    return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
 
 
 def boolean_of(text: str) -> bool | None:

@@ -10,6 +10,8 @@ from forebay.sql.arithmetic import within_bits
 
 _WHOLE = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_DOUBLE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?)[dDfF]?")
+_HEXADECIMAL = re.compile(r"([+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]{1,10})[dDfF]?")
 _MOST_LETTERS = 4_000
 _BLANKS = "".join(map(chr, range(0x21)))
 
@@ -36,7 +38,11 @@ def decimal_of_text(text: str) -> Decimal:
 def double_of_text(text: str) -> float:
     """Return the double that a text is. Raises ValueError for anything else, and beyond all doubles."""
     # `Double.parseDouble` ignores blanks around a number; `Long.parseLong` and `BigDecimal` refuse them.
-    result = float(decimal_of_text(trim(text)))
+    plain = trim(text)
+    decimal, hexadecimal = _DOUBLE.fullmatch(plain), _HEXADECIMAL.fullmatch(plain)
+    if len(plain) > _MOST_LETTERS or not (decimal or hexadecimal):
+        raise ValueError(f"{text[:50]!r} is no number")
+    result = float(decimal[1]) if decimal else float.fromhex(hexadecimal[1])  # type: ignore[index]
     if math.isinf(result):
         raise ValueError(f"{text[:50]!r} is beyond what a double holds")
     return result

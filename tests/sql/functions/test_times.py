@@ -143,7 +143,7 @@ CALLS: dict[str, Any] = {
     "DATESUB(WEEKS, 1, d)": 19900,
     "TIMEADD(HOURS, 20, t)": 23400000,
     "TIMESTAMPADD(DAYS, 1, ts)": 1720069567089 + DAY,
-    "TIMESTAMPADD(DAYS, 2147483647, CAST('+200000' AS TIMESTAMP))": None,
+    "TIMESTAMPADD(DAYS, 2147483647, CAST('+292278000' AS TIMESTAMP))": None,
     "TIMESTAMPADD(DAYS, CAST(NULL AS INT), ts)": None,
 }
 
@@ -163,6 +163,48 @@ def test_a_pattern_that_means_nothing_is_refused_with_its_place(pattern: str, ca
     literal = "'" + pattern.replace("'", "''") + "'"
     with pytest.raises(SqlError, match=f"{call.partition('(')[0]}: the .*pattern"):
         value_of(call.format(literal), {"T": (STRING, "text")})
+
+
+CASTS: dict[tuple[str, str], Any] = {
+    ("TIMESTAMP", "2024-07"): 1719792000000,
+    ("TIMESTAMP", " 2024-07-03T10 "): 1720000800000,
+    ("TIMESTAMP", "2024-07-03T10:2"): 1720002000000,
+    ("TIMESTAMP", "2024-07-03T10:20:30.5Z"): 1720002030500,
+    ("TIMESTAMP", "2024-07-03T10:20:30.123-0530"): 1720021830123,
+    ("TIMESTAMP", "2024-07-03T24:00"): 1720051200000,
+    ("TIMESTAMP", "2024-02-31"): 1709164800000,
+    ("TIMESTAMP", "+12024"): 317273587200000,
+    ("TIMESTAMP", "20240703"): None,
+    ("TIMESTAMP", "2024T10"): None,
+    ("TIMESTAMP", "2024-07-03T25"): None,
+    ("TIMESTAMP", ""): None,
+    ("DATE", "2024"): 19723,
+    ("DATE", "2024-07-03"): 19907,
+    ("DATE", "-0001-01-02"): -719892,
+    ("DATE", "+12024-07-03"): 3672332,
+    ("DATE", "2024-02-30"): None,
+    ("DATE", "2024-07-03T10:20"): None,
+    ("DATE", "20240703"): None,
+    ("TIME", "10:20"): 37200000,
+    ("TIME", "10:20:30.123456789"): 37230123,
+    ("TIME", "10"): None,
+    ("TIME", "2024-07"): None,
+    ("TIME", "T10:20"): None,
+    ("TIME", "10:20Z"): None,
+    ("TIME", "24:00"): None,
+}
+
+
+@pytest.mark.parametrize("case", CASTS)
+def test_a_text_is_cast_as_ksqldb_completes_it(case: tuple[str, str]) -> None:
+    kind, text = case
+    assert value_of(f"CAST(t AS {kind})", {"T": (STRING, text)}) == CASTS[case]
+
+
+def test_dates_beyond_four_digits_are_written_with_a_sign() -> None:
+    columns = {"D": (DATE, 3672332), "E": (DATE, -719892), "T": (TIMESTAMP, 317289484800000)}
+    texts = ["CAST(d AS STRING)", "CAST(e AS STRING)", "CAST(t AS STRING)"]
+    assert [value_of(text, columns) for text in texts] == ["+12024-07-03", "-0001-01-02", "+12024-07-03T00:00:00.000"]
 
 
 @pytest.mark.parametrize("pattern", ["n", "yyyy QQQ", "VV", "yyyy[xxx]"])

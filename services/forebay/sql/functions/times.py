@@ -6,12 +6,12 @@ import time
 
 from forebay.sql.arithmetic import within_bits
 from forebay.sql.datetimes import read, write
+from forebay.sql.datetimes.days import DAY_MS
 from forebay.sql.datetimes.patterns import parts_of
 from forebay.sql.datetimes.zones import zone_of
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.instants import DAY_MS
 from forebay.sql.syntax import Call, Literal
 from forebay.sql.types import BIGINT, DATE, INT, STRING, TIME, TIMESTAMP, SqlType
 
