@@ -25,7 +25,7 @@ class Kind(Enum):
     JVM_FREEZE = "JVM frozen"
     BROKER_RESTART = "broker stopped and started"
     BROKER_KILL = "broker killed and started"
-    LEASE_ENDS_AWAY = "a lease ends while the broker is away"
+    SNAPSHOT_DUE_AWAY = "a snapshot is due while the broker is away"
     REGISTRY_OUTAGE = "registry and job killed, registry back later"
     NETWORK_SLOW = "network slow"
     NETWORK_SILENT = "network silent"
@@ -54,14 +54,14 @@ POINT_ACTIONS: dict[Point, tuple[Action, ...]] = {
 
 TRANSACTION_TIMEOUT_MS = 5_000
 CHECKPOINT_INTERVAL_MS = 4_000
-"""How long a job's leases last: changes of leases are frequent."""
+"""How often a job writes snapshots: faults find some of them in progress."""
 
 _WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2, Kind.REPARTITION_PURGED: 4}
 _SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.JVM_FREEZE: (0.5, 4.0),
     Kind.BROKER_RESTART: (0.0, 3.0),
     Kind.BROKER_KILL: (0.0, 3.0),
-    Kind.LEASE_ENDS_AWAY: (CHECKPOINT_INTERVAL_MS / 1000 + 1, CHECKPOINT_INTERVAL_MS / 1000 + 4),
+    Kind.SNAPSHOT_DUE_AWAY: (CHECKPOINT_INTERVAL_MS / 1000 + 1, CHECKPOINT_INTERVAL_MS / 1000 + 4),
     Kind.SNAPSHOT_OLD: (50_000.0, 90_000.0),
     Kind.REGISTRY_OUTAGE: (2.0, 8.0),
     Kind.NETWORK_SLOW: (1.0, 4.0),

@@ -40,12 +40,12 @@ def test_killed_at_each_named_point_a_job_is_exact(faulty: FaultyPlatform, tmp_p
 
 
 @pytest.mark.timeout(600)
-def test_a_lease_that_ends_without_a_broker_and_an_old_snapshot_leave_a_job_exact(
+def test_a_snapshot_due_without_a_broker_and_an_old_snapshot_leave_a_job_exact(
     faulty: FaultyPlatform, tmp_path: Path
 ) -> None:
-    faults = (Fault(Kind.LEASE_ENDS_AWAY, seconds=6.0), Fault(Kind.SNAPSHOT_OLD, seconds=60_000.0))
+    faults = (Fault(Kind.SNAPSHOT_DUE_AWAY, seconds=6.0), Fault(Kind.SNAPSHOT_OLD, seconds=60_000.0))
     plan = Plan(9_003, "windowed-metrics", faults)
-    check(run_plan(faulty, plan, tmp_path / "leases"), plan)
+    check(run_plan(faulty, plan, tmp_path / "snapshots"), plan)
 
 
 @pytest.mark.timeout(600)
