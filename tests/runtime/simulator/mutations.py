@@ -118,7 +118,7 @@ MUTATIONS = (
         Setup("sum", 5, 2, records=80, trouble=0.03, turns=200),
     ),
     Mutation(
-        "A snapshot is not completed by a replay if it is older than half of the deletes' retention",
+        "A snapshot is not used if it is older than half of the changelogs' delete.retention.ms",
         (
             (Coverage, "is_too_old", lambda self: False),
             (Tail, "may_lack_deletes", property(lambda self: False)),

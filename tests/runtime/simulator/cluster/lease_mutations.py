@@ -111,7 +111,7 @@ MUTATIONS = (
         DRIVERS,
     ),
     LeaseMutation(
-        "A lease is planned later than every command",
+        "A lease is planned later than every command to end leases",
         (LeasePlanner, "_now", lambda self: self._clock()),
         CLOCKS,
     ),
@@ -152,7 +152,7 @@ MUTATIONS = (
         CUT_OFF,
     ),
     LeaseMutation(
-        "The wait for leases does not begin again with each request that fails",
+        "A failed request does not restart the wait for leases",
         (LeaseEnd, "note_silence", _forgets_wait),
         CUT_OFF,
     ),
