@@ -35,7 +35,7 @@ def as_history(spark: SparkSession, topics: Topics) -> dict[str, HistoryTopic]:
             for record in partition.records
         ]
         random.Random(1).shuffle(rows)
-        history[topic] = HistoryTopic(spark.createDataFrame(rows, RAW), rank, rank < 0)
+        history[topic] = HistoryTopic(spark.createDataFrame(rows, RAW), rank, rank < 0, is_numbered=True)
     return history
 
 

@@ -60,6 +60,22 @@ def test_a_store_as_a_table_of_arrow_and_pandas(address: str) -> None:
     assert view.to_arrow(limit=2).num_rows == 2, "bounds are those of entries()"
 
 
+def test_a_table_has_the_fields_of_all_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only versions that are over have an end, and the first entry may be the latest version."""
+    view = StoreView("prices", lambda: "")
+    rows = [
+        {"key": "a", "timestamp": 1, "value": {"x": 1}},
+        {"key": "b", "timestamp": 1, "valid_to": 5, "value": {"x": 1, "y": 2}},
+    ]
+    monkeypatch.setattr(view, "entries", lambda: iter(rows))
+    assert view.to_arrow().to_pylist() == [
+        {"key": "a", "timestamp": 1, "valid_to": None, "value": {"x": 1, "y": None}},
+        {"key": "b", "timestamp": 1, "valid_to": 5, "value": {"x": 1, "y": 2}},
+    ]
+    monkeypatch.setattr(view, "entries", lambda: iter(()))
+    assert view.to_arrow().column_names == ["key", "value"], "a store without entries"
+
+
 def test_pandas_is_asked_for_where_it_is_missing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(CannotQuery, match=r"needs pandas: pip install 'forebay\[pandas\]'"):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS = 30.0
 _PAGE = 10_000
 """The most that a query gives."""
+_FIELDS = ("key", "key_text", "key_parts", "start", "end", "timestamp", "valid_to", "value")
+"""What entries may have, in the order of columns (see `forebay.queries.entries`)."""
 
 
 class CannotQuery(RuntimeError):
@@ -80,7 +82,7 @@ class StoreView:
             yield from page["entries"]
 
     def to_arrow(self, **bounds: object) -> pa.Table:
-        """Return the entries of all keys as an Arrow table, one column per field of an entry.
+        """Return the entries of all keys as an Arrow table, one column per field that any entry has.
 
         Args:
             bounds: As for `entries`.
@@ -91,7 +93,10 @@ class StoreView:
         import pyarrow as pa  # noqa: PLC0415 (only needed here, and it takes 0.2 s to load)
 
         try:
-            return pa.Table.from_pylist(list(self.entries(**bounds)))
+            entries = list(self.entries(**bounds))
+            names = {"key", "value"}.union(*entries)
+            columns = {name: [entry.get(name) for entry in entries] for name in _FIELDS if name in names}
+            return pa.table(columns)
         except pa.ArrowInvalid as error:
             raise CannotQuery(
                 f"store {self.name}: its values don't fit one type of Arrow ({error}): use entries()"

@@ -28,9 +28,9 @@ from forebay.runtime.task.history import HistoryRecord, HistoryRow
 from forebay.runtime.task.pacing import Limits
 from forebay.runtime.worker.backfill import backfill_group
 from forebay.spark.errors import OptionError
-from forebay.spark.history import HistoryTopic, digest, has_offsets, order_history
+from forebay.spark.history import HistoryTopic, check_place, digest, has_offsets, order_history
 from forebay.spark.history_encoding import raw_history
-from forebay.spark.option_values import connection
+from forebay.spark.option_values import check_connection_options, connection
 from forebay.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -88,9 +88,13 @@ def backfill(
         options: Connection, as of the format `forebay` ("bootstrapServers", "schemaRegistryUrl", "kafka...").
 
     Raises:
-        OptionError: An input has no history, or a history lacks columns. StopJob: The application has positions.
+        OptionError: An option is unknown, an input has no history, or a history lacks columns.
+        StopJob: The application has positions.
     """
     given = {name.lower(): text for name, text in (options or {}).items()}
+    check_connection_options(given)
+    if not isinstance(starting_offsets, int) and starting_offsets not in ("earliest", "latest"):
+        raise OptionError(f"starting_offsets is {starting_offsets!r}: give earliest, latest, or a time in ms as an int")
     start = (
         StartFrom("timestamp", starting_offsets) if isinstance(starting_offsets, int) else StartFrom(starting_offsets)
     )
@@ -127,22 +131,31 @@ def run_backfill(spark: SparkSession, spec: JobSpec, frames: Mapping[str, DataFr
     run = Backfill(spec, backfill_checkpoint(digest(history)), numbered)
     partitions = TopicAdmin(spec.kafka).partitions(topics.values())
     read = {
-        name: _topic(job, name, raw_history(spec, name, topics[name], frame, partitions[topics[name]]))
+        name: _topic(
+            job, name, raw_history(spec, name, topics[name], frame, partitions[topics[name]]), has_offsets(frame)
+        )
         for name, frame in history.items()
     }
     rows = order_history(read, spec.tasks, spec.groups)
     leases = [run.lease(group) for group in range(spec.groups)]
-    result = _process(rows, spec, topics, leases, together=len(job.topology) > 1)
+    result = _process(rows, spec, topics, partitions, leases, together=len(job.topology) > 1)
     run.hand_over()
     return result
 
 
 def _process(
-    rows: DataFrame, spec: JobSpec, topics: Mapping[str, str], leases: list[Lease], *, together: bool
+    rows: DataFrame,
+    spec: JobSpec,
+    topics: Mapping[str, str],
+    partitions: Mapping[str, int],
+    leases: list[Lease],
+    *,
+    together: bool,
 ) -> BackfillResult:
     """Process each Spark partition's rows as its task group.
 
     Args:
+        partitions: of each topic.
         together: whether groups read what other groups forward, so that all of them must run at the same time.
     """
     sealed = SealedSpec(spec)
@@ -154,7 +167,7 @@ def _process(
         assert context is not None
         own = sealed.open()
         recall_matches(own)
-        done = backfill_group(own, leases[context.partitionId()], NoStorage(), _rows(batches, topics))
+        done = backfill_group(own, leases[context.partitionId()], NoStorage(), _rows(batches, topics, partitions))
         inputs = topics.values()
         counts = [
             (sum(task.records_in.get(topic, 0) for topic in inputs), task.outputs, task.errors, task.late)
@@ -178,12 +191,15 @@ def _process(
     return BackfillResult(*map(int, totals))
 
 
-def _rows(batches: Iterator[RecordBatch], topics: Mapping[str, str]) -> Iterator[HistoryRow]:
+def _rows(
+    batches: Iterator[RecordBatch], topics: Mapping[str, str], partitions: Mapping[str, int]
+) -> Iterator[HistoryRow]:
     columns = ("name", "partition", "offset", "key", "value", "timestamp", "headers", "turn")
     for batch in batches:
         for name, partition, offset, key, value, timestamp, headers, turn in zip(
             *(batch.column(column).to_pylist() for column in columns), strict=True
         ):
+            check_place(topics[name], partition, offset, timestamp, partitions[topics[name]])
             record = HistoryRecord(topics[name], partition, offset, key, value, timestamp, _headers(headers))
             yield HistoryRow(turn, record)
 
@@ -209,11 +225,11 @@ def _by_input(spec: JobSpec, frames: Mapping[str, DataFrame | None]) -> dict[str
     return {name: frame for name, frame in given.items() if frame is not None}
 
 
-def _topic(job: Job, name: str, frame: DataFrame) -> HistoryTopic:
+def _topic(job: Job, name: str, frame: DataFrame, is_numbered: bool) -> HistoryTopic:
     parts = [part for part in job.topology if name in part.inputs]
     if any(name in part.global_tables for part in parts):
-        return HistoryTopic(frame, -1, True)
-    return HistoryTopic(frame, 0 if any(name in part.tables for part in parts) else 1, False)
+        return HistoryTopic(frame, -1, True, is_numbered)
+    return HistoryTopic(frame, 0 if any(name in part.tables for part in parts) else 1, False, is_numbered)
 
 
 __all__ = ["BackfillResult", "backfill", "history_limits", "run_backfill"]

@@ -13,6 +13,7 @@ from pyspark.sql.types import ArrayType, LongType, StructType, TimestampNTZType,
 
 from forebay.spark.buckets import bucket_ids
 from forebay.spark.errors import OptionError
+from forebay.spark.sink_values import ValueMismatch
 
 RAW = (
     "key binary, value binary, headers array<struct<key: string, value: binary>>, timestamp bigint, partition int, "
@@ -30,11 +31,13 @@ class HistoryTopic:
     Args:
         rank: of its partitions (see `InputPartition`).
         is_whole: whether every task reads all partitions.
+        is_numbered: whether its rows have the offsets of the topic.
     """
 
     frame: DataFrame
     rank: int
     is_whole: bool
+    is_numbered: bool = False
 
 
 def check_columns(topic: str, row: StructType) -> None:
@@ -46,6 +49,13 @@ def check_columns(topic: str, row: StructType) -> None:
     names = row.fieldNames()
     if len(set(names)) < len(names):
         raise OptionError(f"history of {topic}: several columns have one name: rename them, or drop all but one")
+    for name in names:
+        own = name.casefold()
+        if own in OWN and own not in names:
+            raise OptionError(
+                f"history of {topic}: the column {name} differs from {own} in case only: rename it to {own} if it is "
+                f"the record's {own}; put the value's fields into a struct `value` if it is one of them"
+            )
     if "timestamp" not in names:
         raise OptionError(
             f"history of {topic}: it has no column timestamp, by which records are sorted: add it, for example "
@@ -62,6 +72,28 @@ def check_columns(topic: str, row: StructType) -> None:
             f"history of {topic}: it has the column offset, but not partition: add partition; or drop offset, and "
             "records are sorted by timestamp"
         )
+
+
+def check_place(topic: str, partition: int | None, offset: int | None, timestamp: int | None, partitions: int) -> None:
+    """Refuse a record that its topic can't have.
+
+    Args:
+        topic: Name of the topic.
+        partition, offset, timestamp: As the history says.
+        partitions: Number of the topic's partitions.
+
+    Raises:
+        ValueMismatch: Names the value and what is allowed.
+    """
+    problem = ""
+    if partition is None or not 0 <= partition < partitions:
+        problem = f"partition {partition}, but the topic has the partitions 0 to {partitions - 1}"
+    elif offset is None or offset < 0:
+        problem = f"offset {offset} in partition {partition}: give every record its offset, or drop the column"
+    elif timestamp is None or timestamp < 0:
+        problem = f"timestamp {timestamp} ms: a record's timestamp is 1970-01-01 00:00 UTC or later"
+    if problem:
+        raise ValueMismatch(f"history of {topic}: a record has the {problem}")
 
 
 def has_offsets(frame: DataFrame) -> bool:
@@ -109,14 +141,15 @@ def order_history(topics: Mapping[str, HistoryTopic], tasks: int, groups: int) -
         group = (F.col("partition") % tasks) % groups
         bucket = F.explode(buckets) if topic.is_whole else F.element_at(buckets, group + 1)
         rank = F.lit(topic.rank)
-        parts.append(topic.frame.select("*", F.lit(name).alias("name"), rank.alias("rank"), bucket.alias("bucket")))
+        more = (F.lit(name).alias("name"), rank.alias("rank"), bucket.alias("bucket"))
+        parts.append(topic.frame.select("*", *more, F.lit(topic.is_numbered).alias("numbered")))
     rows = reduce(DataFrame.unionAll, parts).repartition(groups, "bucket")
     order = Window.partitionBy("bucket", "name", "partition").orderBy("offset", "timestamp", "key", "value", "headers")
     largest = F.max("timestamp").over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     return (
         rows.withColumn("number", F.row_number().over(order))
         .withColumn("turn", F.when(F.col("rank") < 0, F.lit(-1)).otherwise(largest).cast("bigint"))
-        .withColumn("offset", F.coalesce("offset", F.col("number") - 1).cast("bigint"))
+        .withColumn("offset", F.when(F.col("numbered"), F.col("offset")).otherwise(F.col("number") - 1).cast("bigint"))
         .sortWithinPartitions("turn", "rank", "name", "partition", "offset")
         .select("key", "value", "headers", "timestamp", "partition", "offset", "name", "turn")
     )

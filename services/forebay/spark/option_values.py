@@ -8,12 +8,24 @@ from collections.abc import Mapping
 from forebay.kafka.environment import settings_from_environment
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
+from forebay.spelling import did_you_mean
 
 CLIENT = "kafka."
 """Prefix of librdkafka's options."""
+_CONNECTION = ("bootstrapServers", "schemaRegistryUrl")
 OF_SCHEMAS = ("Subject", "SchemaId", "Message")
 """Options of a key or value that choose its schema, without the part that they are for."""
 _NO_REGISTRY = "http://no-registry-is-set.invalid"
+
+
+def check_connection_options(given: Mapping[str, str]) -> None:
+    """Refuse options that are not of a connection. Raises OptionError."""
+    for name in given.keys() - {option.lower() for option in _CONNECTION}:
+        if not name.startswith(CLIENT):
+            raise OptionError(
+                f"there is no option {name}{did_you_mean(name, _CONNECTION)}: a connection has "
+                f"{', '.join(_CONNECTION)} and kafka.<option>"
+            )
 
 
 def connection(given: Mapping[str, str], *, needs_registry: bool = True) -> KafkaSettings:
