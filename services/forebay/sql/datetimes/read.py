@@ -101,8 +101,11 @@ def parsed_time(text: str, pattern: str) -> int:
     if letters_of(parts_of(pattern)) & DATE_LETTERS:
         raise ValueError(f"the pattern {pattern!r} has a date")
     fields = reader_of(pattern).fields_of(text)
-    if not fields.keys() & {"H", "h", "N", "A"}:
-        raise ValueError(f"{text!r} has no hour")
+    known = fields.keys() & {"H", "h", "a", "m", "s", "n"}
+    has_hour = "H" in known or known >= {"h", "a"} or known == {"a"}
+    has_gap = ("s" in known and "m" not in known) or ("n" in known and not known >= {"m", "s"})
+    if not fields.keys() & {"N", "A"} and (not has_hour or has_gap):
+        raise ValueError(f"{text!r} has no hour, or leaves out a minute or second")
     return ms_of_day(fields)[0]
 
 

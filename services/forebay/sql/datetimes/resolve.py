@@ -124,7 +124,7 @@ def _hour(fields: Fields) -> int:
     half = int(fields["a"]) if "a" in fields else None
     in_half = int(fields["h"]) if "h" in fields else None
     if hour is None:
-        if half is not None and in_half is None:
+        if half is not None and in_half is None and not fields.keys() & {"m", "s", "n"}:
             return 6 + 12 * half  # the middle of the half
         return (in_half or 0) + 12 * (half or 0)
     if (half is not None and hour // 12 != half) or (in_half is not None and hour % 12 != in_half):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from forebay.sql.limits import create_letters, out_of_time, remaining_seconds
@@ -49,14 +50,25 @@ def compile_pattern(pattern: str) -> Pattern:
     return Pattern(matcher, result.groups, result.names, matcher.fullmatch("") is not None)
 
 
-def first_match(pattern: Pattern, text: str) -> Any:
-    """Return the first match; None: there is none. Raises LimitReached."""
-    return _in_time(lambda **how: pattern.matcher.search(text, **how))
+def first_match(pattern: Pattern, text: str, start: int = 0) -> Any:
+    """Return the first match from a position on; None: there is none. Raises LimitReached."""
+    return _in_time(lambda **how: pattern.matcher.search(text, start, **how))
 
 
 def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
-    """Return all matches in order. Raises LimitReached."""
-    matches: Sequence[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
+    """Return all matches in order, as repeated calls of Java's `Matcher.find` do. Raises LimitReached."""
+    matches: list[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
+    # Behind a match of no width, Java goes on one letter further. `finditer` may find a longer match in its place.
+    repeated = (at for at, (one, other) in enumerate(pairwise(matches), 1) if one.end() == one.start() == other.start())
+    known = next(repeated, None)
+    if known is None:
+        return matches
+    del matches[known:]
+    match = first_match(pattern, text, matches[-1].end() + 1)
+    while match is not None:
+        matches.append(match)
+        start = match.end() + (match.end() == match.start())
+        match = first_match(pattern, text, start) if start <= len(text) else None
     return matches
 
 
@@ -140,13 +152,11 @@ def split(pattern: Pattern, text: str) -> tuple[str, ...]:
     parts: list[str] = []
     at = 0
     for match in all_matches(pattern, text):
-        is_empty_here = match.start() == match.end() == at
         # Since Java 8, a match of no width at the beginning gives no empty first part.
-        if is_empty_here and (at == 0 or not pattern.matches_nothing):
-            continue
-        parts.append(text[at : match.start()])
-        at = match.end()
-        if match.start() == at == len(text) and not pattern.matches_nothing:
+        if not match.start() == match.end() == at or (at and pattern.matches_nothing):
+            parts.append(text[at : match.start()])
+            at = match.end()
+        if match.start() == len(text) and not pattern.matches_nothing:
             return tuple(parts)
     parts.append(text[at:])
     if pattern.matches_nothing and at:
