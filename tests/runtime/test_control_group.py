@@ -149,23 +149,26 @@ def test_a_command_is_never_earlier_than_those_that_the_driver_has_read(group: C
 
 
 @pytest.mark.parametrize("is_followed", [True, False])
-def test_the_process_that_plans_ends_leases_and_keeps_whether_others_follow(
-    group: ControlGroup, clock: Clock, *, is_followed: bool
+def test_a_driver_ends_the_leases_that_tasks_have_reported_and_no_later_one(
+    group: Any, clock: Clock, *, is_followed: bool
 ) -> None:
-    said = DriverControl(spec("this")).end_leases(is_followed=is_followed)
-    assert DriverControl(spec("this")).end_planned(said) == said, "a command has ended them already"
-    assert DriverControl(spec("this")).end_planned(said + 5) == said + 5, "not the clock: no lease is later"
-    worker = WorkerControl(spec("this"), replace(LEASE, planned_at=said + 5), group)  # type: ignore[arg-type]
+    lease = replace(LEASE, planned_at=clock.ms - 5)
+    worker = WorkerControl(spec("this"), lease, group)
+    worker.tell([TaskFigures(0, 0)], 1)
+    driver = DriverControl(spec("this"))
+    driver.figures()
+    assert driver.end_reported(is_followed=is_followed) == lease.planned_at, "not the clock: no lease is later"
     assert worker.is_told_to_end
     assert worker.is_followed is is_followed
-    assert not is_ended(group, said + 6)
+    assert not is_ended(group, lease.planned_at + 1)
 
 
-def test_other_leases_follow_those_that_end_before_any_driver_has_ended_leases(group: ControlGroup) -> None:
-    DriverControl(spec("this")).end_planned(LEASE.planned_at)
-    worker = WorkerControl(spec("this"), LEASE, group)  # type: ignore[arg-type]
-    assert worker.is_told_to_end
-    assert worker.is_followed
+def test_a_command_for_reported_leases_does_not_replace_a_later_one(group: Any, clock: Clock) -> None:
+    command = DriverControl(spec("before")).end_leases()
+    WorkerControl(spec("this"), replace(LEASE, planned_at=command - 5), group).tell([TaskFigures(0, 0)], 1)
+    driver = DriverControl(spec("this"))
+    driver.figures()
+    assert driver.end_reported(is_followed=True) == command
 
 
 def test_without_a_command_there_is_no_time_of_it(group: ControlGroup) -> None:
@@ -198,6 +201,25 @@ def test_a_worker_knows_for_how_long_the_broker_has_not_answered(monkeypatch: py
     monkeypatch.setattr(group, "committed", fail)
     now[0] += 70
     assert worker.silent_seconds == 70
+
+
+def test_a_driver_knows_the_topics_of_the_latest_lease(group: Any) -> None:
+    grown = replace(LEASE, planned_at=9, start={"user_activity": (0, 0, 0, 0)})
+    assert grown.topics != LEASE.topics
+    driver = DriverControl(spec("this"))
+    for task, lease in enumerate((grown, LEASE)):
+        WorkerControl(spec("this"), lease, group).tell([TaskFigures(0, task)], 1)
+        driver.figures()
+        assert driver.topics == grown.topics
+
+
+def test_a_worker_of_the_previous_release_reports_no_topics(group: Any) -> None:
+    report(group, "this", 0)
+    ((place, result),) = group.offsets.items()
+    group.offsets[place] = TopicPartition(*place, 0, result.metadata.replace(f', "topics": "{LEASE.topics}"', ""))
+    driver = DriverControl(spec("this"))
+    driver.figures()
+    assert (driver.planned, driver.topics) == (LEASE.planned_at, "")
 
 
 @pytest.mark.parametrize(("planned", "begun"), [((5,), -1), ((5, 9), 5), ((9, 9), 9)])

@@ -77,6 +77,7 @@ def test_leases_follow_again_once_executors_have_come_back(runner: JobRunner) ->
     runner.rebalance(is_followed=False)
     runner._end_leases(control)
     runner._on_batch(batch(), 1)
+    runner._rebalancing.set()
     runner._end_leases(control)
     assert control.commands == [False, True]
 

@@ -44,6 +44,11 @@ class BrokerView:
         self._partitions: dict[str, int] = {}
         self._looked_at = 0.0
 
+    @property
+    def partitions(self) -> Mapping[str, int]:
+        """The numbers of partitions of the input topics, as of the latest look."""
+        return self._partitions
+
     def topic_ids(self) -> dict[str, str]:
         """Return the broker's id of each topic, the job's own included. Raises TopicChanged where one is not there."""
         ids = {}

@@ -324,7 +324,7 @@ class JobApplication:
         if self._stopping.is_set():
             return
         end = None if executors is None else self._end_refused
-        watcher = Watcher(spec, self.metrics, self.health, self._rights, end=end)
+        watcher = Watcher(spec, self.metrics, self.health, self._rights, runner.compare_topics, end=end)
         watcher.start()
         try:
             with (

@@ -48,7 +48,7 @@ class LeaseEnd:
         self._sent_at = self._monotonic()
 
     def observe(self, command: int, planned: int, begun: int) -> None:
-        """Note whether the running leases should end because of a command, perhaps of the process that plans them.
+        """Note whether the running leases should end because of a command, perhaps of another driver.
 
         Args:
             command: until when (ms) leases were planned that the latest command ends; -1: none.

@@ -92,6 +92,10 @@ class JobRunner:
         self._limits, self._size = spec.limits, CommitSize(spec.limits.max_records)
         self._stopping = Flag()
         self._rebalancing = threading.Event()
+        self._leased: tuple[int, str] = -1, ""
+        """When (ms) the latest lease that tasks reported was planned, and the digest of its topics."""
+        self._outdated: int | None = None
+        """When (ms) the leases were planned that end because of their topics."""
         self._expects_leases = True
         self._restarting = threading.Event()
         self._abandoning = threading.Event()
@@ -120,6 +124,24 @@ class JobRunner:
             return
         self._expects_leases = is_followed
         self._rebalancing.set()
+
+    def compare_topics(self, topics: str) -> None:
+        """End the running leases if their topics have changed since they were planned. Any thread may call it.
+
+        Args:
+            topics: digest of the topics as they are now.
+        """
+        planned, leased = self._leased
+        if not leased or planned == self._outdated:
+            return
+        if leased != topics:
+            reason = "the topics have changed"
+        elif self._plan.trigger is Trigger.AVAILABLE_NOW:
+            reason = "an earlier run planned the leases without ends"
+        else:
+            return
+        log.info("%s: %s: ending the leases, which are planned again", self._spec.application, reason)
+        self._outdated = planned
 
     def abandon(self) -> None:
         """End without waiting for the running leases, whose workers are gone."""
@@ -236,13 +258,12 @@ class JobRunner:
                 if self._abandoning.is_set() or (self._ending and self._is_idle(query)):
                     query.stop()
                     return
-                is_asked = self._ending or self._rebalancing.is_set()
-                cause = is_asked, self._stopping.is_set()
+                cause = self._is_asked, self._stopping.is_set()
                 # At once if the job stops: leases that just end would wait for others, which do not follow.
                 is_due = cause != asked or now - asked_at >= _ASK_AGAIN_SECONDS
-                if (is_asked or self._lease_end.is_expected) and is_due:
+                if self._must_end(control) and is_due:
                     asked, asked_at = cause, now
-                    self._end_leases(control, is_asked=is_asked)
+                    self._end_leases(control)
                 if self._is_hindered():
                     query.stop()
                     return
@@ -255,16 +276,25 @@ class JobRunner:
                 if query.isActive:
                     query.stop()
 
-    def _end_leases(self, control: DriverControl, *, is_asked: bool = True) -> None:
-        """End the leases; only those that are known to end if the driver itself is not asked to."""
+    @property
+    def _is_asked(self) -> bool:
+        return self._ending or self._rebalancing.is_set()
+
+    def _must_end(self, control: DriverControl) -> bool:
+        """Return whether leases should end, or those that tasks reported."""
+        return self._is_asked or self._lease_end.is_expected or control.planned == self._outdated
+
+    def _end_leases(self, control: DriverControl) -> None:
+        """End the leases; only those that tasks have reported if the driver is not asked to end all."""
         # Repeated until all leases have ended: a worker may not have seen a command that another one replaced.
+        is_asked = self._is_asked
         if is_asked:
             self._lease_end.expect()
         with suppress(KafkaException):
             if is_asked:
                 control.end_leases(is_followed=self._leases_follow)
             else:
-                control.end_planned(control.planned)
+                control.end_reported(is_followed=self._leases_follow)
             self._lease_end.note_sent()
 
     def _is_hindered(self) -> bool:
@@ -283,6 +313,7 @@ class JobRunner:
             log.debug("the tasks' figures can't be read: %s", error)
             self._lease_end.note_silence()
             return
+        self._leased = control.planned, control.topics
         self._lease_end.observe(control.command, control.planned, control.begun)
         if self._steadiness.observe(figures, trouble):
             self._progressed.set()

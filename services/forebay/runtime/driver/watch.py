@@ -1,4 +1,4 @@
-"""Watches a running job: lag of its input partitions, rights it lacks."""
+"""Watches a running job: lag of its input partitions, changes of its topics, rights it lacks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import threading
 import time
 from collections.abc import Callable
 
-from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException
 
 from forebay.http.health import Health
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.patience import REFUSED_S
-from forebay.runtime.broker.requests import BrokerView
 from forebay.runtime.driver.broker_lag import BrokerLag
 from forebay.runtime.driver.matched import MatchWatch
 from forebay.runtime.driver.rights import JobRights
 from forebay.runtime.errors import StopJob, Unavailable
 from forebay.runtime.observability.metrics import JobMetrics
+from forebay.runtime.spark.planner import LeasePlanner
 from forebay.runtime.spec import JobSpec
 
 log = logging.getLogger(__name__)
@@ -31,6 +30,7 @@ class Watcher:
 
     Args:
         rights: explains what the broker refuses, and is asked now and then: some refusals just look like silence.
+        compare_topics: called once an interval with the digest of the topics as they are (`LeasePlanner.topics`).
         end: called with the reason once the broker has refused our login for a minute. None: the job keeps trying.
     """
 
@@ -40,12 +40,14 @@ class Watcher:
         metrics: JobMetrics,
         health: Health,
         rights: JobRights,
+        compare_topics: Callable[[str], None],
         seconds: float = 2.0,
         end: Callable[[str], None] | None = None,
     ) -> None:
-        topics = tuple(topic.name for topic in spec.entry.inputs)
-        probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
-        self._broker = BrokerView(AdminClient(spec.kafka.admin()), probe, topics, timeout=5.0)
+        self._planner = LeasePlanner(spec, timeout=5.0)
+        self._compare_topics = compare_topics
+        self._interval = spec.limits.checkpoint_interval_ms / 1000
+        self._topics_looked_at = time.monotonic()
         self._metrics, self._health, self._seconds = metrics, health, seconds
         self._application = spec.application
         self._tasks, self._lag = spec.tasks, BrokerLag(spec.kafka, spec.application)
@@ -68,6 +70,8 @@ class Watcher:
     def _watch(self) -> None:
         while not self._closed.wait(self._seconds):
             self._guard(self._look_at_lag)
+            if time.monotonic() - self._topics_looked_at >= self._interval:
+                self._guard(self._look_at_topics)
             if time.monotonic() - self._rights_looked_at > _RIGHTS_SECONDS:
                 self._guard(self._look_at_rights)
                 self._guard(self._look_at_matches)
@@ -77,8 +81,17 @@ class Watcher:
             look()
         except (Unavailable, StopJob) as error:
             self._health.failing(self._rights.explain(str(error)))
-        except Exception as error:
+        except KafkaException as error:
             log.debug("watching failed: %s", error)
+        except Exception:
+            # Without this thread, the job would never read partitions that are added.
+            log.exception("%s: watching failed: retrying in %.0f s", self._application, self._seconds)
+
+    def _look_at_topics(self) -> None:
+        self._topics_looked_at = time.monotonic()
+        topics = self._planner.topics()
+        if topics is not None:
+            self._compare_topics(topics)
 
     def _look_at_rights(self) -> None:
         trouble = self._rights.trouble()
@@ -104,7 +117,7 @@ class Watcher:
 
         A running job commits to the marker group once a second, so the broker's figure is up to a second behind.
         """
-        latest = self._broker.latest()
+        latest = self._planner.broker.latest()
         lag: dict[tuple[str, int], int] = {}
         silent: dict[tuple[str, int], int] = {}
         for topic, ends in latest.items():

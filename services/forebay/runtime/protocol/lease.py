@@ -73,6 +73,18 @@ class Lease:
         # number alone, a sender could count as done in a lease that it has not worked in.
         return _digest(self.checkpoint) << 32 | self.number
 
+    @property
+    def topics(self) -> str:
+        """Digest of the topics that the lease was planned for; "" if the lease has ends, which no topic changes."""
+        if self.until is not None:
+            return ""
+        # A group has the partitions of its tasks, and all of a global table. Each task has equally many.
+        counts = {
+            topic: len(offsets) if isinstance(offsets, tuple) else len(offsets) * self.tasks // len(self.numbers)
+            for topic, offsets in self.start.items()
+        }
+        return digest_topics(self.topic_ids or {}, counts)
+
     def to_json(self) -> str:
         """Return the lease as the source's row holds it."""
         # Release 0.2 does not know the field "v". It must fail: it would read a map of offsets as a list of partitions.
@@ -176,6 +188,12 @@ class LeaseOffset:
 
 SENTINEL: dict[str, Any] = {"v": FORMAT, "start": None}
 """Stands before the first lease: Spark asks for it again when that lease is replayed, so it never changes."""
+
+
+def digest_topics(ids: Mapping[str, str], partitions: Mapping[str, int]) -> str:
+    """Return a digest that changes with the ids of topics and with the numbers of partitions of those that are read."""
+    text = json.dumps([dict(ids), dict(partitions)], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @cache

@@ -50,6 +50,7 @@ class WorkerControl:
     ) -> None:
         self._spec = spec
         self._lease = lease
+        self._topics = lease.topics
         self._consumer = consumer
         self._monotonic = monotonic or time.monotonic
         self._looked_at = self._told_at = 0.0
@@ -119,7 +120,7 @@ class WorkerControl:
         told = {
             "run": self._spec.run,
             "trouble": trouble[:300],
-            "lease": {"number": self._lease.number, "planned": self._lease.planned_at},
+            "lease": {"number": self._lease.number, "planned": self._lease.planned_at, "topics": self._topics},
         }
         for item in figures:
             item.sign(beat_ms)
@@ -147,6 +148,8 @@ class DriverControl:
         self._clock = clock or now_ms
         self.planned = self.begun = -1
         """When (ms) the latest lease that tasks reported was planned, and the latest that all tasks have reported."""
+        self.topics = ""
+        """Digest of the topics of the latest lease that tasks reported (`Lease.topics`)."""
         self.command = -1
         """Until when (ms) leases were planned that the latest command ends."""
         self._places = [
@@ -163,31 +166,23 @@ class DriverControl:
         Args:
             is_followed: whether leases of this driver or the next one follow: until then loops may continue.
         """
-        time_ms = max(self._clock(), self.planned, self.command)
-        self._command(time_ms, _FOLLOWED if is_followed else "")
-        self.command = time_ms
-        return time_ms
+        return self._command(max(self._clock(), self.planned, self.command), is_followed=is_followed)
 
-    def end_planned(self, planned: int) -> int:
-        """End the leases that were planned until a time in ms; return the time of the command that ends them.
+    def end_reported(self, *, is_followed: bool) -> int:
+        """End the latest leases that tasks reported, and none that is planned later; return the time as `end_leases`.
 
-        Whether other leases follow stays as the driver said last: only the driver knows. Raises KafkaException.
+        Raises:
+            KafkaException: the broker has not taken the command.
         """
-        time_ms, metadata = self._latest_command()
-        if time_ms >= planned:
-            return time_ms
-        self._command(planned, metadata)
-        return planned
+        return self._command(max(self.planned, self.command), is_followed=is_followed)
 
     def last_command(self) -> int:
         """Return until when (ms) leases were planned that the latest command ends; -1: none. Raises KafkaException."""
-        return self._latest_command()[0]
-
-    def _latest_command(self) -> tuple[int, str]:
         places = [TopicPartition(*place) for place in _places(self._spec)]
         return _latest(self._consumer.committed(places, _ANSWER_SECONDS))
 
-    def _command(self, time_ms: int, metadata: str) -> None:
+    def _command(self, time_ms: int, *, is_followed: bool) -> int:
+        metadata = _FOLLOWED if is_followed else ""
         missing: list[KafkaException] = []
         places = _places(self._spec)
         for topic, partition in places:
@@ -200,26 +195,29 @@ class DriverControl:
                 missing.append(error)
         if len(missing) == len(places):
             raise missing[0]
+        self.command = time_ms
+        return time_ms
 
     def figures(self) -> tuple[list[TaskFigures], str]:
         """Return what this run's tasks told last, and what a group waits for. Raises KafkaException.
 
         What tasks told an earlier run stands there until they tell something new.
         """
-        found, trouble, planned = [], "", []
+        found, trouble, leases = [], "", []
         commands = [TopicPartition(*place) for place in _places(self._spec)]
         answers = self._consumer.committed(commands + self._places, _ANSWER_SECONDS)
-        self.command = max(self.command, _latest(answers[: len(commands)])[0])
+        self.command = max(self.command, _latest(answers[: len(commands)]))
         for answer in answers[len(commands) :]:
             if answer.error is None and answer.offset >= 0 and answer.metadata:
                 told = json.loads(answer.metadata)
                 if told.get("run") != self._spec.run:
                     continue
-                planned.append(int(told["lease"]["planned"]))
+                # Workers of release 0.2 do not report the topics.
+                leases.append((int(told["lease"]["planned"]), str(told["lease"].get("topics", ""))))
                 found.append(TaskFigures.from_json(told["figures"]))
                 trouble = trouble or told["trouble"]
-        self.planned = max(self.planned, *planned, -1)
-        self.begun = min(planned) if len(planned) == len(self._places) else -1
+        self.planned, self.topics = max([(self.planned, self.topics), *leases])
+        self.begun = min(leases)[0] if len(leases) == len(self._places) else -1
         return found, trouble
 
     def close(self) -> None:
@@ -227,8 +225,6 @@ class DriverControl:
         leave(self._consumer)
 
 
-def _latest(answers: Iterable[TopicPartition]) -> tuple[int, str]:
-    """Return the time of the latest command in ms, and its metadata; -1: none."""
-    commands = [answer for answer in answers if answer.error is None and answer.offset >= 0]
-    latest = max(commands, key=lambda answer: int(answer.offset), default=None)
-    return (-1, _FOLLOWED) if latest is None else (int(latest.offset), latest.metadata or "")
+def _latest(answers: Iterable[TopicPartition]) -> int:
+    """Return the time of the latest command in ms; -1: none."""
+    return max((int(answer.offset) for answer in answers if answer.error is None and answer.offset >= 0), default=-1)

@@ -1,9 +1,8 @@
-"""Plans leases, in Spark's source process."""
+"""Plans leases, in Spark's source process, and describes the topics that leases are planned for."""
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
@@ -19,7 +18,7 @@ from forebay.renaming import actual_topics
 from forebay.runtime.broker.requests import BrokerView, check_same
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.positions import closing_times, committed_positions
-from forebay.runtime.protocol.lease import LeaseOffset, Partitioned
+from forebay.runtime.protocol.lease import LeaseOffset, Partitioned, digest_topics
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
@@ -34,6 +33,7 @@ class LeasePlanner:
         clients: of the broker; None: new ones.
         control: returns the driver's side of the control group.
         clock: the driver's wall clock in ms.
+        timeout: seconds for each request to the broker.
 
     Attributes:
         whole: the topics of global tables, of which every task reads all partitions.
@@ -45,6 +45,7 @@ class LeasePlanner:
         clients: tuple[AdminClient, Consumer] | None = None,
         control: Callable[[], DriverControl] | None = None,
         clock: Callable[[], int] = now_ms,
+        timeout: float = 10.0,
     ) -> None:
         recall_matches(spec)
         self.spec = spec
@@ -52,7 +53,7 @@ class LeasePlanner:
         topics = tuple(sorted(topic.name for topic in service.inputs))
         own = tuple(topic.name for topic in service.topics(spec.application) if topic.name not in topics)
         changelogs = {topic.name for topic in service.own_topics(spec.application, spec.tasks)}
-        self.broker = BrokerView(*(clients or _clients(spec)), topics, own=own)
+        self.broker = BrokerView(*(clients or _clients(spec)), topics, timeout, own)
         self._control = control or (lambda: DriverControl(spec))
         self._clock = clock
         self.whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
@@ -60,8 +61,6 @@ class LeasePlanner:
         self._until: Partitioned | None = None
         self._is_planned = False
         self._unreachable_since: float | None = None
-        self._lock = threading.Lock()
-        self._latest: LeaseOffset | None = None
         self._ended_at = -1
         """The latest known command ends the leases that were planned until then (ms)."""
 
@@ -71,57 +70,6 @@ class LeasePlanner:
 
     def plan(self, start: dict[str, Any]) -> dict[str, Any]:
         """Return the end of the next lease; `start` itself when there is nothing left to do."""
-        with self._lock:
-            planned = self._plan(start)
-            self._latest = LeaseOffset.from_json(planned)
-            return planned
-
-    def is_outdated(self) -> bool:
-        """Return whether the latest leases have to be planned again, because topics have changed or the ends are fixed.
-
-        It never returns that topics have changed while the broker is away.
-        """
-        with self._lock:
-            latest = self._latest
-            if latest is None or latest.until is not None:
-                return False
-            if self._until is not None:
-                return True  # An earlier run planned them: without ends, they would never be through.
-            try:
-                now = self._checked(latest)
-            except TopicChanged:
-                return True
-            return (now.topic_ids, now.start) != (latest.topic_ids, latest.start)
-
-    def end_leases(self) -> None:
-        """End the latest leases. Raises KafkaException."""
-        with self._lock:
-            if self._latest is None:
-                return
-            control = self._control()
-            try:
-                self._ended_at = max(self._ended_at, control.end_planned(self._latest.planned_at))
-            finally:
-                control.close()
-
-    def resume(self, offset: LeaseOffset) -> None:
-        """Watch leases that an earlier run planned and did not finish. Raises TopicChanged, Unavailable."""
-        self.check_topics(offset)
-        with self._lock:
-            self._latest = offset
-
-    def _now(self) -> int:
-        """Return the time of a new plan in ms, after every command: a command may be ahead of the clock."""
-        control = self._control()
-        try:
-            self._ended_at = max(self._ended_at, control.last_command())
-        except KafkaException as error:
-            log.debug("the control group can't be read: %s", error)
-        finally:
-            control.close()
-        return max(self._clock(), self._ended_at + 1)
-
-    def _plan(self, start: dict[str, Any]) -> dict[str, Any]:
         begin = LeaseOffset.from_json(start)
         if begin is None:
             self._is_planned = True
@@ -156,6 +104,29 @@ class LeasePlanner:
                 close_until=close_until,
             )
         ).to_json()
+
+    def topics(self) -> str | None:
+        """Return `Lease.topics` of a lease planned now; "" if a topic is gone, None while the broker is away."""
+        try:
+            ids = self._topic_ids()
+        except TopicChanged:
+            return ""
+        except Unavailable as error:
+            self._outage(error)
+            return None
+        self._outage(None)
+        return digest_topics(ids, self.broker.partitions)
+
+    def _now(self) -> int:
+        """Return the time of a new plan in ms, after every command: a command may be ahead of the clock."""
+        control = self._control()
+        try:
+            self._ended_at = max(self._ended_at, control.last_command())
+        except KafkaException as error:
+            log.debug("the control group can't be read: %s", error)
+        finally:
+            control.close()
+        return max(self._clock(), self._ended_at + 1)
 
     def _without(self, begin: LeaseOffset, removed: Sequence[str]) -> LeaseOffset:
         """Return an offset without the topics that the job no longer reads.

@@ -59,13 +59,11 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._opened is None:
             from forebay.runtime.process.watchdog import die_when_silent  # noqa: PLC0415 (nor die of it)
             from forebay.runtime.spark.planner import LeasePlanner  # noqa: PLC0415 (most processes plan nothing)
-            from forebay.runtime.spark.topic_watch import TopicWatch  # noqa: PLC0415 (as above)
 
             die_when_silent()
             spec = self._spec.open()
             configure_logging(spec.log_format)
-            self._opened = planner = LeasePlanner(spec)
-            TopicWatch(planner, planner.end_leases, spec.limits.checkpoint_interval_ms / 1000).start()
+            self._opened = LeasePlanner(spec)
         return self._opened
 
     def initialOffset(self) -> dict[str, Any]:
@@ -81,7 +79,8 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         offset = LeaseOffset.from_json(end)
         if offset is not None and end not in (start, self._planned):
-            self._planner.resume(offset)
+            # An earlier run planned these leases, perhaps for topics that were recreated since.
+            self._planner.check_topics(offset)
         return plan_partitions(start, end, self._planner.whole)
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:

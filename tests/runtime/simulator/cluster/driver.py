@@ -1,4 +1,4 @@
-"""A driver: `JobRunner` on a thread of its own, the planner of leases, the watch of the topics, and Spark's query."""
+"""A driver: `JobRunner` on a thread of its own, the comparison of the topics, the planner of leases, Spark's query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from forebay.runtime.driver.plan import Plan
 from forebay.runtime.driver.query import JobRunner, JobStopped
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.planner import LeasePlanner
-from forebay.runtime.spark.topic_watch import TopicWatch
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryAdmin
 from tests.runtime.simulator.cluster.control_group import ControlGroup
@@ -92,7 +91,8 @@ class Driver:
         self._random = seed
         self.frozen_until = self.wakes_at = 0.0
         self.stopped: JobStopped | None = None
-        self._looks_at = 0.0
+        self._planner = self._new_planner()
+        self._looks_at = self.now() + INTERVAL_SECONDS
         self.executors = [Executor(), Executor()]
         self.query: StreamingQuery | None = None
         self.job = SteppedJob(self, Session(self._start))
@@ -108,12 +108,14 @@ class Driver:
         return self._broker.now
 
     def step(self) -> None:
-        """Do one round of Spark's query, of the watch of the topics, and of the driver's loop."""
+        """Do one round of Spark's query, of the comparison of the topics, and of the driver's loop."""
         self.wakes_at = self.now() + _STEP_SECONDS
         if self._strand.wakes_at <= self.now():
             self._strand.resume()
         if self.query is not None and self.query.isActive:
             self._run_query(self.query)
+        if self.now() >= self._looks_at:
+            self._look_at_topics()
         failure = self._strand.failure
         if isinstance(failure, JobStopped):
             self.stopped = failure
@@ -123,9 +125,6 @@ class Driver:
     def _run_query(self, query: StreamingQuery) -> None:
         try:
             query.query.step()
-            if self.now() >= self._looks_at:
-                self._looks_at = self.now() + INTERVAL_SECONDS
-                self._watch.look()
         except Exception as error:
             if isinstance(error, _DEFECTS) or isinstance(error.__cause__, _DEFECTS):
                 raise
@@ -141,12 +140,18 @@ class Driver:
         """Return a new client of the control group."""
         return DriverControl(self.spec, self._group, self.clock)
 
-    def _start(self, on_batch: OnBatch) -> StreamingQuery:
-        clients: Any = MemoryAdmin(self._broker, lambda _: None), None
-        planner = LeasePlanner(self.spec, clients, self.connect, self.clock)
-        self._watch = TopicWatch(planner, planner.end_leases, INTERVAL_SECONDS)
+    def _look_at_topics(self) -> None:
         self._looks_at = self.now() + INTERVAL_SECONDS
-        query = Query(self.spec, self._checkpoint, planner, self._place, on_batch)
+        topics = self._planner.topics()
+        if topics is not None:
+            self.job.compare_topics(topics)
+
+    def _new_planner(self) -> LeasePlanner:
+        clients: Any = MemoryAdmin(self._broker, lambda _: None), None
+        return LeasePlanner(self.spec, clients, self.connect, self.clock)
+
+    def _start(self, on_batch: OnBatch) -> StreamingQuery:
+        query = Query(self.spec, self._checkpoint, self._new_planner(), self._place, on_batch)
         self.query = StreamingQuery(query, self.wait, lambda: self._stop_tasks(query))
         return self.query
 

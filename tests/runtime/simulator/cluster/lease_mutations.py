@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from forebay.runtime.driver.lease_end import LeaseEnd
+from forebay.runtime.driver.query import JobRunner
 from forebay.runtime.maintenance import rescale
 from forebay.runtime.spark.control import DriverControl, WorkerControl
 from forebay.runtime.spark.leases import Holding
 from forebay.runtime.spark.planner import LeasePlanner
-from forebay.runtime.spark.topic_watch import TopicWatch
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.worker import transaction
@@ -57,15 +58,17 @@ class LeaseMutation:
 
 
 def _commands_by_clock(self: DriverControl, *, is_followed: bool = False) -> int:
-    time_ms = self._clock()
-    self._command(time_ms, "followed" if is_followed else "")
-    return time_ms
+    return self._command(self._clock(), is_followed=is_followed)
 
 
-def _says_followed(self: DriverControl, planned: int) -> int:
-    time_ms = max(self._clock(), planned, self.last_command())
-    self._command(time_ms, "followed")
-    return time_ms
+def _compares_with_start(original: Any) -> Any:
+    first: WeakKeyDictionary[JobRunner, str] = WeakKeyDictionary()
+
+    def compare(self: JobRunner, topics: str) -> None:
+        if first.setdefault(self, topics) != topics:
+            original(self, topics)
+
+    return compare
 
 
 def _replaces_no_loop(self: Holding, runner: GroupRunner) -> bool:
@@ -88,7 +91,9 @@ def _forgets_wait(self: LeaseEnd) -> None:
 
 
 MUTATIONS = (
-    LeaseMutation("Leases end if topics have changed", (TopicWatch, "look", lambda self: None), GROWING),
+    LeaseMutation(
+        "Leases end if topics have changed", (JobRunner, "compare_topics", lambda self, topics: None), GROWING
+    ),
     LeaseMutation(
         "A loop continues only with the partitions that it was built for",
         (Holding, "_origin", property(lambda self: None)),
@@ -120,15 +125,10 @@ MUTATIONS = (
         (DriverControl, "end_leases", _commands_by_clock),
         replace(CLOCKS, end="change"),
     ),
-    LeaseMutation(
-        "Only the driver says whether other leases follow",
-        (DriverControl, "end_planned", _says_followed),
-        LeaseSetup(end="stop"),
-    ),
     LeaseMutation("A fenced worker stops", (transaction, "refuse_lost", lambda error: None), LOST),
     LeaseMutation(
-        "Leases that an earlier run planned are watched",
-        (LeasePlanner, "resume", lambda self, offset: None),
+        "The topics are compared with those that the running leases were planned for",
+        (JobRunner, "compare_topics", _compares_with_start(JobRunner.compare_topics)),
         RESUMED,
     ),
     LeaseMutation(

@@ -86,7 +86,7 @@ class Query:
         offset = LeaseOffset.from_json(json.loads(log.offsets[batch]))
         assert offset is not None
         if log.offsets[batch] != self._planned:
-            self._planner.resume(offset)
+            self._planner.check_topics(offset)
         self.batch = batch
         self.tasks = [Task(Lease.from_json(lease.to_json())) for lease in offset.leases(self._planner.whole)]
 
