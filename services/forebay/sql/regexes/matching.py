@@ -58,7 +58,7 @@ def first_match(pattern: Pattern, text: str, start: int = 0) -> Any:
 def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
     """Return all matches in order, as repeated calls of Java's `Matcher.find` do. Raises LimitReached."""
     matches: list[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
-    # Behind a match of no width, Java goes on one letter further. `finditer` may find a longer match in its place.
+    # Behind a match of no width, Java continues one letter further. `finditer` may find a longer match in its place.
     repeated = (at for at, (one, other) in enumerate(pairwise(matches), 1) if one.end() == one.start() == other.start())
     known = next(repeated, None)
     if known is None:
