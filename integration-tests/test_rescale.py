@@ -85,12 +85,12 @@ def test_an_interrupted_change_is_finished_and_a_wrong_number_refused(sales: Sal
     sales.drain("--tasks", "4")
     wrong = sales.job("--tasks", "5", command="rescale")
     assert wrong.finish() == 1
-    assert "24 partitions, no multiple of 5 tasks: add partitions up to a multiple of both (120)" in wrong.text()
+    assert "24 partitions, not a multiple of 5 tasks: add partitions up to a multiple of both (120)" in wrong.text()
 
     Rescale(sales.settings, sales.service, sales.application, {}, 4, 2).stage()
     started = sales.job()
     assert started.finish() == 1
-    assert "`forebay rescale ticket-sales --tasks 2` continues with it" in started.text()
+    assert "run `forebay rescale ticket-sales --tasks 2` to complete it" in started.text()
     other = sales.job("--tasks", "8", command="rescale")
     assert other.finish() == 1
     assert "`--tasks 2` to finish it first" in other.text()

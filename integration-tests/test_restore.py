@@ -59,7 +59,7 @@ def test_a_killed_job_s_state_is_restored_and_nothing_is_lost_or_repeated(bench:
     assert "`forebay run user-sessions` continues" in restoring.text()
     again = bench.job(command="restore")
     assert again.finish() == 1
-    assert "holds a checkpoint" in again.text()
+    assert "exists: `forebay run` continues from it" in again.text()
     bench.drain()
     check("user-sessions", bench)
 
@@ -82,4 +82,4 @@ def test_a_job_of_sub_topologies_restores_itself_if_its_checkpoint_is_missing(be
 def test_a_job_that_never_ran_has_nothing_to_restore(bench: ServiceBench) -> None:
     job = bench.job(command="restore")
     assert job.finish() == 1
-    assert "never committed anything" in job.text()
+    assert "has no commits" in job.text()

@@ -65,7 +65,7 @@ def test_a_recreated_topic_has_another_id(admin: TopicAdmin, name: str) -> None:
 
 
 def test_a_missing_topic_is_named_with_what_makes_it(admin: TopicAdmin, name: str) -> None:
-    with pytest.raises(TopicMissing, match=f"has no topic {name}: `forebay topics create` makes it"):
+    with pytest.raises(TopicMissing, match=f"has no topic {name}: `forebay topics create` creates it"):
         admin.topic_ids([name])
 
 

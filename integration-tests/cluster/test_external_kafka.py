@@ -102,7 +102,7 @@ def test_a_second_executor_knows_the_login_too(release: Release, bench: ClusterB
 def test_a_wrong_password_is_reported_and_costs_no_record(release: Release, bench: ClusterBench) -> None:
     release.settings = by_password(release, "wrong-login")
     release.apply(wait=False)
-    poll_until(lambda: "does not let us in" in release.log(container="wait"), "the log reports the denied access", 180)
+    poll_until(lambda: "refuses the login" in release.log(container="wait"), "the log reports the denied access", 180)
     assert not release.namespace.is_ready(release.driver)
     release.settings = by_password(release, "sessions-login")
     release.settle(bench, release.load(Load(seed=3)))

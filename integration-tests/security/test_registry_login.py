@@ -63,7 +63,7 @@ def test_the_authority_named_is_trusted_although_the_machine_names_others(
 
 
 def test_a_wrong_password_and_an_untrusted_authority_are_reported(broker: Secured, door: str) -> None:
-    with pytest.raises(RegistryRefused, match="does not let us in"):
+    with pytest.raises(RegistryRefused, match="refuses the login"):
         registry(door, broker.authority.certificate, "wrong").compatibility("nothing-yet")
     with pytest.raises(RegistryRefused, match="check FOREBAY_SCHEMA_REGISTRY_CA_LOCATION"):
         registry(door, broker.authority.client("third").certificate).compatibility("nothing-yet")

@@ -43,5 +43,5 @@ def test_a_secret_on_the_command_line_is_refused_and_not_repeated(
     reach = ("--bootstrap-servers", "b:1", "--schema-registry-url", "http://r:1")
     assert run(["run", "user-sessions", "-X", f"{name}=hunter2", *reach]) == 2
     error = capsys.readouterr().err
-    assert f"give it as FOREBAY_KAFKA_{name.upper().replace('.', '_')}" in error
+    assert f"Set FOREBAY_KAFKA_{name.upper().replace('.', '_')}" in error
     assert "hunter2" not in error

@@ -115,7 +115,7 @@ def test_a_secret_without_executors_is_refused(tmp_path: Path, capsys: pytest.Ca
     secret.write_text("0123456789abcdef")
     where = ("--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere:1")
     assert run(["run", "user-sessions", *where, "--spark-secret", str(secret)]) == 2
-    assert "--spark-secret is for --executors" in capsys.readouterr().err
+    assert "--spark-secret needs --executors" in capsys.readouterr().err
 
 
 def test_a_driver_outside_of_a_pod_fails_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

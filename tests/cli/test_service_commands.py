@@ -39,7 +39,7 @@ def test_an_application_s_id_is_one_that_topics_can_have(
 @pytest.mark.parametrize("services", [[], ["user-sessions", "device-alerts"]], ids=["all", "two"])
 def test_an_application_is_one_jobs(action: str, services: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["topics", action, *services, "--application", "mine", *NOWHERE]) == 2
-    assert "--application is one job's: name its service, and no other" in capsys.readouterr().err
+    assert "--application is the id of one job: name exactly one service" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["topics", "create", "user-sessions"], ["reset", "user-sessions"]])

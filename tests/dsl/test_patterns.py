@@ -83,13 +83,13 @@ def test_entry_and_job_of_a_process_read_what_matched(service: Service) -> None:
 
 
 def test_nothing_that_matches_stops_the_start(service: Service) -> None:
-    with pytest.raises(StopJob, match=r"no topic matches orders-\\w\+: create those that all-orders is to read"):
+    with pytest.raises(StopJob, match=r"no topic matches orders-\\w\+: create the topics that all-orders reads"):
         matches(service, "all-orders", ["prices", "orders-out"])
 
 
 def test_a_topic_of_two_patterns_stops_the_start(service: Service) -> None:
     both = Service(**{**_fields(service), "patterns": {PATTERN: "", "orders-e.": ""}})
-    with pytest.raises(StopJob, match=r"the topic orders-eu matches orders-\\w\+ and orders-e\.: make them narrower"):
+    with pytest.raises(StopJob, match=r"the topic orders-eu matches orders-\\w\+ and orders-e\.: change the patterns"):
         matches(both, "all-orders", ["orders-eu"])
 
 

@@ -85,7 +85,7 @@ def test_a_record_without_a_time_is_sent_without_one() -> None:
 
 
 UNFIT = [
-    (Record(topic_="app-x-repartition"), "between sub-topologies"),
+    (Record(topic_="app-x-repartition"), "after the repartition topic"),
     (Record(partition_=9), "its partition 9 is gone: events has 4"),
 ]
 

@@ -171,7 +171,9 @@ def test_former_internal_changelogs_stop_it_before_anything_is_changed(
     broker.done.clear()
     job = work(ROWS, monkeypatch)
     for begin in (job.begin, job.stage):
-        with pytest.raises(StateConflict, match="once, and user-sessions-1-task, user-sessions-12-task still hold"):
+        with pytest.raises(
+            StateConflict, match="once, and user-sessions-1-task, user-sessions-12-task have their positions"
+        ):
             begin()
     assert broker.done == []
     broker.delete(others[:2])

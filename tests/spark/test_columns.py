@@ -105,7 +105,7 @@ def test_avro_records_nest_and_share_named_types() -> None:
         ({"type": "bytes", "logicalType": "decimal", "precision": 39}, "39 digits"),
         (
             {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]},
-            "value.next contains its own type N",
+            "value.next has the recursive type N",
         ),
     ],
 )
@@ -380,5 +380,5 @@ def test_a_schema_of_one_protobuf_message_needs_no_look_up() -> None:
 
 
 def test_a_protobuf_message_that_contains_itself_is_refused() -> None:
-    with pytest.raises(SchemaNotSupported, match=r"value\.next contains its own type N"):
+    with pytest.raises(SchemaNotSupported, match=r"value\.next has the recursive type N"):
         protobuf_column('syntax = "proto3"; message N { N next = 1; }')

@@ -69,7 +69,7 @@ def acl(
     needed = list(dict.fromkeys(right for role in roles for right in rights(service, own, Role(role))))
     if apply:
         if principal.endswith(":PRINCIPAL"):
-            raise click.UsageError("--apply needs --principal: who shall have the rights?")
+            raise click.UsageError("--apply needs --principal, the user that gets the rights")
         AclAdmin(connect(**connection), _ANSWER_SECONDS).grant(needed, principal)
         click.echo(f"granted to {principal}:")
     if commands:

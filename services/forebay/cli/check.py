@@ -29,7 +29,7 @@ def check(services: tuple[Service, ...], logic: dict[str, str], topics: dict[str
     before it starts.
     """
     if logic and len(services) != 1:
-        raise click.UsageError("--set is one service's: name it, and no other")
+        raise click.UsageError("--set is for the settings of one service: name exactly one service")
     chosen = services or tuple(all_services().values())
     rename_topics(chosen, topics)
     for service in chosen:

@@ -91,6 +91,6 @@ def _name_and_value(text: str) -> tuple[str, str]:
     if is_secret(name):
         variable = f"FOREBAY_KAFKA_{name.upper().replace('.', '_')}"
         raise click.UsageError(
-            f"--kafka-option {name}=...: the list of processes shows command lines to everybody: give it as {variable}"
+            f"--kafka-option {name}: other users of this machine can see command lines. Set {variable} instead"
         )
     return name, value

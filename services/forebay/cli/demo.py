@@ -94,7 +94,7 @@ def demo(
     order; the next demo continues where this one stopped.
     """
     if every and services:
-        raise click.UsageError("--all runs every service: leave the names away, or --all")
+        raise click.UsageError("--all runs every service: give names of services or --all, not both")
     once = {service.name: service for service in services or (find_service(DEFAULT),)}
     table = (all_services() if every else once).values()
     chosen = rename_topics(table, topics)

@@ -49,7 +49,7 @@ def replay(
     partitions = TopicAdmin(kafka).partitions([topic, *inputs])
     missing = [topic_name for topic_name in (topic, *inputs) if topic_name not in partitions]
     if missing:
-        raise TopicMissing(f"there is no topic {', '.join(missing)}: `forebay topics create {service.name}` makes it")
+        raise TopicMissing(f"there is no topic {', '.join(missing)}: `forebay topics create {service.name}` creates it")
     run = ErrorReplay(kafka, name, topic, {topic_name: partitions[topic_name] for topic_name in inputs})
     if dry_run:
         _show(run.look(), "would be sent", f"nothing was sent: `forebay errors replay {service.name}` sends them")

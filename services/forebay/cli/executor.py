@@ -232,7 +232,7 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
     """
     missing = [name for name in ("POD_NAME", "POD_IP") if not os.environ.get(name)]
     if missing:
-        raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
+        raise click.UsageError(f"{' and '.join(missing)} must be set, from the pod's metadata.name and status.podIP")
     if reason := refused_heap(memory):
         raise click.BadParameter(reason, param_hint="--memory")
     watch_given_folder()

@@ -157,7 +157,9 @@ def _require_running(home: Any, bootstrap_servers: str | None, schema_registry_u
 def _require_named(source: Source, topics: dict[str, str]) -> None:
     for name, topic in topics.items():
         if name != source.topic:
-            raise click.UsageError(f"--topic: {name} is not what is produced: write {source.topic}={topic}")
+            raise click.UsageError(
+                f"--topic {name}={topic}: the producer writes {source.topic}: give --topic {source.topic}={topic}"
+            )
     try:
         check_name(topics.get(source.topic, source.topic))
     except IllegalName as error:

@@ -50,7 +50,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str | Non
 def _parts(share: Share | None, peers: str, timeout_ms: int, authority: Path | None) -> Settings | None:
     if share is None:
         if peers:
-            raise click.UsageError("--peers names the servers of all parts: say with --part PART/PARTS which this is")
+            raise click.UsageError("--peers needs --part PART/PARTS, the part of this server")
         return None
     addresses = tuple(peer.strip() for peer in peers.split(",") if peer.strip())
     try:
@@ -153,7 +153,7 @@ def queries(
         name = application or service.name
         server = QueryServer(kafka, service, name, settings, token, store_directory, logins, parts)
     except ssl.SSLError as error:
-        raise click.BadParameter(f"no certificates: {error}", param_hint="--peers-ca") from error
+        raise click.BadParameter(f"the certificates can't be loaded: {error}", param_hint="--peers-ca") from error
     except FilesInUse as error:
         raise click.BadParameter(str(error), param_hint="--store-directory") from error
     with stop_requests() as stop:
@@ -161,6 +161,8 @@ def queries(
         try:
             server.serve(http_host, http_port, every_ms / 1000, stop, limits, tls)
         except ssl.SSLError as error:
-            raise click.BadParameter(f"no certificate with its key: {error}", param_hint="--tls-certificate") from error
+            raise click.BadParameter(
+                f"the certificate and its key can't be loaded: {error}", param_hint="--tls-certificate"
+            ) from error
         except WrongParts as error:
             raise click.BadParameter(str(error), param_hint="--part, --peers") from error

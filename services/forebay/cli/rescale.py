@@ -48,7 +48,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
     kafka, application = _connect(home, options), options["application"] or service.name
     tasks, checkpoint = options["tasks"], checkpoint_of(service, home, options)
     if not tasks:
-        raise click.UsageError("give the number of tasks wanted: --tasks")
+        raise click.UsageError("give the new number of tasks with --tasks")
     try:
         logic = parse_logic(service, options["logic"])
     except WrongSettings as error:
@@ -95,8 +95,9 @@ def _check_inputs(kafka: KafkaSettings, service: Service, tasks: int) -> None:
     for name, partitions in _partitions(kafka, (topic.name for topic in service.inputs)).items():
         if partitions % tasks:
             raise click.ClickException(
-                f"{name} has {partitions} partitions, no multiple of {tasks} tasks: add partitions up to a multiple of "
-                f"both ({partitions * tasks // gcd(partitions, tasks)}), wait until all producers know them "
+                f"{name} has {partitions} partitions, not a multiple of {tasks} tasks: add partitions up to a "
+                f"multiple of both ({partitions * tasks // gcd(partitions, tasks)}), wait until all producers "
+                "know them "
                 "(metadata.max.age.ms), then rescale"
             )
 

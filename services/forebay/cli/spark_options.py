@@ -22,5 +22,5 @@ def _executors(options: dict[str, Any]) -> ExecutorPods | None:
     if name:
         return ExecutorPods.of_this_pod(name, options["driver_host"], secret)
     if secret is not None:
-        raise click.UsageError("--spark-secret is for --executors")
+        raise click.UsageError("--spark-secret needs --executors")
     return None

@@ -75,7 +75,9 @@ def _forecast(kafka: KafkaSettings, service: Service, application: str, logic: d
     click.echo("nothing was changed")
     refused = sorted({line.store for line in forecasts if line.refused})
     if refused:
-        raise click.ClickException(f"can't be converted: {', '.join(refused)}")
+        raise click.ClickException(
+            f"these stores can't be converted: {', '.join(refused)}: use the old declarations or new names"
+        )
 
 
 def _change(change: TopicChange) -> str:

@@ -77,7 +77,7 @@ def tail(
     JSON, text or hexadecimal digits, with a note.
     """
     if wait_seconds is not None and count is None:
-        raise click.UsageError("--wait-seconds is for --count: without one there is nothing to wait for")
+        raise click.UsageError("--wait-seconds needs --count, the number of records to wait for")
     settings = connect(**connection)
     with_headers = topic.endswith(_SIDE_TOPICS) if headers is None else headers
     contents = known_contents(topic, settings)

@@ -110,7 +110,7 @@ def describe(
 def _declare(services: tuple[Service, ...], application: str, tasks: int | None, topics: dict[str, str]) -> list[Topic]:
     chosen = rename_topics(services or all_services().values(), topics)
     if application and len(chosen) > 1:
-        raise click.UsageError("--application is one job's: name its service, and no other")
+        raise click.UsageError("--application is the id of one job: name exactly one service")
     return list({topic.name: topic for service in chosen for topic in service.topics(application, tasks or 0)}.values())
 
 

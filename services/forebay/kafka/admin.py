@@ -90,7 +90,7 @@ class TopicAdmin:
         topics = self._describe(names)
         missing = [name for name in names if name not in topics]
         if missing:
-            raise TopicMissing(f"{self._servers} has no topic {', '.join(missing)}: `forebay topics create` makes it")
+            raise TopicMissing(f"{self._servers} has no topic {', '.join(missing)}: `forebay topics create` creates it")
         return {name: str(topic.topic_id) for name, topic in topics.items()}
 
     def delete(self, names: Iterable[str]) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class Admission:
         refusal, self._refusal = self._refusal, ""
         if not refusal:
             return None
-        return LoginRefused(f"the broker {self.servers} does not let us in: check the TLS and SASL options ({refusal})")
+        return LoginRefused(f"the broker {self.servers} refuses the login: check the TLS and SASL options ({refusal})")
 
     def _on_error(self, error: Any) -> None:
         assert isinstance(error, KafkaError)

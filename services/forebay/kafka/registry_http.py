@@ -62,7 +62,7 @@ class RegistryHttp:
         Raises:
             RegistryUnavailable: not reachable, too slow, busy or failing; or what answers is no registry (an ingress
                 while the registry is replaced, a login page).
-            RegistryRefused: it does not let us in.
+            RegistryRefused: the registry refuses the login.
         """
         try:
             response = self._session.request(
@@ -83,7 +83,7 @@ class RegistryHttp:
             )
         if response.status_code in (401, 403):
             raise RegistryRefused(
-                f"the schema registry {self._url} does not let us in (HTTP {response.status_code}): check "
+                f"the schema registry {self._url} refuses the login (HTTP {response.status_code}): check "
                 "FOREBAY_SCHEMA_REGISTRY_USERNAME and _PASSWORD, or _TOKEN"
             )
         content = _content(response)

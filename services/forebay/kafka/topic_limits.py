@@ -29,7 +29,7 @@ def read_topic_limits(settings: KafkaSettings, topics: Iterable[str]) -> dict[st
     try:
         descriptions = TopicAdmin(settings, _ANSWER_SECONDS).describe(topics)
     except KafkaForbidden as error:
-        log.warning("what the topics take is not known, they are taken to be as created: %s", error)
+        log.warning("the limits of the topics are unknown, assuming those of `forebay topics create`: %s", error)
         return {}
     return {
         name: TopicLimits.of(name, topic.config, client_max_bytes, topic.partitions)

@@ -116,7 +116,9 @@ class _Plan:
 
     def _reference(self, name: str, path: str) -> Column:
         if name in self._open:
-            raise SchemaNotSupported(f"{path} contains its own type {name}, which Spark has no type for")
+            raise SchemaNotSupported(
+                f"{path} has the recursive type {name}, for which Spark has no type: read it with valueFormat=bytes"
+            )
         if name not in self._named:
             raise SchemaNotSupported(f"{path} refers to {name}, which the schema does not define")
         schema, namespace = self._named[name]

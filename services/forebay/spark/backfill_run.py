@@ -120,7 +120,7 @@ def run_backfill(spark: SparkSession, spec: JobSpec, frames: Mapping[str, DataFr
     """Run a backfill of a job whose spec was prepared. Raises as `backfill`."""
     if spark.conf.get("spark.speculation", "false") == "true":
         raise OptionError(
-            "spark.speculation is true: attempts would take the task groups from each other. Set it false"
+            "spark.speculation is true: two attempts would fence each other's task groups. Set it to false"
         )
     job = load_job(spec.entry.job)
     history = _by_input(spec, frames)

@@ -46,7 +46,10 @@ class Broker:
             # As Kafka's own consumers do, leave out the topics in which brokers keep groups and transactions.
             names = [name for name in known if not name.startswith("__") and re.fullmatch(self._options.pattern, name)]
             if not names:
-                raise OptionError(f"no topic of {self._settings.bootstrap_servers} matches {self._options.pattern}")
+                raise OptionError(
+                    f"no topic of {self._settings.bootstrap_servers} matches subscribePattern "
+                    f"{self._options.pattern}: the pattern must match whole names"
+                )
         else:
             names = list(self._options.topics)
         for name in names:

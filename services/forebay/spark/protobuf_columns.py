@@ -114,7 +114,10 @@ class _Plan:
         if message.full_name in _KNOWN:
             return _KNOWN[message.full_name]
         if message.full_name in through:
-            raise SchemaNotSupported(f"{path} contains its own type {message.full_name}, which Spark has no type for")
+            raise SchemaNotSupported(
+                f"{path} has the recursive type {message.full_name}, for which Spark has no type: read it with "
+                "valueFormat=bytes"
+            )
         through = (*through, message.full_name)
         self._count.add(len(message.fields))
         fields = [(field, self._field(field, through, f"{path}.{field.name}")) for field in message.fields]

@@ -79,7 +79,7 @@ class RowPlan:
                 return 0
             milliseconds = moment if isinstance(moment, int) else microseconds(moment) // 1_000
             if milliseconds <= 0:
-                raise ValueMismatch(f"{name} is {moment}: a record's timestamp is later than 1970-01-01 00:00 UTC")
+                raise ValueMismatch(f"{name} is {moment}: a record's timestamp must be after 1970-01-01 00:00 UTC")
             return milliseconds
 
         return read

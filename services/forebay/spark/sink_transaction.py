@@ -196,7 +196,7 @@ class PartitionWriter:
             f"{self._where}: an earlier attempt committed {marker.rows} rows, now there are {digest.rows}, or their "
             "content differs, so the batch can't be completed exactly once. Nothing of this part was written. Start "
             "the query with the number of partitions that it had (spark.sql.shuffle.partitions, cores, repartition), "
-            f"and see that it gives the same rows each time it is computed.{ids}"
+            f"and make sure that it returns the same rows each time.{ids}"
         )
 
     def _refuse_later(self, marker: Marker | None, partition: int) -> None:

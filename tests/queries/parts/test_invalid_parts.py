@@ -24,7 +24,7 @@ URLS = "http://a:1,http://b:1,http://c:1"
         (("--part", "0/3"), "0 addresses for 3 parts"),
         (("--part", "0/3", "--peers", "http://a:1,http://b:1,http://a:1"), "http://a:1 is named twice"),
         (("--part", "0/3", "--peers", "http://a:1,b:1,http://c:1"), "b:1: write http://HOST:PORT"),
-        (("--peers", URLS), "say with --part PART/PARTS which this is"),
+        (("--peers", URLS), "--peers needs --part PART/PARTS"),
     ],
 )
 def test_options_that_don_t_fit_are_refused(options: tuple[str, ...], said: str) -> None:

@@ -284,7 +284,8 @@ class JobApplication:
             if options.restore is not Restore.ONLY:
                 return False
             raise StopJob(
-                f"{checkpoint} holds a checkpoint: `forebay run` continues from it. If it is damaged, move it first"
+                f"the checkpoint {checkpoint} exists: `forebay run` continues from it. If it is damaged, move it "
+                "away first"
             )
         positions = committed_positions(options.kafka, self._service, self._application, tasks)
         if not is_finished(self._application, positions.values()) and options.restore is Restore.NO:
@@ -292,7 +293,7 @@ class JobApplication:
         if not positions:
             refuse_without_positions(options.kafka, self._application, [topic.name for topic in self._service.inputs])
         if not positions and options.restore is Restore.ONLY:
-            raise StopJob(f"{self._application} never committed anything: there is no state to restore; run the job")
+            raise StopJob(f"{self._application} has no commits, so there is no state to restore: run the job")
         prepare_restore(options.kafka, self._application, positions)
         return bool(positions)
 

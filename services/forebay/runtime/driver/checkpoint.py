@@ -27,7 +27,9 @@ def set_aside(path: str) -> str:
         StopJob: it is on another file system: it has to be moved by other means.
     """
     if "://" in path:
-        raise StopJob(f"{path} can't be set aside from here: give --checkpoint another URL, which the job keeps")
+        raise StopJob(
+            f"{path} is a URL and can't be renamed: give --checkpoint a new URL, and run the job with it from then on"
+        )
     if not is_begun(path):
         return ""
     place = Path(path)

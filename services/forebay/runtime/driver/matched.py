@@ -27,11 +27,14 @@ def matches(service: Service, application: str, names: Iterable[str]) -> dict[st
     taken: dict[str, str] = {}
     for pattern, topics in found.items():
         if not topics:
-            raise StopJob(f"no topic matches {pattern}: create those that {service.name} is to read, then start it")
+            raise StopJob(
+                f"no topic matches {pattern}: create the topics that {service.name} reads, then start the job again"
+            )
         for topic in topics:
             if taken.setdefault(topic, pattern) != pattern:
                 raise StopJob(
-                    f"the topic {topic} matches {taken[topic]} and {pattern}: make them narrower, so that one reads it"
+                    f"the topic {topic} matches {taken[topic]} and {pattern}: change the patterns, so that only one "
+                    "matches"
                 )
     return found
 

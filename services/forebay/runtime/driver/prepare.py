@@ -50,8 +50,8 @@ def count_tasks(
     for name, partitions in shared.items():
         if partitions % count:
             raise TopicsUnfit(
-                f"{name} has {partitions} partitions, no multiple of {count} tasks: keys would meet the "
-                "wrong state. Use --tasks with a divisor of the partitions of every input"
+                f"{name} has {partitions} partitions, which is not a multiple of {count} tasks: records would be "
+                "processed with the state of other keys. Use --tasks with a divisor of the partitions of every input"
             )
     return count
 
@@ -64,13 +64,13 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
     found = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in needed), rescaling])
     if rescaling in found:
         raise TopicsUnfit(
-            f"a change of the number of tasks was begun and not finished: `forebay rescale {service.name} --tasks "
-            f"{found[rescaling]}` continues with it"
+            f"a change of the number of tasks is not complete: run `forebay rescale {service.name} --tasks "
+            f"{found[rescaling]}` to complete it"
         )
     missing = [topic.name for topic in needed if topic.name not in found]
     if missing:
         raise TopicsUnfit(
-            f"topics are missing: {', '.join(missing)}: `{_create(service, application, tasks)}` makes them"
+            f"topics are missing: {', '.join(missing)}: `{_create(service, application, tasks)}` creates them"
         )
     own = {topic.name: found[topic.name] for topic in service.own_topics(application, tasks)}
     refuse_partitions(own, tasks, _create(service, application, tasks))
@@ -138,8 +138,8 @@ def check_gaps(service: Service, accepted: Iterable[str]) -> None:
     unknown = sorted(AcceptedGaps.parse(accepted).all_topics - read)
     if unknown:
         raise TopicsUnfit(
-            f"--accept-gap {', '.join(unknown)}: {service.name} reads {', '.join(sorted(read)) or 'no topic'}: name "
-            "one of its input topics as the broker calls it"
+            f"--accept-gap {', '.join(unknown)}: {service.name} reads {', '.join(sorted(read)) or 'no topic'}: give "
+            "the broker's name of one of its input topics"
         )
 
 

@@ -36,8 +36,9 @@ def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[T
     if lost:
         names = ", ".join(f"{application}-{part}-{task}" for part, task in lost)
         raise StopJob(
-            f"the release before committed a batch in one stage but not in the next: what {names} were handed in it is "
-            "in no topic. Let that release finish it (`forebay run --trigger available-now`), then start this one"
+            "the previous release was killed between the commits of two sub-topologies: the records that "
+            f"{names} should read are in no topic. Run that release to complete them (`forebay run --trigger "
+            "available-now`), then start this one"
         )
     for name in sorted(_writers(application, positions)):
         producer = Producer(kafka.producer(**{"transactional.id": name}))

@@ -47,8 +47,8 @@ def refuse_running(
     sign = sign_of_life(look, pause) if places else ""
     if sign:
         raise JobRuns(
-            f"the job {application} runs: {sign}: stop it first. If it was killed, its transaction is aborted after "
-            "the transaction's timeout (5 minutes): wait that long"
+            f"the job {application} runs: {sign}: stop it first. If it was killed, the broker aborts its "
+            "transaction after --transaction-timeout-ms (a minute by default): wait that long"
         )
 
 

@@ -67,12 +67,14 @@ def again(message: Message, inputs: Mapping[str, int]) -> Again:
     facts = {name: (value or b"").decode(errors="replace") for name, value in headers[at:]}
     for name in ("error.shortened", "error.headers"):
         if name in facts:
-            raise Unfit(f"parts of it were left out ({name}): send the original, which its input topic still holds")
+            raise Unfit(f"parts of it were left out ({name}): send the original again, from its input topic")
     if "error.timer" in facts or not facts.get("error.topic"):
-        raise Unfit("a timer failed, not a record: what it would have done is done at its next time")
+        raise Unfit("a timer failed, not a record: the timer runs again at its next time")
     topic = facts["error.topic"]
     if topic not in inputs:
-        raise Unfit(f"it failed behind {topic}, between sub-topologies: send the input again that it was made of")
+        raise Unfit(
+            f"it failed after the repartition topic {topic}: send the input record again from which it was made"
+        )
     try:
         partition, timestamp = int(facts["error.partition"]), int(facts["error.timestamp"])
     except (KeyError, ValueError):

@@ -78,10 +78,11 @@ class Rescale:
         former = former_topics(self._application, self._service.stages, admin.names())
         if former:
             raise StateConflict(
-                f"{self._application} had more sub-topologies once, and {', '.join(former)} still hold where they "
-                "stand, which can't be given to other tasks: nothing was changed. Start the job once with the "
-                "topology that has them and rescale it then; or delete these topics, if these sub-topologies never "
-                f"come back; or `forebay reset {self._service.name}`, which deletes the job's whole state"
+                f"{self._application} had more sub-topologies once, and {', '.join(former)} have their "
+                "positions, which can't be moved to other tasks: nothing was changed. Start the job once with the "
+                "topology that has these sub-topologies, and rescale it then; or delete these topics, if you do not "
+                f"need the sub-topologies; or `forebay reset {self._service.name}`, which deletes the whole "
+                "state of the job"
             )
         admin.delete([self._topic])
 
@@ -135,7 +136,9 @@ class Rescale:
             if position is not None
         }
         if not positions:
-            raise StateConflict(f"{self._application} never committed anything: run it with the tasks wanted")
+            raise StateConflict(
+                f"{self._application} has no commits: run it with the new number of tasks, nothing needs to be moved"
+            )
         if undelivered_tasks(positions):
             raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
         refuse_other_topology(self._application, positions, self._identities)

@@ -72,7 +72,7 @@ def check_sizes(records: Iterable[Record], limits: Mapping[str, int]) -> None:
             raise StateConflict(
                 f"the row {record.key[:100]!r} of task {record.partition} takes {size} bytes in {record.topic}, which "
                 f"takes {limit} ({MAX_BYTES}): nothing was changed. `kafka-configs --alter --entity-type topics "
-                f"--entity-name {record.topic} --add-config {MAX_BYTES}={2 * size}`, then give the command again"
+                f"--entity-name {record.topic} --add-config {MAX_BYTES}={2 * size}`, then run the command again"
             )
 
 
@@ -114,7 +114,7 @@ class Staging:
                 said = Staged(**json.loads(record.value or b"{}"))
         if said is None:
             raise StateConflict(
-                f"the topic {self._name} does not say how many records it holds: finish the change of the number of "
+                f"the topic {self._name} does not say how many records it holds: complete the change of the number of "
                 "tasks with the release that began it. Nothing was deleted"
             )
         self.compare(count_records(records, said.records, self._partitions), said, f"the topic {self._name}")
@@ -127,8 +127,8 @@ class Staging:
                 if found[topic][partition] != count:
                     raise StateConflict(
                         f"{where} holds {found[topic][partition]} records of {topic}, partition {partition}, where "
-                        f"{count} were written: the topic {self._name} is kept. Look for what deletes records "
-                        "(retention, other clients), then give the command again"
+                        f"{count} were written: the topic {self._name} is kept. Find out what deletes records "
+                        "(retention, other clients), then run the command again"
                     )
 
     def published_counts(self) -> dict[str, list[int]]:

@@ -25,8 +25,8 @@ def is_finished(application: str, positions: Collection[TaskPosition]) -> bool:
     """
     if any(position.checkpoint.startswith(_UNFINISHED) for position in positions):
         raise StopJob(
-            f"{application}: a backfill began and has not finished: run the same `forebay backfill` again, and it "
-            "continues; or `forebay reset` forgets what it wrote"
+            f"{application}: a backfill is not complete: run the same `forebay backfill` again, and it resumes; or "
+            "`forebay reset` deletes what it wrote"
         )
     return bool(positions) and all(position.checkpoint == FINISHED for position in positions)
 
@@ -45,5 +45,5 @@ def refuse_other_positions(application: str, positions: Collection[TaskPosition]
     elif others == [FINISHED]:
         what = "a backfill has finished: `forebay run` continues from it. To backfill again, run "
     else:
-        what = "the job has processed records, so its history cannot be put before them. To backfill, run "
+        what = "the job has processed records already. A backfill must come before all of them. To backfill, run "
     raise StopJob(f"{application}: {what}`forebay reset` (with --outputs, if outputs must not appear twice) first")

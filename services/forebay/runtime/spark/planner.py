@@ -76,8 +76,8 @@ class LeasePlanner:
             return self._first().to_json()
         if begin.tasks != self.spec.tasks:
             raise StateConflict(
-                f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
-                "number changed. Move it away, and `forebay restore` makes one from the changelogs"
+                f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: the number of tasks "
+                "was changed after the checkpoint. Move it away, and `forebay restore` creates one from the changelogs"
             )
         removed = sorted(begin.start.keys() - {topic.name for topic in self.spec.entry.inputs})
         if removed:
@@ -85,7 +85,7 @@ class LeasePlanner:
         if begin.groups > self.spec.groups:
             raise StateConflict(
                 f"the checkpoint has {begin.groups} task groups, but there are slots for {self.spec.groups}: start "
-                f"with --slots {begin.groups}; or move the checkpoint away: `forebay run --restore` makes another"
+                f"with --slots {begin.groups}; or move the checkpoint away: `forebay run --restore` creates another"
             )
         close_until = -1
         if self._until is not None and self._is_planned:

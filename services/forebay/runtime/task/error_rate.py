@@ -27,8 +27,8 @@ def check_error_rate(task: str, batch: int, count: ErrorCount, result: BatchResu
     first = result.errors[0]
     raise TooManyErrors(
         f"{task}: {count.errors} of the latest {count.records} records failed, more than --max-error-rate {limit:g} "
-        f"allows; the first in batch {batch}: {_said_of(first)}. Nothing of this batch was committed: repair the "
-        "logic or the producer and start again; or raise --max-error-rate (1: no limit), and they go to .errors"
+        f"allows; the first in commit {batch}: {_said_of(first)}. Nothing of this commit is visible: fix the logic or "
+        "the producer and start again; or raise --max-error-rate (1: no limit), and these records go to .errors"
     )
 
 

@@ -49,7 +49,7 @@ def task_input(
         if is_whole and not isinstance(start, tuple):
             raise StateConflict(
                 f"{topic}: this worker's code reads it as a global table, but the lease of task {number} does not have "
-                "all its partitions: give driver and executors one image"
+                "all its partitions: use the same image for driver and executors"
             )
         rank = GLOBAL if is_whole else 0 if name in topology.tables else 1
         for partition in sorted(partitions(start)):
@@ -119,9 +119,9 @@ def refuse_unknown(
             at = part.topic, part.partition
             if at in marked and at not in known and not is_global(part):
                 raise StateConflict(
-                    f"{group}: {part.topic}-{part.partition} was read by this job before, but no position is left that "
-                    "says how far: the internal changelog of the sub-topology that read it was deleted. Put that topic "
-                    "back, or start over with `forebay reset`"
+                    f"{group}: {part.topic}-{part.partition} was read by this job before, but no position is left: "
+                    "the internal changelog of the sub-topology that read it was deleted. Restore that topic, or start "
+                    "over with `forebay reset`"
                 )
 
 

@@ -204,7 +204,7 @@ class GroupRunner:
                 if waited > ANSWER_SECONDS and answer.cancel():
                     raise LoopBusy(f"{name}: the loop has been busy for {waited:.0f} s") from error
                 if waited > ANSWER_SECONDS + seconds:
-                    raise Unavailable(f"{name}: the loop has not done what it began {waited:.0f} s ago") from error
+                    raise Unavailable(f"{name}: the loop has not answered a request for {waited:.0f} s") from error
 
     def stop(self) -> None:
         """End the loop after the running commit, and wait for it. One that is stuck is left behind."""

@@ -137,7 +137,7 @@ def complete_tail(
         if len(tail.table):
             raise StateConflict(
                 f"{name}: the changelogs hold rows, but the internal changelog has no position for them: it "
-                "was deleted or created again. Put it back, or `forebay reset` starts over"
+                "was deleted or created again. Restore it, or start over with `forebay reset`"
             )
         return None
     if position.checkpoint != checkpoint and not restore:
@@ -145,8 +145,8 @@ def complete_tail(
     if snapshot is not None and position.n < snapshot.n and position.checkpoint == snapshot.checkpoint:
         raise StateConflict(
             f"{name}: the changelogs are at commit {position.n}, the checkpoint's snapshot at {snapshot.n}: the topics "
-            "are older than the checkpoint. Put back those that belong together; or move the checkpoint away, and "
-            "`forebay run --restore` continues from the changelogs"
+            "are older than the checkpoint. Restore topics and checkpoint of the same time; or move the "
+            "checkpoint away, and `forebay run --restore` continues from the changelogs"
         )
     return position
 

@@ -148,13 +148,14 @@ class _Reading:
             self._unread.discard(place)
         elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):
             raise StateConflict(
-                f"{name}: the changelog {place[0]} has no partition {place[1]}: the state can't be completed"
+                f"{name}: the changelog {place[0]} has no partition {place[1]}: it was deleted or created again. "
+                "Restore it, or start over with `forebay reset`"
             )
         elif error.code() == KafkaError._AUTO_OFFSET_RESET and tail is not None:
             raise StateConflict(
                 f"{name}: the changelog {place[0]}-{place[1]} does not reach back to offset "
                 f"{tail.offsets.get(place[0], 0)}, where the checkpoint's snapshot ends: it was truncated or "
-                "created again. Put it back, or move the checkpoint away and `forebay run --restore`"
+                "created again. Restore it, or move the checkpoint away and `forebay run --restore`"
             )
         elif error.fatal():
             raise Unavailable(f"{name}: reading {place[0]}: {error}")

@@ -146,7 +146,7 @@ class GroupProducer:
             _stuck.append(producer)
             self._producer = None
             raise Unavailable(
-                f"nothing was committed: the offsets were not taken within {_OFFSETS_SECONDS:.0f} s"
+                f"nothing was committed: the broker did not accept the offsets within {_OFFSETS_SECONDS:.0f} s"
             ) from error
         # It keeps its type, by which the loop makes commits smaller. As Unavailable, the same commit would be repeated
         # forever.
