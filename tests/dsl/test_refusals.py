@@ -301,6 +301,17 @@ def test_a_store_shared_with_what_is_behind_a_repartition_of_its_rows_is_refused
         built(circle)
 
 
+def test_a_global_table_that_nothing_looks_up_is_refused() -> None:
+    def describe(t: Topology) -> None:
+        t.global_table("towns", str, store="towns")
+        words(t).to("out")
+
+    with pytest.raises(
+        TopologyError, match=r"refusals.py:\d+: global table towns: nothing looks it up, .*: join a stre"
+    ):
+        built(describe)
+
+
 def test_a_copy_behind_the_repartition_is_what_to_write_instead() -> None:
     def describe(t: Topology) -> None:
         rows = table(t)

@@ -35,8 +35,9 @@ class Component:
 
 
 def components(graph: Graph) -> tuple[Component, ...]:
-    """Return the sub-topologies. Raises TopologyError where they send to each other in a circle."""
+    """Return the sub-topologies. Raises TopologyError: they form a circle, or a global table is in none of them."""
     graph.settle()
+    _check_global_tables(graph)
     groups = _sort(_groups(graph).found())
     parts = [_component(graph, number, members) for number, members in enumerate(groups)]
     owners: dict[Node, Component] = {}
@@ -47,6 +48,18 @@ def components(graph: Graph) -> tuple[Component, ...]:
             if _is_shared(node):
                 owners.setdefault(node, part)
     return tuple(replace(part, owned=frozenset(n for n, owner in owners.items() if owner is part)) for part in parts)
+
+
+def _check_global_tables(graph: Graph) -> None:
+    """Refuse a global table that nothing looks up: it would belong to no sub-topology, and no task would read it."""
+    looked_up = {table for node in graph.nodes for table in node.looked_up}
+    for node in graph.nodes:
+        if _is_shared(node) and node.kind is Kind.STEP and node not in looked_up:
+            raise TopologyError(
+                f"{node.name}: nothing looks it up, so no task would read it: join a stream with it, name its store in "
+                "process(..., stores=), or read the topic with table() if it is only queried",
+                node.where,
+            )
 
 
 def can_meet(graph: Graph, nodes: Sequence[Node]) -> bool:
