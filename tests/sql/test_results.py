@@ -128,6 +128,12 @@ def test_bytes_and_nan_have_javas_order_in_aggregates() -> None:
     assert math.isnan(first)
 
 
+def test_a_histogram_counts_nulls_as_a_text() -> None:
+    head = stream("id STRING KEY, t STRING")
+    driven = Driven(f"{head}CREATE TABLE o AS SELECT id, HISTOGRAM(t) AS x FROM s GROUP BY id;")
+    assert driven.rows("in", *(("k", {"T": t}) for t in ("a", None, None)))[-1] == ("k", ({"a": 1, "null": 2},))
+
+
 def test_a_condition_of_hundreds_of_parts() -> None:
     several = " OR ".join(f"n = {n}" for n in range(0, 6_000, 20))
     none = " AND ".join(f"n != {n}" for n in range(6_001, 8_000, 20))

@@ -122,16 +122,17 @@ def count_distinct(arguments: Sequence[Argument]) -> Aggregate:
 
 @aggregate("HISTOGRAM")
 def histogram(arguments: Sequence[Argument]) -> Aggregate:
-    """Return HISTOGRAM: how often each text came; of a thousand texts at most."""
+    """Return HISTOGRAM: how often each text came; of a thousand texts at most. Nulls count as the text `null`."""
     if _one(arguments, "HISTOGRAM") != STRING:
         raise TypeError("write HISTOGRAM(a text): CAST the value to STRING")
 
     def add(kept: dict[str, int], x: str | None, by: int = 1) -> dict[str, int]:
         # ksqlDB ignores new keys once 1,000 are counted. It does not evict old ones.
-        if x is None or (x not in kept and len(kept) >= LIMIT):
+        text = "null" if x is None else x
+        if text not in kept and len(kept) >= LIMIT:
             return kept
-        changed = {**kept, x: kept.get(x, 0) + by}
-        return {text: n for text, n in changed.items() if n > 0}
+        changed = {**kept, text: kept.get(text, 0) + by}
+        return {key: n for key, n in changed.items() if n > 0}
 
     def merge(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
         results = dict(one)
