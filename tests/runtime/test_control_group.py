@@ -213,7 +213,7 @@ def test_a_driver_knows_the_topics_of_the_latest_lease(group: Any) -> None:
         assert driver.topics == grown.topics
 
 
-def test_a_worker_of_the_previous_release_reports_no_topics(group: Any) -> None:
+def test_a_worker_of_the_previous_release_reports_no_topics(group: ControlGroup) -> None:
     report(group, "this", 0)
     ((place, result),) = group.offsets.items()
     group.offsets[place] = TopicPartition(*place, 0, result.metadata.replace(f', "topics": "{LEASE.topics}"', ""))
