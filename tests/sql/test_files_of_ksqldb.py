@@ -96,10 +96,19 @@ def test_terminate_of_a_query_that_others_read_or_of_none_is_refused() -> None:
         "DROP CONNECTOR c;",
         "SHOW CONNECTORS;",
         "LIST CONNECTORS;",
+        "SHOW CONNECTOR PLUGINS;",
+        "DESCRIBE CONNECTOR c;",
     ],
 )
 def test_connectors_are_refused_with_a_pointer_to_kafka_connect(statement: str) -> None:
     assert "connectors run in Kafka Connect: create and list them there" in refusal(statement)
+
+
+def test_topics_are_listed_with_all_and_a_stream_may_be_called_connector() -> None:
+    stream = "CREATE STREAM connector (id STRING KEY, n INT) WITH (KAFKA_TOPIC='c', VALUE_FORMAT='JSON');"
+    statements = f"{stream} SHOW ALL TOPICS; LIST ALL TOPICS EXTENDED; DESCRIBE connector; DESCRIBE connector EXTENDED;"
+    assert names(program_of(statements, "f.sql")) == []
+    assert "'ALL' can't" in refusal("SHOW ALL STREAMS;")
 
 
 SOURCE = "CREATE SOURCE {} r (id STRING {} KEY, n INT) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON');\n"

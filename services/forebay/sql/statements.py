@@ -114,13 +114,17 @@ def _values(read: Reader, name: str) -> InsertValues:
 
 def _command(read: Reader) -> Statement:
     if read.take("SHOW") or read.take("LIST"):
-        if read.ahead().text == "CONNECTORS" or read.at("CONNECTORS"):
+        if read.ahead().text == "CONNECTORS" or read.at("CONNECTORS") or read.at("CONNECTOR", "PLUGINS"):
             raise connector_refused(read)
+        if read.at("ALL") and read.ahead().text == "TOPICS":
+            read.step()
         if not any(read.at(word) for word in _LISTS):
             read.fail(f"{', '.join(_LISTS[:-1])} or {_LISTS[-1]}")
         command = Command("SHOW", read.step().text)
         read.take("EXTENDED")
     elif read.take("DESCRIBE"):
+        if read.at("CONNECTOR") and read.ahead().kind in ("word", "name") and not read.at("CONNECTOR", "EXTENDED"):
+            raise connector_refused(read)
         is_function = read.at("FUNCTION") and read.ahead().kind in ("word", "name") and read.take("FUNCTION")
         verb, what = ("DESCRIBE FUNCTION", "function") if is_function else ("DESCRIBE", "stream or table")
         name = read.name(f"the name of a {what}")
