@@ -114,14 +114,7 @@ def _values(read: Reader, name: str) -> InsertValues:
 
 def _command(read: Reader) -> Statement:
     if read.take("SHOW") or read.take("LIST"):
-        if read.ahead().text == "CONNECTORS" or read.at("CONNECTORS") or read.at("CONNECTOR", "PLUGINS"):
-            raise connector_refused(read)
-        if read.at("ALL") and read.ahead().text == "TOPICS":
-            read.step()
-        if not any(read.at(word) for word in _LISTS):
-            read.fail(f"{', '.join(_LISTS[:-1])} or {_LISTS[-1]}")
-        command = Command("SHOW", read.step().text)
-        read.take("EXTENDED")
+        command = _show(read)
     elif read.take("DESCRIBE"):
         if read.at("CONNECTOR") and read.ahead().kind in ("word", "name") and not read.at("CONNECTOR", "EXTENDED"):
             raise connector_refused(read)
@@ -142,6 +135,18 @@ def _command(read: Reader) -> Statement:
         command = _drop(read)
     else:
         read.fail(_FIRST)
+    return command
+
+
+def _show(read: Reader) -> Command:
+    if read.ahead().text == "CONNECTORS" or read.at("CONNECTORS") or read.at("CONNECTOR", "PLUGINS"):
+        raise connector_refused(read)
+    if read.at("ALL", "TOPICS"):
+        read.step()
+    if not any(read.at(word) for word in _LISTS):
+        read.fail(f"{', '.join(_LISTS[:-1])} or {_LISTS[-1]}")
+    command = Command("SHOW", read.step().text)
+    read.take("EXTENDED")
     return command
 
 
