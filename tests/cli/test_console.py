@@ -18,7 +18,7 @@ WRONG = [
     (["user-sessions=localhost:8080"], "write http://HOST:PORT"),
     (
         ["user-sessions", "--queries", "price-join=http://a:1"],
-        "--queries price-join=...: the console watches user-sessions",
+        "--queries price-join=...: the console shows only user-sessions",
     ),
     (["user-sessions", "--queries", "user-sessions=a:1"], "--queries: 'a:1' is no address of a page"),
     (["user-sessions", "--application", "user-sessions"], "is not NAME=VALUE"),

@@ -120,7 +120,7 @@ def test_a_secret_without_executors_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_driver_outside_of_a_pod_fails_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(kubernetes, "SERVICE_ACCOUNT", tmp_path / "nowhere")
-    with pytest.raises(kubernetes.NotOnKubernetes, match="give --slots instead"):
+    with pytest.raises(kubernetes.NotOnKubernetes, match="outside of Kubernetes use --slots"):
         kubernetes.ExecutorPods.of_this_pod("demo-executor", "demo")
 
 

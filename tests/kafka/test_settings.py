@@ -87,9 +87,9 @@ def test_the_environment_sets_fields_and_options() -> None:
         ("COMPATIBILITY", "FULLY", "=FULLY: choose one of NONE, BACKWARD, BACKWARD_TRANSITIVE"),
         ("IDS", "all", "=all: choose one of subject, any"),
         ("TIMEOUT_S", "soon", "=soon: give a number of seconds"),
-        ("TIMEOUT_S", "0", ": a request takes more than 0 seconds"),
-        ("TIMEOUT_S", "nan", ": a request takes more than 0 seconds"),
-        ("URL", "registry:8081", ": a schema registry's URL is http://host:port"),
+        ("TIMEOUT_S", "0", ": give a number above 0"),
+        ("TIMEOUT_S", "nan", ": give a number above 0"),
+        ("URL", "registry:8081", ": write http://host:port"),
         ("URL", "", " is not set"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_line_end_of_a_file_is_no_part_of_a_secret(end: str) -> None:
 
 @pytest.mark.parametrize("token", ["hunter2 hunter3", "hunter2\nhunter3", "hunter2\u20ac"])
 def test_a_token_that_no_header_can_hold_is_refused_without_being_shown(token: str) -> None:
-    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_TOKEN: a token is one word") as caught:
+    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_TOKEN: a token has only ASCII") as caught:
         settings_from_environment({**ADDRESSES, "FOREBAY_SCHEMA_REGISTRY_TOKEN": token})
     assert "hunter" not in str(caught.value)
 
@@ -135,17 +135,17 @@ def test_secrets_survive_the_way_to_a_worker() -> None:
 
 @pytest.mark.parametrize("url", ["registry:8081", "ftp://registry", "http://", ""])
 def test_a_url_that_is_none(url: str) -> None:
-    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_URL: .* is http://host:port or https"):
+    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_URL: write http://host:port or https"):
         settings(schema_registry_url=url)
 
 
 def test_a_url_that_can_t_be_read() -> None:
-    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_URL: this is no URL: Invalid IPv6 URL$"):
+    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_URL is not a valid URL: Invalid IPv6 URL$"):
         settings(schema_registry_url="http://[::1/")
 
 
 def test_credentials_in_the_url_are_refused_without_being_shown() -> None:
-    with pytest.raises(KafkaSettingsError, match="credentials don't belong into the URL") as caught:
+    with pytest.raises(KafkaSettingsError, match="must not contain credentials") as caught:
         settings(schema_registry_url="http://me:hunter2@registry:8081")
     assert "hunter2" not in str(caught.value)
 

@@ -14,7 +14,7 @@ def test_a_setting_exactness_rests_on_is_refused(key: str) -> None:
 
 
 def test_fewer_task_attempts_than_a_lost_worker_needs_are_refused() -> None:
-    with pytest.raises(RefusedSetting, match="a lost worker would end the job"):
+    with pytest.raises(RefusedSetting, match="must be 4 or more"):
         build_session("sums", "/data/cp", SparkOptions(conf={"spark.task.maxFailures": "1"}))
 
 

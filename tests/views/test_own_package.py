@@ -101,4 +101,4 @@ def test_a_view_that_can_t_be_used_is_named_in_one_line(package: Path, capsys: p
 
 def test_a_service_without_views_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["views", "ticket-sales"]) == 2
-    assert "ticket-sales is not made of SQL views" in capsys.readouterr().err
+    assert "ticket-sales is not a service of SQL views" in capsys.readouterr().err

@@ -146,7 +146,7 @@ def _with_addresses(
     for option, given in (("--queries", servers), ("--application", applications)):
         unknown = sorted(given.keys() - names)
         if unknown:
-            raise click.UsageError(f"{option} {unknown[0]}=...: the console watches {', '.join(sorted(names))}")
+            raise click.UsageError(f"{option} {unknown[0]}=...: the console shows only {', '.join(sorted(names))}")
     try:
         return [
             WatchedJob(

@@ -90,15 +90,15 @@ def sql(
     asked = {"run": runs, "queries": serves, "backfill": backfills}
     commands = [name for name, is_asked in asked.items() if is_asked]
     if commands and path is None:
-        raise click.UsageError("--run, --serve and --backfill take the statements of a file: name it with -f")
+        raise click.UsageError("--run, --serve and --backfill need a file of statements: give -f FILE")
     if len(commands) > 1:
-        raise click.UsageError("--run, --serve and --backfill are commands of their own: give one of them")
+        raise click.UsageError("give only one of --run, --serve and --backfill")
     if functions:
         os.environ[FUNCTIONS] = os.pathsep.join(str(file.resolve()) for file in functions)
     connect_when_asked(lambda: _registry(connection))
     if application is not None:
         if path is not None or statement is not None or commands:
-            raise click.UsageError("--live takes statements over HTTP: leave -f, -e, --run, --serve and --backfill out")
+            raise click.UsageError("--live accepts statements over HTTP: remove -f, -e, --run, --serve and --backfill")
         _engine(application, connection, context.args, token_file)
         return
     try:

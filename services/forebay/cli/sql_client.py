@@ -51,7 +51,7 @@ class SqlClient:
                     if line.strip():
                         content = json.loads(line)
                         if not isinstance(content, dict):
-                            raise click.ClickException(f"{self._url} is no query server: check --server")
+                            raise click.ClickException(f"{self._url} is not a query server: check --server")
                         is_whole |= "end" in content or "error" in content
                         yield content
         except HTTPError as error:
@@ -61,7 +61,8 @@ class SqlClient:
         except (URLError, TimeoutError, ConnectionError) as error:
             reason = getattr(error, "reason", error)
             raise click.ClickException(
-                f"{self._url} can't be reached: {reason}: start `forebay sql -f FILE --serve`, or name it with --server"
+                f"{self._url} can't be reached: {reason}: start `forebay sql -f FILE --serve`, or give the "
+                "server's URL with --server"
             ) from error
         if not is_whole:
             raise click.ClickException(_CUT_OFF)

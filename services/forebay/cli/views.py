@@ -34,7 +34,9 @@ def views(service: Service, write: bool, plan: bool) -> int:
     job = load_job(service.job)
     plans = plans_of(job)
     if not plans:
-        raise click.UsageError(f"{service.name} is not made of SQL views: its job is not one of views_job()")
+        raise click.UsageError(
+            f"{service.name} is not a service of SQL views: its job was not created with views_job()"
+        )
     for plan_of_view in plans if plan else ():
         click.echo("\n".join(plan_of_view.lines()))
     folder, stale = Path(str(contracts_folder(service.name))), 0

@@ -47,7 +47,7 @@ def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
         click.echo(f"the registry {settings.schema_registry_url} answers")
     except Unavailable as error:
         raise click.ClickException(
-            f"{error}. Check the address, that it runs, and that the network lets it through."
+            f"{error}. Check the address, whether the server runs, and whether the network allows the connection."
         ) from error
 
 
@@ -59,4 +59,4 @@ def _answers(admin: TopicAdmin) -> None:
 
 def _exists(admin: TopicAdmin, topic: str) -> None:
     if topic not in admin.partitions([topic]):
-        raise Unavailable(f"the topic {topic} does not exist (its service, or `forebay topics create`, makes it)")
+        raise Unavailable(f"the topic {topic} does not exist (its job, or `forebay topics create`, creates it)")

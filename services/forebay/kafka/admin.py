@@ -147,5 +147,5 @@ class TopicAdmin:
         deadline = time.monotonic() + self._timeout_s
         while not done():
             if time.monotonic() > deadline:
-                raise KafkaRefused(f"waited {self._timeout_s:.0f} s for {what}: ask the broker's log why")
+                raise KafkaRefused(f"waited {self._timeout_s:.0f} s for {what}: see the broker's log for the reason")
             time.sleep(_POLL_S)

@@ -70,7 +70,7 @@ class KafkaSettings:
         if not self.bootstrap_servers:
             raise KafkaSettingsError("FOREBAY_BOOTSTRAP_SERVERS: name at least one broker, host:port")
         if not self.schema_registry_timeout_s > 0:
-            raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TIMEOUT_S: a request takes more than 0 seconds")
+            raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TIMEOUT_S: give a number above 0")
         object.__setattr__(self, "schema_registry_url", _registry_url(self.schema_registry_url))
         if self.schema_registry_password is not None:
             object.__setattr__(self, "schema_registry_password", without_line_end(self.schema_registry_password))
@@ -121,7 +121,9 @@ def _token(token: Secret) -> Secret:
     if not token.reveal():
         raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TOKEN: the token is empty")
     if not all("!" <= letter <= "~" for letter in token.reveal()):
-        raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TOKEN: a token is one word of ASCII: check for line breaks")
+        raise KafkaSettingsError(
+            "FOREBAY_SCHEMA_REGISTRY_TOKEN: a token has only ASCII characters, and no spaces or line breaks"
+        )
     return token
 
 
@@ -130,15 +132,15 @@ def _registry_url(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError as error:  # such as http://[::1
-        raise KafkaSettingsError(f"FOREBAY_SCHEMA_REGISTRY_URL: this is no URL: {error}") from None
+        raise KafkaSettingsError(f"FOREBAY_SCHEMA_REGISTRY_URL is not a valid URL: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise KafkaSettingsError(
-            "FOREBAY_SCHEMA_REGISTRY_URL: a schema registry's URL is http://host:port or https://host:port, with a "
-            "path if it has one"
+            "FOREBAY_SCHEMA_REGISTRY_URL: write http://host:port or https://host:port, followed by a path if the "
+            "registry has one"
         )
     if parts.username or parts.password:
         raise KafkaSettingsError(
-            "FOREBAY_SCHEMA_REGISTRY_URL: credentials don't belong into the URL: give "
+            "FOREBAY_SCHEMA_REGISTRY_URL must not contain credentials: set "
             "FOREBAY_SCHEMA_REGISTRY_USERNAME and _PASSWORD"
         )
     return url.rstrip("/")

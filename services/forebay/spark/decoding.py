@@ -143,5 +143,7 @@ def _of_subject(registry: SchemaRegistry, subject: str, part: str, options: Part
     if options.message and kind and kind != "protobuf":
         raise OptionError(f"{part}Message is for Protobuf, but {subject} has a schema of {kind}: leave it out")
     if not kind:
-        raise SchemaNotSupported(f"the subject {subject} has a schema of an unknown kind")
+        raise SchemaNotSupported(
+            f"the subject {subject} has a schema of an unknown type: set {part}Format, for example to bytes"
+        )
     return Decoding(kind, text, subject, options.message)

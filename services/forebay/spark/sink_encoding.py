@@ -176,7 +176,9 @@ def _name_of(kind: str, subject: str) -> str:
     for name, registry_name in KINDS.items():
         if registry_name == kind:
             return name
-    raise ColumnMismatch(f"the schema of {subject} is of the kind {kind}: the sink writes {', '.join(KINDS)}")
+    raise ColumnMismatch(
+        f"the schema of {subject} has the type {kind}, which the sink can't write: use {', '.join(KINDS)}"
+    )
 
 
 def _fields(name: str, text: str, message: str) -> frozenset[str]:

@@ -133,12 +133,12 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
     """Return the settings that no job has for itself; and have Spark's processes find Python."""
     for key, value in options.conf.items():
         if key in REQUIRED and value != REQUIRED[key]:
-            raise RefusedSetting(f"{key}={value} is refused: exactly-once rests on {key}={REQUIRED[key]}")
+            raise RefusedSetting(f"{key}={value} is refused: exactly-once processing needs {key}={REQUIRED[key]}")
     if (
         options.conf.get("spark.task.maxFailures", "4").isdecimal()
         and int(options.conf.get("spark.task.maxFailures", "4")) < 4
     ):
-        raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
+        raise RefusedSetting("spark.task.maxFailures must be 4 or more: otherwise a few lost workers end the job")
     if reason := refused_heap(options.memory):
         raise RefusedSetting(reason)
     choose_python(os.environ)

@@ -62,7 +62,7 @@ class ExecutorPods:
         except OSError as error:
             raise NotOnKubernetes(
                 f"--executors {name} needs a pod with a service account, but {error.filename} can't be read "
-                f"({error.strerror}): elsewhere give --slots instead, in a pod set automountServiceAccountToken"
+                f"({error.strerror}): outside of Kubernetes use --slots, in a pod set automountServiceAccountToken"
             ) from error
         return cls(name, driver_host, namespace, secret)
 

@@ -78,9 +78,9 @@ def again(message: Message, inputs: Mapping[str, int]) -> Again:
     try:
         partition, timestamp = int(facts["error.partition"]), int(facts["error.timestamp"])
     except (KeyError, ValueError):
-        raise Unfit("its headers error.partition and error.timestamp are no numbers") from None
+        raise Unfit("its headers error.partition and error.timestamp are not numbers") from None
     if not 0 <= partition < inputs[topic]:
-        raise Unfit(f"its partition {partition} is gone: {topic} has {inputs[topic]}")
+        raise Unfit(f"its partition {partition} does not exist any more: {topic} has {inputs[topic]} partitions")
     return Again(topic, partition, message.key(), message.value(), timestamp if timestamp >= 0 else None, headers[:at])
 
 

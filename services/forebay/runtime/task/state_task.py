@@ -214,7 +214,7 @@ class StateTask:
             raise TaskTooLarge(
                 f"{self.settings.name}: the task's state takes {taken} bytes ({len(self.table)} rows of "
                 f"{self.table.size_bytes}), above the limit of {self.settings.max_state_bytes} (max_state_bytes): "
-                "use more tasks, a shorter retention, persistent tables, more memory, or raise it"
+                "use more tasks, a shorter retention, persistent tables or more memory, or raise the limit"
             )
 
     def is_done(self, lease: Lease) -> bool:
