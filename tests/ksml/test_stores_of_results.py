@@ -75,3 +75,13 @@ def test_a_function_reads_the_store_of_a_result(source: str, via: str, expected:
     run.pipe("a", 1, "questions")
     assert not run.driver.errors
     assert [sent.value for sent in run.sent if sent.topic == "answers"] == [expected]
+
+
+def test_a_store_with_the_name_of_a_table_is_a_store_of_its_own() -> None:
+    text = HEAD.replace("held", "towns").replace("towns.get(key)", "[towns.get(key), towns.put(key, value)]")
+    run = driver(text + ASKING + "  holding: {from: towns, to: {topic: copies}}\n")
+    run.pipe("a", "rome", "towns")
+    run.pipe("a", 1, "questions")
+    run.pipe("a", 2, "questions")
+    assert not run.driver.errors
+    assert [sent.value for sent in run.sent if sent.topic == "answers"] == [[None, None], [1, None]]

@@ -36,12 +36,13 @@ class Sources:
         return None
 
     def holding(self, store: str) -> None:
-        """Read the table that has a store of that name, or the name itself."""
+        """Read the table that has a store of that name, or the name itself if no store is defined under it."""
+        is_store = store in self._build.definition.stores
         for section in ("tables", "globalTables"):
             for name, node in self._build.definition.section(section).items():
                 held = node.get("store")
                 own = "" if held is None else held.string("name") if held.is_object else held.text
-                if store in (name, own):
+                if store == own or (store == name and not is_store):
                     self.read(node, name, section)
                     self._build.alias(store, own or f"{name}-store")
 
