@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +22,7 @@ from forebay.sql.datetimes.patterns import (
     letters_of,
     parts_of,
 )
-from forebay.sql.datetimes.resolve import date_of, ms_of_day, resolve_time
+from forebay.sql.datetimes.resolve import LENIENT, date_of, ms_of_day, resolve_leniently, resolve_time
 from forebay.sql.datetimes.zones import UTC_ZONE, zone_of
 
 _MOST_DIGITS = 19
@@ -63,6 +64,8 @@ class Reader:
             if value is None:
                 continue
             letter, shown = _normal(field, value)
+            if not self.is_strict and letter == "y" and field.count < 3:
+                shown = str(_year_of_this_century(int(value)))
             if fields.setdefault(letter, shown) != shown and fields[letter].lstrip("0") != shown.lstrip("0"):
                 raise ValueError(f"{text!r} has two values for {field.letter}")
         return fields
@@ -87,13 +90,20 @@ def parsed_day(text: str, pattern: str) -> int:
 def parsed_date(text: str, pattern: str) -> int:
     """Return the days since 1970 of a text. Raises ValueError.
 
-    As with Java's `SimpleDateFormat`, numbers need no zeros in front, names may be short or in full, and other text
-    may follow.
+    As with Java's `SimpleDateFormat`, numbers need no zeros in front, names may be short or in full, other text may
+    follow, and February 30 is March 1.
     """
-    ms = resolve_time(_simple_reader(pattern).fields_of(text), UTC_ZONE)
+    fields = _simple_reader(pattern).fields_of(text)
+    ms = resolve_leniently(fields) if fields.keys() <= LENIENT else resolve_time(fields, UTC_ZONE)
     if ms % DAY_MS:
         raise ValueError(f"{text!r} has a time of day")
     return within_bits(ms // DAY_MS, 32)
+
+
+def _year_of_this_century(number: int) -> int:
+    """Return the year that two digits mean: one of the last 80 years, or of the next 19."""
+    first = time.gmtime().tm_year - 80
+    return number if number >= 100 else first + (number - first) % 100
 
 
 def parsed_time(text: str, pattern: str) -> int:
@@ -203,7 +213,7 @@ def _field(field: Field, behind: int | None, strict: bool) -> str:
     if field.is_text:
         return _word(letter, count if strict else 0)
     if not strict and behind is None:
-        return rf"-?\d{{1,{_MOST_DIGITS}}}+" if letter in "yuY" else rf"\d{{1,{_MOST_DIGITS}}}+"
+        return rf"\s*{'-?' if letter in 'yuY' else ''}\d{{1,{_MOST_DIGITS}}}+"
     # This is Java's adjacent value parsing. In yyyyMMdd, the year leaves exactly the digits of the fixed fields behind
     # it.
     end = rf"(?=\d{{{behind}}}(?!\d))" if behind else r"(?!\d)"
