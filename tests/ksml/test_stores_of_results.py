@@ -85,3 +85,18 @@ def test_a_store_with_the_name_of_a_table_is_a_store_of_its_own() -> None:
     run.pipe("a", 2, "questions")
     assert not run.driver.errors
     assert [sent.value for sent in run.sent if sent.topic == "answers"] == [[None, None], [1, None]]
+
+
+def test_a_pipeline_that_names_the_store_may_read_the_one_that_asks() -> None:
+    asking = ASKING.replace("to: {topic: answers, keyType: string, valueType: json}", "as: answered")
+    counting = """
+  counting:
+    from: answered
+    via: [{type: mapValues, mapper: {expression: key, resultType: string}}, {type: groupByKey, store: held}]
+    as: grouped
+  sending: {from: grouped, via: [{type: count}, {type: toStream}], to: {topic: answers}}
+"""
+    run = driver(HEAD + asking + counting)
+    run.pipe("a", 1, "questions")
+    run.pipe("a", 2, "questions")
+    assert [sent.value for sent in run.sent] == [1, 2]

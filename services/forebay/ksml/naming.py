@@ -1,6 +1,8 @@
-"""The stores of operations: named, written where they are used, or neither."""
+"""Names: of the stores of operations, written where they are used or under stores:, and of pipelines' results."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node
@@ -22,3 +24,25 @@ def store_of(build: Build, node: Node, key: str, wanted: str, value: Type = ANY)
         spec = read_store(child, node.string("name") or f"{wanted}-{node.key_line}")
         return spec if child.get("name") else spec._replace(name=kept_as(child, build.name(spec.name)))
     return build.definition.store(child.text, child)
+
+
+def name_of_store(operation: Node) -> str:
+    """Return the name of the store that an operation keeps its rows in; "" if it names none."""
+    store = operation.get("store")
+    return "" if store is None else store.string("name") if store.is_object else store.text
+
+
+def results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:
+    """Return the pipeline that gives each name of `as:`; one without it gives its own name."""
+    results: dict[str, str] = {}
+    for name, node in pipelines.items():
+        results.setdefault(name, name)
+        for element in (node, *_branches(node)):
+            if element.string("as"):
+                results.setdefault(element.string("as"), name)
+    return results
+
+
+def _branches(node: Node) -> list[Node]:
+    nodes = node.entries("branch")
+    return [branch for node in nodes for branch in (node, *_branches(node))]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from forebay.ksml import ends, groups, joins, stateless, tables
 from forebay.ksml.build import Build, locate_errors
 from forebay.ksml.document import Node
-from forebay.ksml.naming import store_of
+from forebay.ksml.naming import name_of_store, results_of, store_of
 from forebay.ksml.partitions import chosen_partitions
 from forebay.ksml.pieces import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.sources import Sources, isolate
@@ -24,7 +24,7 @@ class Pipelines:
         self._results: dict[str, Piece] = {}
         self._making: list[str] = []
         self._made: set[str] = set()
-        self._giving = _results_of(build.definition.section("pipelines"))
+        self._giving = results_of(build.definition.section("pipelines"))
         build.find_table = self._make_holder
 
     def make(self) -> None:
@@ -49,8 +49,22 @@ class Pipelines:
         """Read the table, or make the pipeline, whose rows a store holds, so that functions find it there."""
         self._sources.holding(store)
         for name, node in self._build.definition.section("pipelines").items():
-            if name not in self._making and any(_name_of_store(operation) == store for operation in node.walk()):
+            is_holder = any(name_of_store(operation) == store for operation in node.walk())
+            if is_holder and not self._waits_for_this(name):
                 self._pipeline(name, node)
+
+    def _waits_for_this(self, name: str) -> bool:
+        """Return whether a pipeline takes records, also by way of others, from one that is being made."""
+        pipelines, waiting, seen = self._build.definition.section("pipelines"), [name], set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in self._making:
+                return True
+            if name not in seen:
+                seen.add(name)
+                texts = {child.text for part in pipelines[name].walk() for _, child in part.items()}
+                waiting += [giving for text, giving in self._giving.items() if text in texts and giving != name]
+        return False
 
     def _source(self, node: Node) -> Piece:
         if node.is_object:
@@ -270,24 +284,3 @@ def _unfit(node: Node, piece: Piece, wanted: str) -> Exception:
 
 def _into(node: Node) -> Type:
     return read_type(node, "into", ANY)
-
-
-def _name_of_store(operation: Node) -> str:
-    store = operation.get("store")
-    return "" if store is None else store.string("name") if store.is_object else store.text
-
-
-def _results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:
-    """Return the pipeline that gives each name of `as:`; one without it gives its own name."""
-    results: dict[str, str] = {}
-    for name, node in pipelines.items():
-        results.setdefault(name, name)
-        for element in (node, *_branches(node)):
-            if element.string("as"):
-                results.setdefault(element.string("as"), name)
-    return results
-
-
-def _branches(node: Node) -> list[Node]:
-    nodes = node.entries("branch")
-    return [branch for node in nodes for branch in (node, *_branches(node))]
