@@ -7,6 +7,7 @@ import json
 import pickle
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import types as spark
 
@@ -17,7 +18,7 @@ from forebay.spark.errors import OptionError
 from forebay.spark.sink_encoding import Encoding, Request, choose_encoding
 from forebay.spark.sink_options import read_options
 from forebay.spark.sink_records import Digest, RowPlan, SinkRecord, check_columns
-from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
+from forebay.spark.sink_values import ColumnMismatch, ValueMismatch, python_rows
 
 CONNECTION = {"bootstrapServers": "broker:9092", "schemaRegistryUrl": "http://registry:8081"}
 TEXT = json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]})
@@ -192,3 +193,12 @@ def test_a_digest_is_of_the_content_and_not_of_its_order_or_ids() -> None:
         len({digest(*records), digest(*records[:2]), digest(records[0], *records[:2]), digest(*records, ids=(0, 0))})
         == 4
     )
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([2_932_897], pa.date32()), pa.array([253_402_300_800_000_000], pa.timestamp("us", tz="UTC"))]
+)
+def test_a_time_that_python_lacks_is_refused_with_its_remedy(column: pa.Array) -> None:
+    batch = pa.RecordBatch.from_arrays([column], ["at"])
+    with pytest.raises(ValueMismatch, match=r"^orders: a DATE or TIMESTAMP is outside of the years 1 to 9999.*CAST"):
+        python_rows(batch, "orders")

@@ -23,7 +23,7 @@ from forebay.spark.history import OWN, RAW, check_columns, with_milliseconds
 from forebay.spark.history_json import check_json_columns, json_encoder, reads_json
 from forebay.spark.history_keys import sql_key
 from forebay.spark.sink_encoding import Encode, Encoding, Request, choose_encoding
-from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
+from forebay.spark.sink_values import ColumnMismatch, ValueMismatch, python_rows
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -67,7 +67,7 @@ class HistoryEncoding:
         schema = arrow.schema([*texts, *numbers])
         for batch in batches:
             records = []
-            for row in batch.to_pylist():
+            for row in python_rows(batch, f"history of {self.topic}"):
                 try:
                     key, value = write_key(row), write_value(row)
                 except (ValueMismatch, EncodeError, TypeError, ValueError) as error:

@@ -21,7 +21,7 @@ from forebay.spark.sink_markers import Markers
 from forebay.spark.sink_options import SinkOptions, read_options
 from forebay.spark.sink_records import RowPlan, SinkRecord, check_columns
 from forebay.spark.sink_transaction import BatchRefused, Outcome, PartitionWriter
-from forebay.spark.sink_values import ColumnMismatch, ValueMismatch
+from forebay.spark.sink_values import ColumnMismatch, ValueMismatch, python_rows
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -113,7 +113,7 @@ class _Sink:
         read = self.plan.reader()
         number = 0
         for batch in batches:
-            for row in batch.to_pylist():
+            for row in python_rows(batch, where):
                 try:
                     record = read(row)
                 except ValueMismatch as error:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import DataType, StructField, StructType
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 Convert = Callable[[Any], Any]
 
@@ -20,6 +23,22 @@ class ColumnMismatch(Exception):
 
 class ValueMismatch(Exception):
     """A value does not fit its field; names the column. The transaction is aborted."""
+
+
+def python_rows(batch: RecordBatch, where: str) -> list[dict[str, Any]]:
+    """Return the rows of a batch, which is read at a place that errors name.
+
+    Raises:
+        ValueMismatch: A date or a timestamp is beyond those of Python.
+    """
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise ValueMismatch(
+            f"{where}: a DATE or TIMESTAMP is outside of the years 1 to 9999 in the session's time zone ({error}): "
+            "filter such rows, or CAST the column to BIGINT or STRING"
+        ) from error
+    return rows
 
 
 def same(value: Any) -> Any:
