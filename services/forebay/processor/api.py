@@ -131,7 +131,8 @@ class Context(Protocol[O_contra]):
     def late(self, by_ms: int) -> None:
         """Send the current record to `<application>.late` and continue to process it.
 
-        Use this if a part of the record is too late, for example one of several windows.
+        Use this if a part of the record is too late, for example one of several windows. In a timer, the timer is
+        reported: its key, without a value.
 
         Args:
             by_ms: How far stream time had passed the record's last acceptable time, in ms.

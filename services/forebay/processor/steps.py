@@ -51,6 +51,7 @@ class Steps:
             self._effects.undo(mark)
             self._reports.blame(TimerMessage(Timer(now, "wall clock", "")), error, now)
         else:
+            self._report_late(Timer(now, "wall clock", ""), now)
             self._effects.keep()
 
     def fire(self, clock: int) -> bool:
@@ -68,13 +69,13 @@ class Steps:
                 mark = len(context.outputs)
                 try:
                     self._processor.on_timer(timer, context)
-                    self._check_in_time()
                     if self.checks_puts:
                         self._effects.check_puts()
                 except FAILURES as error:
                     self._effects.undo(mark)
                     self._reports.blame(TimerMessage(timer), error, clock)
                 else:
+                    self._report_late(timer, clock)
                     self._effects.keep()
                 if bounds is not UNBOUNDED and (
                     bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
@@ -100,18 +101,17 @@ class Steps:
         context.message, context.key, context.timestamp = None, timer.key, timer.due
         context.output_bytes_left, context.late_by = self._most_output_bytes, IN_TIME
 
-        def run_checked() -> None:
-            step(context)
-            self._check_in_time()
-
         try:
-            self._try(run_checked, TimerMessage(timer))
+            self._try(lambda: step(context), TimerMessage(timer))
+            self._report_late(timer, context.current_system_time)
         finally:
             context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by = before
 
-    def _check_in_time(self) -> None:
+    def _report_late(self, timer: Timer, clock: int) -> None:
+        """Report that what a timer emitted came too late for an operator behind it; what else it did stays."""
         if self._context.late_by != IN_TIME:
-            raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
+            self._reports.report_late(TimerMessage(timer), self._context.late_by, clock)
+            self._context.late_by = IN_TIME
 
     def _try(self, step: Callable[[], None], message: Message) -> None:
         effects, clock = self._effects, self._context.current_system_time
@@ -122,7 +122,7 @@ class Steps:
                 effects.check_puts(point.puts)
         except FAILURES as error:
             effects.undo_since(point)
-            if isinstance(error, LateRecord) and self._context.message is not None:
+            if isinstance(error, LateRecord):
                 self._context.late_by = max(self._context.late_by, error.by_ms)
                 return
             self._reports.blame(message, error, clock)
