@@ -158,7 +158,7 @@ def _require_named(source: Source, topics: dict[str, str]) -> None:
     for name, topic in topics.items():
         if name != source.topic:
             raise click.UsageError(
-                f"--topic {name}={topic}: the producer writes {source.topic}: give --topic {source.topic}={topic}"
+                f"--topic: the producer writes {source.topic}, not {name}: give --topic {source.topic}={topic}"
             )
     try:
         check_name(topics.get(source.topic, source.topic))
