@@ -56,3 +56,16 @@ def test_keys_of_sources_without_one_have_the_format_that_set_names(query: str, 
     assert format_of(driven) == "JSON"
     sent = [item for topic in topics for item in driven.send(topic, None, {"HALL": 7, topic.upper(): 1})]
     assert [key for key, _, _ in sent] == [7]
+
+
+@pytest.mark.parametrize("kind", ["JSON", "PROTOBUF_NOSR", "DELIMITED"])
+def test_keys_that_are_not_a_number_are_one_group(kind: str) -> None:
+    driven = Driven(
+        "CREATE STREAM s (a DOUBLE, b DOUBLE, c STRING) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
+        f"CREATE TABLE o WITH (KEY_FORMAT='{kind}') AS SELECT a - b AS x, c, COUNT(*) AS n FROM s GROUP BY a - b, c;"
+    )
+    for a, b in (("Infinity", "Infinity"), ("NaN", "0"), ("Infinity", "Infinity")):
+        driven.send("s", None, {"A": a, "B": b, "C": "c"})
+    sent = driven.send("s", None, {"A": "NaN", "B": "1", "C": "c"})
+    assert driven.driver.errors == []
+    assert [value for _, value, _ in sent] == [(4,)]

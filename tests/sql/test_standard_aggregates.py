@@ -16,7 +16,7 @@ from forebay.processor import RejectedRecord
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.aggregates.registry import Aggregate, Argument
 from forebay.sql.aggregates.standard import STANDARD
-from forebay.sql.types import BIGINT, DOUBLE, INT, STRING, DecimalType, SqlType
+from forebay.sql.types import BIGINT, DOUBLE, INT, STRING, ArrayType, DecimalType, SqlType
 
 doubles = st.lists(st.floats(-1e300, 1e300, allow_nan=False), max_size=40)
 
@@ -122,3 +122,21 @@ def test_a_value_that_is_taken_out_again_leaves_no_trace(name: str, kind: SqlTyp
 def test_an_average_is_between_the_least_and_the_largest(values: list[float]) -> None:
     mean = aggregate_result("AVG", DOUBLE, values)
     assert min(values) <= mean <= max(values) or math.isclose(mean, min(values)) or math.isclose(mean, max(values))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "number"),
+    [
+        (DOUBLE, [math.nan, float("nan"), 1.0, -math.nan], 2),
+        (DOUBLE, [0.0, -0.0, 0.0, -0.0], 2),
+        (ArrayType(DOUBLE), [(math.nan,), (float("nan"),)], 1),
+        (STRING, ["a", "b", "a"], 2),
+        (BIGINT, [1, 2, 1], 2),
+    ],
+)
+def test_a_set_has_each_value_once_as_java_compares(kind: SqlType, values: list[Any], number: int) -> None:
+    assert len(fold(values, "COLLECT_SET", kind)) == number
+    assert aggregate_result("COUNT_DISTINCT", kind, values) == number
+    how = aggregate("COLLECT_SET", kind)
+    assert how.merge is not None
+    assert len(how.merge(fold(values, "COLLECT_SET", kind), fold(values[:2], "COLLECT_SET", kind))) == number

@@ -65,7 +65,8 @@ class Sources:
                     f"the {word} of topic {topic} is {wanted} here and {there} at {other.file}:{other.key_line}: read "
                     "it as one type, and convert it in a pipeline"
                 )
-        self._check_extractor(node, self._places[section, topic])
+        if section != "globalTables":
+            self._check_extractor(node, self._places[section, topic])
         return piece
 
     def _check_extractor(self, node: Node, other: Node) -> None:

@@ -42,7 +42,10 @@ def double_of_text(text: str) -> float:
     decimal, hexadecimal = _DOUBLE.fullmatch(plain), _HEXADECIMAL.fullmatch(plain)
     if len(plain) > _MOST_LETTERS or not (decimal or hexadecimal):
         raise ValueError(f"{text[:50]!r} is no number")
-    result = float(decimal[1]) if decimal else float.fromhex(hexadecimal[1])  # type: ignore[index]
+    try:
+        result = float(decimal[1]) if decimal else float.fromhex(hexadecimal[1])  # type: ignore[index]
+    except OverflowError:
+        result = math.inf
     if math.isinf(result):
         raise ValueError(f"{text[:50]!r} is beyond what a double holds")
     return result

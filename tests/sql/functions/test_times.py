@@ -124,6 +124,9 @@ CALLS: dict[str, Any] = {
     "PARSE_DATE('Foo 3, 2024', 'MMM d, yyyy')": None,
     "PARSE_DATE(' 2024- 7-3', 'yyyy-MM-dd')": 19907,
     "PARSE_DATE('2020-02-30', 'yyyy-MM-dd')": 18322,
+    "PARSE_DATE('24-07-03', 'yy-MM-dd')": 19907,
+    "PARSE_DATE('2024-07-03', 'yy-MM-dd')": 19907,
+    "PARSE_DATE('5-01-01', 'yy-MM-dd')": -717701,
     "PARSE_DATE('2020-13-01', 'yyyy-MM-dd')": 18628,
     "PARSE_DATE('2020-00-10', 'yyyy-MM-dd')": 18240,
     "PARSE_DATE('2019-366', 'yyyy-DDD')": 18262,
@@ -225,7 +228,7 @@ def test_dates_beyond_four_digits_are_written_with_a_sign() -> None:
 
 def test_two_digits_of_parse_date_are_a_year_of_the_last_80_or_the_next_19(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((2026, 1, 1, 0, 0, 0, 0, 1, 0)))
-    years = {"46": 1946, "70": 1970, "99": 1999, "00": 2000, "26": 2026, "45": 2045, "2001": 2001, "7": 2007}
+    years = {"46": 1946, "70": 1970, "99": 1999, "00": 2000, "26": 2026, "45": 2045, "2001": 2001, "7": 7}
     for text, year in years.items():
         wanted = value_of(f"PARSE_DATE('{year}-02-03', 'yyyy-MM-dd')")
         assert value_of(f"PARSE_DATE('{text}-02-03', 'yy-MM-dd')") == wanted

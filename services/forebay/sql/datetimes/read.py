@@ -64,7 +64,7 @@ class Reader:
             if value is None:
                 continue
             letter, shown = _normal(field, value)
-            if not self.is_strict and letter == "y" and field.count < 3:
+            if not self.is_strict and letter == "y" and field.count < 3 and len(value) == 2:
                 shown = str(_year_of_this_century(int(value)))
             if fields.setdefault(letter, shown) != shown and fields[letter].lstrip("0") != shown.lstrip("0"):
                 raise ValueError(f"{text!r} has two values for {field.letter}")

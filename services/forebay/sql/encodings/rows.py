@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -62,8 +63,8 @@ class SingleRow:
         return self._inner.encode(record[0])
 
 
-class OrderedMaps:
-    """Keys whose maps have their entries in order, so that equal keys are equal bytes."""
+class EqualKeys:
+    """Keys whose maps have their entries in order and whose NaN are one, so that equal keys are equal bytes."""
 
     is_frozen = True
 
@@ -74,17 +75,20 @@ class OrderedMaps:
         return self._inner.decode(data)
 
     def encode(self, record: Any) -> bytes:
-        return self._inner.encode(_sort_fields(record))
+        return self._inner.encode(_as_equal(record))
 
 
-def _sort_fields(value: Any) -> Any:
+def _as_equal(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _sort_fields(value[key]) for key in sorted(value, key=lambda key: (key is not None, key))}
-    return tuple(map(_sort_fields, value)) if isinstance(value, tuple) else value
+        return {key: _as_equal(value[key]) for key in sorted(value, key=lambda key: (key is not None, key))}
+    if isinstance(value, float):
+        return value if value == value else math.nan  # noqa: PLR0124 (only NaN is not itself)
+    return tuple(map(_as_equal, value)) if isinstance(value, tuple) else value
 
 
-def _has_map(kind: SqlType) -> bool:
-    return any(isinstance(part, MapType) for part in parts_of(kind))
+def _varies(kind: SqlType) -> bool:
+    """Return whether equal values of a type may be different bytes."""
+    return any(isinstance(part, MapType) or part == DOUBLE for part in parts_of(kind))
 
 
 def json_schema_rows(columns: tuple[Named, ...], *, wraps: bool, entry_maps: frozenset[Path]) -> Codec[Any]:
@@ -160,8 +164,8 @@ def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
         return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
     codec = codec_of(used.partition(" ")[0], columns, Encoding(delimiter=delimiter_of(used)), is_key=True)
-    if any(_has_map(column.type) for column in columns):
-        codec = OrderedMaps(codec)
+    if any(_varies(column.type) for column in columns):
+        codec = EqualKeys(codec)
     names = ", ".join(str(column.type) if len(columns) == 1 else str(column) for column in columns)
     row, of_row = _rows(used, columns, codec)
     wire = Wire(used, columns, "bare" if len(columns) == 1 else "")
@@ -181,8 +185,8 @@ def _rows(
             return (lambda key: key[0]), (lambda text: (text,))
         return (lambda key: row(key[0])), (lambda text: (of_row(text),))
     inner_codec: Codec[Any] = RowCodec(tuple_of([hint_of(column.type) for column in columns]))
-    if isinstance(codec, OrderedMaps):
-        inner_codec = OrderedMaps(inner_codec)
+    if isinstance(codec, EqualKeys):
+        inner_codec = EqualKeys(inner_codec)
     return (
         lambda key: inner_codec.encode(key).decode("latin-1"),
         lambda text: inner_codec.decode(text.encode("latin-1")),

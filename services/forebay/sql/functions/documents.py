@@ -53,8 +53,13 @@ def load_json(text: str) -> Any:
     if not plain:
         return _MISSING
     value, end = _DECODER.raw_decode(plain)
-    # As for Jackson, a number or a word ends with a blank: 01, 1. and truex are no JSON.
-    if plain[end : end + 1] not in _BLANKS and (isinstance(value, int | Decimal) or value is None):
+    # As for Jackson, a blank ends a number, and no letter follows a word: 01, 1. and truex are no JSON.
+    follows = plain[end : end + 1]
+    if isinstance(value, bool) or value is None:
+        is_open = f"_{follows}".isidentifier() and follows != ""
+    else:
+        is_open = isinstance(value, int | Decimal) and follows not in _BLANKS
+    if is_open:
         raise ValueError(f"{plain[: end + 1][-80:]!r} is no JSON")
     return value
 
@@ -66,10 +71,10 @@ def dump_json(value: Any, *, plain: bool = False) -> str:
         plain: whether numbers are written without exponents.
     """
     match value:
-        case Decimal() if not value:
-            return f"{value.copy_abs():f}"
         case Decimal():
-            return f"{value:f}" if plain and abs(value.adjusted()) < _MOST_ZEROS else str(value)
+            number = value if value else value.copy_abs()
+            is_plain = (plain or not value) and abs(value.adjusted()) < _MOST_ZEROS
+            return f"{number:f}" if is_plain else str(number)
         case dict():
             return (
                 "{" + ",".join(f"{_quote(name)}:{dump_json(part, plain=plain)}" for name, part in value.items()) + "}"
