@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
@@ -54,6 +54,10 @@ class Topics(Offsets):
     def __init__(self, **ends: tuple[int, int]) -> None:
         super().__init__(0, 0)
         self.parts = {(topic, 0): part for topic, part in ends.items()}
+        self.listed_late: Collection[str] = ()
+
+    def find_deleted(self, places: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
+        return sorted(place for place in places if place[0] not in self.listed_late)
 
     def begins(self) -> Positions:
         return {place: begin for place, (begin, _) in self.parts.items()}
@@ -164,6 +168,14 @@ def test_a_topic_of_a_pattern_that_was_deleted_is_data_loss(monkeypatch: pytest.
         stream(monkeypatch, broker, fails=True, given=BY_PATTERN).latestOffset(start, ReadAllAvailable())
     reader = stream(monkeypatch, broker, fails=False, given=BY_PATTERN)
     assert reader.latestOffset(start, ReadAllAvailable()) == {**start, "a": {"0": 4}}
+
+
+def test_a_topic_that_a_list_lacks_for_a_moment_is_no_data_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = Topics(a=(0, 4))
+    broker.listed_late = ("b",)
+    reader = stream(monkeypatch, broker, fails=True, given=BY_PATTERN)
+    start = {"a": {"0": 3}, "b": {"0": 5}}
+    assert reader.latestOffset(start, ReadAllAvailable()) == {"a": {"0": 4}, "b": {"0": 5}}
 
 
 def test_offsets_that_retention_deleted_do_not_use_up_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.ends import offsets_at, partition_begins, partition_ends
@@ -44,7 +45,9 @@ class Broker:
         known = self.known_topics()
         if self._options.pattern:
             # As Kafka's own consumers do, leave out the topics in which brokers keep groups and transactions.
-            names = [name for name in known if not name.startswith("__") and re.fullmatch(self._options.pattern, name)]
+            matched = [n for n in known if not n.startswith("__") and re.fullmatch(self._options.pattern, n)]
+            # A topic that is being created has no partitions yet. It must not end a stream that reads others.
+            names = [name for name in matched if known[name]] or matched
             if not names:
                 raise OptionError(
                     f"no topic of {self._settings.bootstrap_servers} matches subscribePattern "
@@ -66,6 +69,29 @@ class Broker:
         except KafkaException as error:
             raise from_kafka(error, f"can't ask {self._settings.bootstrap_servers} for its topics") from error
         return {name: tuple(topic.partitions) for name, topic in topics.items()}
+
+    def find_deleted(self, places: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Return those partitions that do not exist. Their topics are described: a list may lack some for a moment.
+
+        Raises:
+            Unavailable: The broker can't be reached.
+        """
+        known: dict[str, Collection[int]] = {}
+        asked = TopicCollection(sorted({topic for topic, _ in places}))
+        for topic, future in self._admin.describe_topics(asked, request_timeout=_SECONDS).items():
+            try:
+                # Without partitions, the topic is there, and the brokers do not know more yet.
+                known[topic] = {item.id for item in future.result(_SECONDS).partitions} or range(1 << 31)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise from_kafka(error, f"can't ask {self._settings.bootstrap_servers} for {topic}") from error
+                known[topic] = ()
+            except TimeoutError as error:
+                message = (
+                    f"{self._settings.bootstrap_servers} does not say within {_SECONDS:.0f} s whether it has {topic}"
+                )
+                raise KafkaUnavailable(message) from error
+        return sorted((topic, partition) for topic, partition in places if partition not in known[topic])
 
     def begins(self) -> Positions:
         """Return the first offset of each partition."""

@@ -167,8 +167,11 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _check_deleted(self, begun: Positions, ends: Positions) -> None:
         """Refuse to continue without partitions that a pattern matched. Without a pattern, their topic is missed."""
         pattern = self._options.pattern
-        gone = sorted(f"{topic}-{part}" for topic, part in begun.keys() - ends.keys() if re.fullmatch(pattern, topic))
-        if gone and self._options.fails_on_loss:
+        missing = [place for place in begun.keys() - ends.keys() if re.fullmatch(pattern, place[0])]
+        if not missing or not self._options.fails_on_loss:
+            return
+        gone = [f"{topic}-{partition}" for topic, partition in self._broker.find_deleted(missing)]
+        if gone:
             raise OffsetsDeleted(
                 f"{', '.join(gone)} were deleted, perhaps with records that the query has not read. Set "
                 "failOnDataLoss=false to continue without them"
