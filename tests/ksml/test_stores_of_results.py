@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+from forebay.processor.api import AnyProcessor
+from forebay.processor.declared import declared_stores
 from tests.ksml.running import driver
 
 HEAD = """
@@ -100,3 +102,30 @@ def test_a_pipeline_that_names_the_store_may_read_the_one_that_asks() -> None:
     run.pipe("a", 1, "questions")
     run.pipe("a", 2, "questions")
     assert [sent.value for sent in run.sent] == [1, 2]
+
+
+def stores_of(processor: AnyProcessor) -> list[str]:
+    return [store.name for _, store in declared_stores(processor)]
+
+
+@pytest.mark.parametrize("kind", ["join", "leftJoin", "outerJoin"])
+def test_the_store_of_a_join_without_a_name_is_called_as_in_0_2(kind: str) -> None:
+    text = f"""
+tables:
+  towns: {{topic: towns, keyType: string, valueType: string}}
+  people: {{topic: people, keyType: string, valueType: string}}
+pipelines:
+  main:
+    from: towns
+    via:
+      - type: {kind}
+        table: people
+        store: {{type: keyValue, keyType: string, valueType: json}}
+        valueJoiner: {{expression: str(value1), resultType: json}}
+    to: {{topic: results, keyType: string, valueType: json}}
+"""
+    run = driver(text)
+    run.pipe("a", "rome", "towns")
+    assert run.driver.errors == []
+    names = [name for stage in run.driver.stages for p in stage.processors for name in stores_of(p)]
+    assert "join-9" in names, names

@@ -145,7 +145,8 @@ def _tables(build: Build, node: Node, piece: TablePiece, other: TablePiece) -> T
     joiner = build.keyed_call(source, piece.key, piece.value, other.value)
     joined_table = table.map_values(lambda key, pair: joiner(key, *pair), build.format(source.result, node))
     joined_piece = TablePiece(piece.key, source.result, joined_table, piece.windows)
-    return store_rows(build, node, joined_piece) if extractor is None else joined_piece
+    # All kinds of joins have one name, so that state is found after an upgrade.
+    return store_rows(build, node, joined_piece, "join") if extractor is None else joined_piece
 
 
 def _pairs(build: Build, node: Node, piece: Piece, other: Piece) -> Any:

@@ -163,10 +163,14 @@ def _call(build: Build, node: Node, piece: TablePiece, source: Source) -> Callab
     return build.keyed_call(source, piece.key, piece.value)
 
 
-def store_rows(build: Build, node: Node, piece: TablePiece) -> TablePiece:
-    """Keep the rows in a store of their own where one is named."""
+def store_rows(build: Build, node: Node, piece: TablePiece, wanted: str = "") -> TablePiece:
+    """Keep the rows in a store of their own where one is named.
+
+    Args:
+        wanted: what the name is made of if the store has none; empty: the operation's type.
+    """
     if node.get("store") is None:
         return piece
-    store = store_of(build, node, "store", node.string("type"), piece.value)
+    store = store_of(build, node, "store", wanted or node.string("type"), piece.value)
     table: Table[Any, Any] = piece.table.materialized(store.name)
     return _keep(build, store, TablePiece(piece.key, piece.value, table, piece.windows))

@@ -172,7 +172,7 @@ def _decode(
             # A timestamp that the changelogs don't take is refused here, because the broker would refuse it with the
             # whole transaction, and no record would be blamed.
             if timestamp.__class__ is not int or not first <= timestamp <= last:
-                raise DecodeError(_unusable_time(timestamp, times))
+                raise DecodeError(_unusable_time(timestamp, times)) from RefusedTime()
         except Exception as error:
             yield Arrival(
                 message, None, None, -1, _refusal(error, "the record's event time cannot be determined", blames_memory)
@@ -186,13 +186,26 @@ def _decode(
 
 def _refusal(error: Exception, what: str, blames_memory: bool) -> DecodeError:
     """Return why a record can't be used. Raises an error that is not the record's fault."""
+    if not blames_memory and isinstance(error.__cause__, MemoryError):
+        raise error.__cause__
     if isinstance(error, DecodeError):
         return error
     if isinstance(error, Unavailable) or (isinstance(error, MemoryError) and not blames_memory):
         raise error
     if isinstance(error, UnicodeDecodeError):
         return DecodeError(f"the record's key is not UTF-8: {error}")
-    return DecodeError(f"{what}: {type(error).__name__}: {error}")
+    result = DecodeError(f"{what}: {type(error).__name__}: {error}")
+    result.__cause__ = error
+    return result
+
+
+class RefusedTime(Exception):
+    """Causes the failure of a record whose event time a task refuses by its own clock."""
+
+
+def fails_everywhere(error: BaseException) -> bool:
+    """Return whether a record fails in each task that reads it, regardless of its memory and clock."""
+    return not any(isinstance(one, MemoryError | RefusedTime) for one in (error, error.__cause__))
 
 
 def _name(message: Message, plan: Plan) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from forebay.codec import EncodeError, Unavailable
+from forebay.processor.arrivals import fails_everywhere
 from forebay.processor.batch import BatchResult
 from forebay.processor.context import TaskContext
 from forebay.processor.engine_settings import UNBOUNDED, Bounds
@@ -54,7 +55,7 @@ class Reports:
 
     def report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
         """Report a record or timer that failed."""
-        if self._elsewhere and message.topic() in self._elsewhere:
+        if self._elsewhere and message.topic() in self._elsewhere and fails_everywhere(error):
             return
         if isinstance(error, EncodeError):
             stage = ErrorStage.ENCODE
