@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+from forebay.ksml.document import parse
+from forebay.ksml.naming import references_of
 from forebay.processor.api import AnyProcessor
 from forebay.processor.declared import declared_stores
 from tests.ksml.running import driver
@@ -129,3 +131,44 @@ pipelines:
     assert run.driver.errors == []
     names = [name for stage in run.driver.stages for p in stage.processors for name in stores_of(p)]
     assert "join-9" in names, names
+
+
+HOLDING = """
+  holding:
+    from: clicks
+    via: [{type: groupByKey}, {type: count, store: held}]
+    as: held-rows
+"""
+
+
+@pytest.mark.parametrize("name", ["count", "groupByKey", "held", "clicks", "look"])
+def test_a_result_may_have_any_name_that_the_pipeline_of_the_store_mentions(name: str) -> None:
+    asking = ASKING.replace("    to: {topic", f"    as: {name}\n    to: {{topic")
+    run = driver(HEAD + asking + HOLDING)
+    run.pipe("a", "rome", "clicks")
+    run.pipe("a", 1, "questions")
+    assert not run.driver.errors
+    assert [sent.value for sent in run.sent if sent.topic == "answers"] == [1]
+
+
+def test_references_are_the_names_that_records_are_taken_by() -> None:
+    text = """
+main:
+  from: source
+  via:
+    - {type: join, table: people, valueJoiner: joiner}
+    - {type: merge, stream: {topic: inline}}
+    - {type: count, store: held, name: counting}
+  branch:
+    - if: taken
+      via: [{type: leftJoin, globalTable: towns, mapper: town}, {type: merge, stream: visits}]
+      to: results
+    - {as: others}
+"""
+    assert references_of(parse(text, "test.yaml").value["main"]) == [
+        ("source", ("streams", "tables", "globalTables")),
+        ("people", ("tables",)),
+        ("towns", ("globalTables",)),
+        ("visits", ("streams",)),
+    ]
+    assert references_of(parse("main: {from: {topic: inline}}", "test.yaml").value["main"]) == []

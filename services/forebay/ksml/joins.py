@@ -10,7 +10,7 @@ from forebay.ksml.build import Build
 from forebay.ksml.convert import converter
 from forebay.ksml.document import Node
 from forebay.ksml.durations import duration
-from forebay.ksml.naming import store_of
+from forebay.ksml.naming import OTHER_SIDES, store_of
 from forebay.ksml.pairs import Pair, pair_of
 from forebay.ksml.pieces import NAMES, GlobalPiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.stateless import convert_records
@@ -24,7 +24,7 @@ _VERBS = {"join": "join", "leftJoin": "left_join", "outerJoin": "outer_join"}
 
 def other_of(node: Node) -> tuple[str, Node]:
     """Return which of stream, table and globalTable a join names. Raises KsmlError."""
-    sides = [(key, node.value[key]) for key in ("stream", "table", "globalTable") if node.get(key) is not None]
+    sides = [(key, node.value[key]) for key in OTHER_SIDES if node.get(key) is not None]
     if len(sides) != 1:
         raise node.refuse("a join has one other side: write one of stream:, table: and globalTable:")
     return sides[0]

@@ -9,6 +9,11 @@ from forebay.ksml.document import Node
 from forebay.ksml.stores import StoreSpec, kept_as, read_store
 from forebay.ksml.types import ANY, STRING, Type
 
+OTHER_SIDES = ("stream", "table", "globalTable")
+"""The keys by which a join or merge names its other side."""
+SECTIONS = tuple(f"{side}s" for side in OTHER_SIDES)
+"""The sections that define what records are taken from, in the order in which a name is looked up."""
+
 
 def store_of(build: Build, node: Node, key: str, wanted: str, value: Type = ANY) -> StoreSpec:
     """Return the store of an operation; one that has no name gets one of its own.
@@ -41,6 +46,15 @@ def results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:
             if element.string("as"):
                 results.setdefault(element.string("as"), name)
     return results
+
+
+def references_of(pipeline: Node) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the names that a pipeline takes records by, and the sections in which each is looked up before results."""
+    named = [(pipeline.get("from"), SECTIONS)]
+    for element in (pipeline, *_branches(pipeline)):
+        for operation in element.entries("via"):
+            named += [(operation.get(key), (f"{key}s",)) for key in OTHER_SIDES]
+    return [(node.text, sections) for node, sections in named if node is not None and not node.is_object]
 
 
 def _branches(node: Node) -> list[Node]:

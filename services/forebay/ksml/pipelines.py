@@ -7,7 +7,7 @@ from collections.abc import Callable
 from forebay.ksml import ends, groups, joins, stateless, tables
 from forebay.ksml.build import Build, locate_errors
 from forebay.ksml.document import Node
-from forebay.ksml.naming import name_of_store, results_of, store_of
+from forebay.ksml.naming import name_of_store, references_of, results_of, store_of
 from forebay.ksml.partitions import chosen_partitions
 from forebay.ksml.pieces import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.sources import Sources, isolate
@@ -62,9 +62,14 @@ class Pipelines:
                 return True
             if name not in seen:
                 seen.add(name)
-                texts = {child.text for part in pipelines[name].walk() for _, child in part.items()}
-                waiting += [giving for text, giving in self._giving.items() if text in texts and giving != name]
+                references = references_of(pipelines[name])
+                waiting += [self._giving[text] for text, sections in references if self._is_result(text, sections)]
         return False
+
+    def _is_result(self, name: str, sections: tuple[str, ...]) -> bool:
+        """Return whether a name is that of a result, and not of a stream or table, which are looked up first."""
+        definition = self._build.definition
+        return name in self._giving and not any(name in definition.section(section) for section in sections)
 
     def _source(self, node: Node) -> Piece:
         if node.is_object:

@@ -8,15 +8,13 @@ from typing import Any
 from forebay.builder.nodes import Node as GraphNode
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node
-from forebay.ksml.naming import store_of
+from forebay.ksml.naming import SECTIONS, store_of
 from forebay.ksml.partition_times import PartitionTimes
 from forebay.ksml.pieces import GlobalPiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, STRING, Type
 from forebay.ksml.values import giver_of, plain
 from forebay.processor.messages import Message
-
-_SECTIONS = {"streams": "stream", "tables": "table", "globalTables": "global table"}
 
 
 class Sources:
@@ -27,7 +25,7 @@ class Sources:
         self._made: dict[tuple[str, str], Piece] = {}
         self._places: dict[tuple[str, str], Node] = {}
 
-    def find(self, node: Node, sections: tuple[str, ...] = tuple(_SECTIONS)) -> Piece | None:
+    def find(self, node: Node, sections: tuple[str, ...] = SECTIONS) -> Piece | None:
         """Return the stream or table that a place names; None if the name is unknown."""
         for section in sections:
             declaration = self._build.definition.section(section).get(node.text)
