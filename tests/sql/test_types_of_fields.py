@@ -178,17 +178,9 @@ def test_each_map_of_a_json_schema_is_written_as_it_is_declared(
     assert codec.decode(codec.encode(row)) == row
 
 
-def test_types_that_contain_themselves_are_left_out_and_read_once() -> None:
-    """Each reference is followed once: a walk of every path through 60 types would not end."""
-    names = [f"T{number}" for number in range(60)]
-    parts: dict[str, Any] = {"id": {"type": "integer"}, **{name: {"$ref": f"#/d/{name}"} for name in names}}
-    definitions = {name: {"type": "object", "properties": parts} for name in names}
-    assert json_schema.type_of(json.dumps({"$ref": "#/d/T0", "d": definitions})) is not None
+def test_types_that_contain_themselves_are_left_out() -> None:
     node = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "id": {"type": "integer"}}}
     assert json_schema.type_of(json.dumps(node)) == StructType((("id", BIGINT),))
-    fields = "".join(f"{name} {name.lower()} = {number}; " for number, name in enumerate(names, 2))
-    text = 'syntax = "proto3"; ' + " ".join(f"message {name} {{ int64 id = 1; {fields} }}" for name in names)
-    assert protobuf.type_of(message_of(text)) is not None
     assert protobuf.type_of(message_of('syntax = "proto3"; message A { int64 id = 1; A a = 2; A b = 3; }')) == (
         StructType((("id", BIGINT),))
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.sql.catalog import Named
 from forebay.sql.encodings.readers import key_text
+from forebay.sql.schemas.nesting import Nesting
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -51,6 +52,7 @@ _READ: dict[str, SqlType] = {
     "fixed": BYTES,
 }
 _TIMES = {name: kind for kind, name in _LOGICAL.items()}
+_NAMED = ("record", "enum", "fixed")
 
 
 def schema_of(columns: tuple[Named, ...], name: str, *, wraps: bool) -> str:
@@ -101,8 +103,16 @@ def _type(kind: SqlType, name: str) -> Any:
 
 
 def type_of(text: str) -> SqlType | None:
-    """Return the type of a schema's values; None: it has no counterpart. Raises ValueError: no JSON."""
-    return _sql(json.loads(text), {}, "")
+    """Return the type of a schema's values; None: it has no counterpart.
+
+    Raises:
+        ValueError: It is no JSON.
+        TooManyFields: Its types unfold to too many fields.
+    """
+    document = json.loads(text)
+    definitions: dict[str, tuple[Mapping[str, Any], str]] = {}
+    _define(document, "", definitions)
+    return _Reading(definitions).type_of(document, "")
 
 
 def required_fields(text: str) -> list[str]:
@@ -116,48 +126,72 @@ def _takes_null(kind: Any) -> bool:
     return kind == "null" or (isinstance(kind, list) and "null" in kind)
 
 
-def _sql(schema: Any, names: dict[str, Any], space: str) -> SqlType | None:
+def _define(schema: Any, space: str, definitions: dict[str, tuple[Mapping[str, Any], str]]) -> None:
+    """Add all types that a schema defines by their full names, each with the namespace of what is in it.
+
+    A field whose own type has no column may define a type that other fields have.
+    """
     if isinstance(schema, list):
-        # A union of null and one type is a nullable column. ksqlDB has no type for other unions.
-        branches = [item for item in schema if item != "null"]
-        return _sql(branches[0], names, space) if len(branches) == 1 else None
-    if isinstance(schema, str):
-        result = _READ.get(schema) or names.get(schema) or names.get(f"{space}.{schema}")
-        return result if isinstance(result, SqlType) else None
-    kind = schema["type"]
-    if isinstance(kind, dict | list):
-        return _sql(kind, names, space)
-    if "name" in schema and kind in ("record", "enum", "fixed"):
+        for branch in schema:
+            _define(branch, space, definitions)
+    if not isinstance(schema, dict):
+        return
+    if "name" in schema and schema["type"] in _NAMED:
         space, full = _full(schema, space)
-        names[full] = outcome = _named_type(schema, names, space)
-        return outcome
-    if kind in ("array", "map"):
-        return _collection(schema, names, space)
-    return _decimal(schema) or _TIMES.get(schema.get("logicalType", "")) or _sql(kind, names, space)
+        definitions[full] = schema, space
+    parts = (schema.get(part) for part in ("type", "items", "values"))
+    for part in (*parts, *(field["type"] for field in schema.get("fields", ()))):
+        _define(part, space, definitions)
+
+
+class _Reading:
+    def __init__(self, definitions: Mapping[str, tuple[Mapping[str, Any], str]]) -> None:
+        self._nesting = Nesting()
+        self._definitions = definitions
+
+    def type_of(self, schema: Any, space: str) -> SqlType | None:
+        if isinstance(schema, list):
+            # A union of null and one type is a nullable column. ksqlDB has no type for other unions.
+            branches = [item for item in schema if item != "null"]
+            return self.type_of(branches[0], space) if len(branches) == 1 else None
+        if isinstance(schema, str):
+            return _READ.get(schema) or self._look_up(schema) or self._look_up(f"{space}.{schema}")
+        kind = schema["type"]
+        if isinstance(kind, dict | list):
+            return self.type_of(kind, space)
+        if "name" in schema and kind in _NAMED:
+            return self._look_up(_full(schema, space)[1])
+        if kind in ("array", "map"):
+            return self._collection(schema, space)
+        return _decimal(schema) or _TIMES.get(schema.get("logicalType", "")) or self.type_of(kind, space)
+
+    def _look_up(self, full: str) -> SqlType | None:
+        if full not in self._definitions:
+            return None
+        schema, space = self._definitions[full]
+        if schema["type"] != "record":
+            return _decimal(schema) or _READ[schema["type"]]
+        fields = schema["fields"]
+        read = ((column["name"], self.type_of(column["type"], space)) for column in fields)
+        return self._nesting.type_of(full, lambda: self._nesting.struct(read))
+
+    def _collection(self, schema: Mapping[str, Any], space: str) -> SqlType | None:
+        if schema["type"] == "map":
+            value = self.type_of(schema["values"], space)
+            return None if value is None else MapType(STRING, value)
+        items = schema["items"]
+        item = self.type_of(items, space)
+        is_map = isinstance(items, dict) and items.get("connect.internal.type") == "MapEntry"
+        if is_map and isinstance(item, StructType):
+            value = dict(item.fields).get("value")
+            return None if value is None else MapType(STRING, value)
+        return None if item is None else ArrayType(item)
 
 
 def _full(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
     given, _, simple = str(schema["name"]).rpartition(".")
     space = given or schema.get("namespace", space)
     return space, f"{space}.{simple}" if space else simple
-
-
-def _named_type(schema: Mapping[str, Any], names: dict[str, Any], space: str) -> SqlType | None:
-    if schema["type"] != "record":
-        return _decimal(schema) or _READ[schema["type"]]
-    fields = [(column["name"], _sql(column["type"], names, space)) for column in schema["fields"]]
-    return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
-
-
-def _collection(schema: Mapping[str, Any], names: dict[str, Any], space: str) -> SqlType | None:
-    if schema["type"] == "map":
-        value = _sql(schema["values"], names, space)
-        return None if value is None else MapType(STRING, value)
-    items = schema["items"]
-    item = _sql(items, names, space)
-    if isinstance(items, dict) and items.get("connect.internal.type") == "MapEntry" and isinstance(item, StructType):
-        return MapType(STRING, dict(item.fields)["value"])
-    return None if item is None else ArrayType(item)
 
 
 def _decimal(schema: Mapping[str, Any]) -> SqlType | None:

@@ -9,6 +9,7 @@ from forebay.codec import Unavailable
 from forebay.serde.resolver import UnknownSchemaId
 from forebay.sql.catalog import NAMED, Encoding, Form, Named
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.schemas.nesting import MOST_FIELDS, TooManyFields
 from forebay.sql.types import ArrayType, MapType, SqlType, StructType
 from forebay.sql.written_options import Options
 
@@ -155,13 +156,13 @@ def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Name
     try:
         kind = type_of(asked.kind, text, name)
         count = _count_fields(kind, {})
-    except RecursionError:
-        count = _MOST_FIELDS + 1
+    except (RecursionError, TooManyFields):
+        count = MOST_FIELDS + 1
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SqlError(asked.place, f"{asked.subject} is no schema of {asked.kind}: {error}") from error
-    if count > _MOST_FIELDS:
+    if count > MOST_FIELDS:
         raise SqlError(
-            asked.place, f"{asked.subject} has more than {_MOST_FIELDS:,} fields within fields: write the columns"
+            asked.place, f"{asked.subject} has more than {MOST_FIELDS:,} fields within fields: write the columns"
         )
     if not wraps and kind is not None:
         return (_unwrap(asked, kind),)
@@ -169,9 +170,6 @@ def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Name
         more = ": write WRAP_SINGLE_VALUE = FALSE" if kind is not None and asked.part == "VALUE" else ""
         raise SqlError(asked.place, f"{asked.subject} has no columns that SQL has types for{more}")
     return tuple(Named(field, item) for field, item in kind.fields)
-
-
-_MOST_FIELDS = 10_000
 
 
 def _count_fields(kind: SqlType | None, known: dict[int, int]) -> int:

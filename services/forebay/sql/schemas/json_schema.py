@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.sql.catalog import Named
 from forebay.sql.encodings.readers import ITEM, VALUE, Path
+from forebay.sql.schemas.nesting import Nesting
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -108,30 +109,25 @@ def _entry_maps(schema: Any, root: Mapping[str, Any], kind: SqlType, path: Path,
 
 
 def type_of(text: str) -> SqlType | None:
-    """Return the type of values that fit a schema; None: it has no counterpart. Raises ValueError: no JSON."""
-    document = json.loads(text)
-    return _sql(document, document, {"#": None})
+    """Return the type of values that fit a schema; None: it has no counterpart.
 
-
-def _sql(schema: Any, root: Mapping[str, Any], known: dict[str, SqlType | None]) -> SqlType | None:
-    """Return the type of a schema.
-
-    Args:
-        schema: The schema.
-        root: The document that references are looked up in.
-        known: Types by reference. A type that contains itself has no finite STRUCT: while it is being read, it is None.
+    Raises:
+        ValueError: It is no JSON.
+        TooManyFields: Its types unfold to too many fields.
     """
+    document, nesting = json.loads(text), Nesting()
+    return nesting.type_of("#", lambda: _sql(document, document, nesting))
+
+
+def _sql(schema: Any, root: Mapping[str, Any], nesting: Nesting) -> SqlType | None:
     if not isinstance(schema, dict):
         return None
     if "$ref" in schema:
         name = str(schema["$ref"])
-        if name not in known:
-            known[name] = None
-            known[name] = _sql(_resolve_reference(name, root), root, known)
-        return known[name]
+        return nesting.type_of(name, lambda: _sql(_resolve_reference(name, root), root, nesting))
     inner = _follow(schema, root)
     if inner is not schema:
-        return _sql(inner, root, known)
+        return _sql(inner, root, nesting)
     connect_type = schema.get("connect.type", "")
     if schema.get("title") == f"{_CONNECT}Decimal":
         given = schema.get("connect.parameters", {})
@@ -148,9 +144,9 @@ def _sql(schema: Any, root: Mapping[str, Any], known: dict[str, SqlType | None])
         case "string":
             return BYTES if connect_type == "bytes" else STRING
         case "array":
-            return _of_array(_sql(schema.get("items"), root, known), connect_type)
+            return _of_array(_sql(schema.get("items"), root, nesting), connect_type)
         case "object":
-            return _of_object(schema, root, connect_type, known)
+            return _of_object(schema, root, connect_type, nesting)
     return STRING if "enum" in schema else None
 
 
@@ -179,6 +175,8 @@ def _kind(schema: Mapping[str, Any]) -> Any:
 def _of_array(item: SqlType | None, connect_type: str) -> SqlType | None:
     if connect_type == "map" and isinstance(item, StructType):
         fields = dict(item.fields)
+        if "value" not in fields:
+            return None
         # A list of entries is a map whose keys may be null, as all of ksqlDB's. Keys of other types would be read as
         # they are, and `m['5']` would not find the key 5.
         if {*fields} == {"key", "value"} and fields["key"] == STRING:
@@ -187,15 +185,14 @@ def _of_array(item: SqlType | None, connect_type: str) -> SqlType | None:
 
 
 def _of_object(
-    schema: Mapping[str, Any], root: Mapping[str, Any], connect_type: str, known: dict[str, SqlType | None]
+    schema: Mapping[str, Any], root: Mapping[str, Any], connect_type: str, nesting: Nesting
 ) -> SqlType | None:
     more = schema.get("additionalProperties")
     if connect_type == "map" or (isinstance(more, dict) and "properties" not in schema):
-        value = _sql(more, root, known)
+        value = _sql(more, root, nesting)
         return None if value is None else MapType(STRING, value)
     properties = sorted(schema.get("properties", {}).items(), key=lambda each: each[1].get("connect.index", 0))
-    fields = [(name, _sql(item, root, known)) for name, item in properties]
-    return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
+    return nesting.struct((name, _sql(item, root, nesting)) for name, item in properties)
 
 
 def _resolve_reference(name: str, root: Mapping[str, Any]) -> Any:

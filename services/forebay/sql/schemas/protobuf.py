@@ -6,6 +6,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from forebay.serde.proto_messages import META_FILE, decimal_digits, decimal_option
 from forebay.sql.catalog import Named
+from forebay.sql.schemas.nesting import Nesting
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -143,29 +144,20 @@ _READ = {
 
 
 def type_of(message: Descriptor) -> SqlType | None:
-    """Return the type of a message; None: it contains itself, or is a decimal whose digits no field declares."""
-    return _sql(message, {})
+    """Return the type of a message; None: it is a decimal whose digits no field declares. Raises TooManyFields."""
+    return _sql(message, Nesting())
 
 
-def _sql(message: Descriptor, known: dict[str, SqlType | None]) -> SqlType | None:
-    """Return the type of a message.
-
-    Args:
-        message: The message.
-        known: Types by name. A type that contains itself has no finite STRUCT: while it is being read, it is None.
-    """
+def _sql(message: Descriptor, nesting: Nesting) -> SqlType | None:
     name = message.full_name
     if name in TIMES:
         return TIMES[name]
     if name == DECIMAL:
         return None
     if is_wrapper(message):
-        return _single(message.fields[0], known)
-    if name not in known:
-        known[name] = None
-        fields = [(field.name, _of_field(field, known)) for field in message.fields]
-        known[name] = StructType(tuple((field, kind) for field, kind in fields if kind is not None))
-    return known[name]
+        return _single(message.fields[0], nesting)
+    fields = message.fields
+    return nesting.type_of(name, lambda: nesting.struct((field.name, _of_field(field, nesting)) for field in fields))
 
 
 def is_wrapper(message: Descriptor) -> bool:
@@ -187,18 +179,18 @@ def is_declared_map(field: FieldDescriptor) -> bool:
     return bool(field.message_type.GetOptions().map_entry)
 
 
-def _of_field(field: FieldDescriptor, known: dict[str, SqlType | None]) -> SqlType | None:
+def _of_field(field: FieldDescriptor, nesting: Nesting) -> SqlType | None:
     if is_map(field):
-        value = _single(field.message_type.fields_by_name["value"], known)
+        value = _single(field.message_type.fields_by_name["value"], nesting)
         return None if value is None else MapType(STRING, value)
-    kind = _single(field, known)
+    kind = _single(field, nesting)
     return ArrayType(kind) if field.is_repeated and kind is not None else kind
 
 
-def _single(field: FieldDescriptor, known: dict[str, SqlType | None]) -> SqlType | None:
+def _single(field: FieldDescriptor, nesting: Nesting) -> SqlType | None:
     if field.message_type is not None:
         digits = decimal_digits(field) if field.message_type.full_name == DECIMAL else None
-        return _sql(field.message_type, known) if digits is None else DecimalType(*digits)
+        return _sql(field.message_type, nesting) if digits is None else DecimalType(*digits)
     if field.type == FieldDescriptor.TYPE_BYTES:
         return BYTES
     return _READ.get(field.cpp_type, STRING)
