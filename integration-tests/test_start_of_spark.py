@@ -40,6 +40,29 @@ place = udf(lambda _: __import__("pyspark").__file__)
 print(session.range(1).select(place("id")).first()[0])
 session.stop()
 """
+WARMED = """
+import os, sys
+from pyspark.sql.datasource import DataSource, DataSourceReader
+from forebay.runtime.driver.session import SparkOptions, build_session
+from forebay.runtime.launch.own_workers import own_workers
+
+class Reader(DataSourceReader):
+    def read(self, partition):
+        yield (os.getpid(),)
+
+class Workers(DataSource):
+    def schema(self):
+        return "pid long"
+    def reader(self, schema):
+        return Reader()
+
+session = build_session("warmed", sys.argv[1], SparkOptions(), sys.argv[2])
+with own_workers(session.sparkContext, "sums"):
+    warmed = session.sparkContext.parallelize([0], 1).map(lambda _: os.getpid()).collect()
+    session.dataSource.register(Workers)
+print(warmed == [row.pid for row in session.read.format("Workers").load().collect()])
+session.stop()
+"""
 
 
 def start_spark(folder: Path, java_options: str, script: str = SESSION) -> subprocess.CompletedProcess[str]:
@@ -96,3 +119,8 @@ def test_a_driver_s_start_imports_no_pandas(tmp_path: Path) -> None:
 def test_workers_import_the_installed_pyspark_not_the_sources_in_spark_s_zip(tmp_path: Path) -> None:
     done = start_spark(tmp_path, " ".join(archive_options()), WORKER)
     assert done.stdout == f"{pyspark.__file__}\n", done.stderr
+
+
+def test_a_data_source_is_read_in_the_worker_that_was_warmed(tmp_path: Path) -> None:
+    done = start_spark(tmp_path, " ".join(archive_options()), WARMED)
+    assert done.stdout == "True\n", done.stderr

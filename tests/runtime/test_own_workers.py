@@ -1,4 +1,4 @@
-"""Jobs that share a Spark have Python workers of their own; a single job uses Spark's workers unchanged."""
+"""Python functions run in the workers that get the leases; jobs that share a Spark have workers of their own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from forebay.runtime.launch.own_workers import JOBS, VARIABLE, own_workers
+
+READERS = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
 
 
 def environment_within(conf: Mapping[str, str]) -> dict[str, str]:
@@ -19,9 +21,9 @@ def environment_within(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def test_each_of_several_jobs_has_an_environment_of_its_own() -> None:
-    assert environment_within({JOBS: "2"}) == {"A": "1", VARIABLE: "sums"}
+    assert environment_within({JOBS: "2"}) == {"A": "1", VARIABLE: "sums", **READERS}
 
 
 @pytest.mark.parametrize("conf", [{}, {JOBS: "1"}])
 def test_a_job_that_is_alone_has_not(conf: Mapping[str, str]) -> None:
-    assert environment_within(conf) == {"A": "1"}
+    assert environment_within(conf) == {"A": "1", **READERS}

@@ -12,26 +12,29 @@ JOBS = "spark.forebay.jobs"
 """The setting that says how many jobs share a Spark."""
 
 VARIABLE = "FOREBAY_JOB"
+_AS_READERS = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
+"""What Spark adds to the environment of a data source's readers, which hold the leases, but not to that of an RDD."""
 _LOCK = threading.Lock()
 
 
 @contextmanager
 def own_workers(context: SparkContext, application: str) -> Iterator[None]:
-    """Have the Python functions made in the block run in workers that no other job of this Spark gets.
+    """Have the Python functions made in the block run in the workers of the job's leases, which no other job gets.
 
     Spark hands an idle worker to whichever task asks next, among those of one environment (PythonWorkerFactory, by
     PythonWorkersKey), and ends that worker with a task that fails. Another job's loop must not be in it, so each has an
-    environment of its own. A job that is alone needs none.
+    environment of its own. A worker that was warmed in another environment would never get a lease.
     """
-    if context.getConf().get(JOBS, "1") == "1":
-        yield
-        return
+    added = dict(_AS_READERS)
+    if context.getConf().get(JOBS, "1") != "1":
+        added[VARIABLE] = application
     with _LOCK:
-        context.environment[VARIABLE] = application
+        context.environment.update(added)
         try:
             yield
         finally:
-            del context.environment[VARIABLE]
+            for name in added:
+                del context.environment[name]
 
 
 def is_local(master: str) -> bool:
