@@ -6,6 +6,9 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+_FIXED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+"""Map the archive where it was made for, as Java did up to 16: elsewhere 80 MB of it are rewritten at each start."""
+
 
 def archive_file() -> Path:
     """Return the archive of Spark's classes, if there is one (`python -m forebay.runtime.driver.class_archive`)."""
@@ -15,7 +18,9 @@ def archive_file() -> Path:
 def archive_options() -> tuple[str, ...]:
     """Return the JVM's options that use the archive, and keep silent about one that does not fit; none without one."""
     file = archive_file()
-    return (f"-XX:SharedArchiveFile={file}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off") if file.exists() else ()
+    if not file.exists():
+        return ()
+    return (*_FIXED, f"-XX:SharedArchiveFile={file}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 
 def class_path(spark: Path) -> str:
