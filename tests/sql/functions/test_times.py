@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -118,27 +117,9 @@ CALLS: dict[str, Any] = {
     "CONVERT_TZ(ts, '', 'UTC')": None,
     "CONVERT_TZ(ts, '+19:00', 'UTC')": None,
     "CONVERT_TZ(none, 'UTC', 'UTC')": None,
-    "PARSE_DATE('2024-7-3', 'yyyy-MM-dd')": 19907,
-    "PARSE_DATE('2024-07-03 and more', 'yyyy-MM-dd')": 19907,
-    "PARSE_DATE('3 July 2024', 'd MMM yyyy')": 19907,
-    "PARSE_DATE('Foo 3, 2024', 'MMM d, yyyy')": None,
-    "PARSE_DATE(' 2024- 7-3', 'yyyy-MM-dd')": 19907,
-    "PARSE_DATE('2020-02-30', 'yyyy-MM-dd')": 18322,
-    "PARSE_DATE('24-07-03', 'yy-MM-dd')": 19907,
-    "PARSE_DATE('2024-07-03', 'yy-MM-dd')": 19907,
-    "PARSE_DATE('5-01-01', 'yy-MM-dd')": -717701,
-    "PARSE_DATE('2020-13-01', 'yyyy-MM-dd')": 18628,
-    "PARSE_DATE('2020-00-10', 'yyyy-MM-dd')": 18240,
-    "PARSE_DATE('2019-366', 'yyyy-DDD')": 18262,
-    "PARSE_DATE('2020-01-31 48', 'yyyy-MM-dd HH')": 18294,
-    "PARSE_DATE('99999999999-01-01', 'yyyy-MM-dd')": None,
-    "PARSE_DATE('2024-07-03 10', 'yyyy-MM-dd HH')": None,
     "STRINGTODATE('2024-07-03', 'yyyy-MM-dd')": 19907,
     "STRINGTODATE('2024-07', 'yyyy-MM')": None,
     "STRINGTODATE('2024-07-03 25', 'yyyy-MM-dd HH')": None,
-    "PARSE_DATE('[2024-07-03]', '[yyyy-MM-dd]')": 19907,
-    "PARSE_DATE('2024-07-03', '[yyyy-MM-dd]')": None,
-    "PARSE_DATE('2024-07-03', CONCAT('n', ''))": None,
     "FORMAT_TIMESTAMP(ts, 'z')": "GMT",
     "FORMAT_TIMESTAMP(ts, 'z', 'UTC')": "UTC",
     "PARSE_TIME('10:30', 'HH:mm')": 37800000,
@@ -177,7 +158,7 @@ def test_results_of_time_functions(call: str) -> None:
     "pattern",
     ["l", "yyyy-bb", "HHH", "MMMMMM", "aa", "V", "VVV", "OO", "cc", "yyyy ''T'", "yyyy]", "{yyyy}", "yyyy#MM", "zzzz"],
 )
-@pytest.mark.parametrize("call", ["TIMESTAMPTOSTRING(0, {})", "PARSE_TIMESTAMP(t, {})", "PARSE_DATE(t, {})"])
+@pytest.mark.parametrize("call", ["TIMESTAMPTOSTRING(0, {})", "PARSE_TIMESTAMP(t, {})"])
 def test_a_pattern_that_means_nothing_is_refused_with_its_place(pattern: str, call: str) -> None:
     literal = "'" + pattern.replace("'", "''") + "'"
     with pytest.raises(SqlError, match=f"{call.partition('(')[0]}: the .*pattern"):
@@ -224,21 +205,6 @@ def test_dates_beyond_four_digits_are_written_with_a_sign() -> None:
     columns = {"D": (DATE, 3672332), "E": (DATE, -719892), "T": (TIMESTAMP, 317289484800000)}
     texts = ["CAST(d AS STRING)", "CAST(e AS STRING)", "CAST(t AS STRING)"]
     assert [value_of(text, columns) for text in texts] == ["+12024-07-03", "-0001-01-02", "+12024-07-03T00:00:00.000"]
-
-
-def test_two_digits_of_parse_date_are_a_year_of_the_last_80_or_the_next_19(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((2026, 1, 1, 0, 0, 0, 0, 1, 0)))
-    years = {"46": 1946, "70": 1970, "99": 1999, "00": 2000, "26": 2026, "45": 2045, "2001": 2001, "7": 7}
-    for text, year in years.items():
-        wanted = value_of(f"PARSE_DATE('{year}-02-03', 'yyyy-MM-dd')")
-        assert value_of(f"PARSE_DATE('{text}-02-03', 'yy-MM-dd')") == wanted
-    assert value_of("PARSE_TIMESTAMP('70-02-03', 'yy-MM-dd')") == 3158611200000
-
-
-@pytest.mark.parametrize("pattern", ["n", "yyyy QQQ", "VV", "yyyy[xxx]"])
-def test_parse_date_refuses_letters_that_simple_date_format_lacks(pattern: str) -> None:
-    with pytest.raises(SqlError, match="PARSE_DATE has no letter"):
-        value_of(f"PARSE_DATE(t, '{pattern}')", {"T": (STRING, "text")})
 
 
 def test_optional_parts_in_timestamp_format() -> None:

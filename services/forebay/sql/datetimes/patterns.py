@@ -64,11 +64,16 @@ class Section:
 Part = Field | Text | Section
 
 
+def check_length(pattern: str) -> None:
+    """Refuse a pattern that is too long to be meant. Raises ValueError."""
+    if len(pattern) > _MOST_LETTERS:
+        raise ValueError(f"the pattern has {len(pattern)} letters, the most is {_MOST_LETTERS}")
+
+
 @lru_cache(1024)
 def parts_of(pattern: str) -> tuple[Part, ...]:
     """Return the parts of a pattern. Raises ValueError for what Java refuses, and for the little that is missing."""
-    if len(pattern) > _MOST_LETTERS:
-        raise ValueError(f"the pattern has {len(pattern)} letters, the most is {_MOST_LETTERS}")
+    check_length(pattern)
     open_: list[list[Part]] = [[]]
     at = 0
     while at < len(pattern):

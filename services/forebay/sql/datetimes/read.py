@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from forebay.sql.arithmetic import within_bits
-from forebay.sql.datetimes.days import DAY_MS
 from forebay.sql.datetimes.patterns import (
     DATE_LETTERS,
     DAYS,
@@ -22,7 +20,7 @@ from forebay.sql.datetimes.patterns import (
     letters_of,
     parts_of,
 )
-from forebay.sql.datetimes.resolve import LENIENT, date_of, ms_of_day, resolve_leniently, resolve_time
+from forebay.sql.datetimes.resolve import date_of, ms_of_day, resolve_time
 from forebay.sql.datetimes.zones import UTC_ZONE, zone_of
 
 _MOST_DIGITS = 19
@@ -47,16 +45,14 @@ class Reader:
 
     Args:
         fields: what its groups hold, in their order.
-        is_strict: whether nothing may follow.
     """
 
     regex: re.Pattern[str]
     fields: tuple[Field, ...]
-    is_strict: bool
 
     def fields_of(self, text: str) -> dict[str, str]:
         """Return the texts of the fields by their letters; words as numbers. Raises ValueError: the text has none."""
-        match = self.regex.fullmatch(text) if self.is_strict else self.regex.match(text)
+        match = self.regex.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} does not have the pattern")
         fields: dict[str, str] = {}
@@ -64,8 +60,6 @@ class Reader:
             if value is None:
                 continue
             letter, shown = _normal(field, value)
-            if not self.is_strict and letter == "y" and field.count < 3 and len(value) == 2:
-                shown = str(_year_of_this_century(int(value)))
             if fields.setdefault(letter, shown) != shown and fields[letter].lstrip("0") != shown.lstrip("0"):
                 raise ValueError(f"{text!r} has two values for {field.letter}")
         return fields
@@ -87,25 +81,6 @@ def parsed_day(text: str, pattern: str) -> int:
     return within_bits(date, 32)
 
 
-def parsed_date(text: str, pattern: str) -> int:
-    """Return the days since 1970 of a text. Raises ValueError.
-
-    As with Java's `SimpleDateFormat`, numbers need no zeros in front, names may be short or in full, other text may
-    follow, and February 30 is March 1.
-    """
-    fields = _simple_reader(pattern).fields_of(text)
-    ms = resolve_leniently(fields) if fields.keys() <= LENIENT else resolve_time(fields, UTC_ZONE)
-    if ms % DAY_MS:
-        raise ValueError(f"{text!r} has a time of day")
-    return within_bits(ms // DAY_MS, 32)
-
-
-def _year_of_this_century(number: int) -> int:
-    """Return the year that two digits mean: one of the last 80 years, or of the next 19."""
-    first = time.gmtime().tm_year - 80
-    return number if number >= 100 else first + (number - first) % 100
-
-
 def parsed_time(text: str, pattern: str) -> int:
     """Return the time of day (ms) of a text. Raises ValueError: it has a date, or no hour."""
     if letters_of(parts_of(pattern)) & DATE_LETTERS:
@@ -122,7 +97,9 @@ def parsed_time(text: str, pattern: str) -> int:
 @lru_cache(1024)
 def reader_of(pattern: str) -> Reader:
     """Return what reads texts of a pattern. Raises ValueError for a pattern that means nothing."""
-    return _reader_of(parts_of(pattern), True)
+    fields: list[Field] = []
+    regex = _expected_text(parts_of(pattern), fields)
+    return Reader(re.compile(regex, re.IGNORECASE | re.ASCII), tuple(fields))
 
 
 def parser(pattern: str) -> Callable[[str], int]:
@@ -131,49 +108,17 @@ def parser(pattern: str) -> Callable[[str], int]:
     return lambda text: parse_time(text, pattern)
 
 
-def simple_parts_of(pattern: str) -> tuple[Part, ...]:
-    """Return the parts of a pattern of `SimpleDateFormat`, which has fewer letters. Raises ValueError."""
-    parts = tuple(_without_sections(parts_of(pattern)))
-    wrong = letters_of(parts) - _SIMPLE_LETTERS
-    if wrong:
-        raise ValueError(f"PARSE_DATE has no letter {', '.join(sorted(wrong))} for the pattern {pattern!r}")
-    return parts
-
-
-_SIMPLE_LETTERS = frozenset("GyYMLwWDdEuaHkKhmsSzZX")
-
-
-def _without_sections(parts: tuple[Part, ...]) -> Iterator[Part]:
-    """Yield parts; brackets are letters like others to `SimpleDateFormat`."""
-    for part in parts:
-        if isinstance(part, Section):
-            yield from (Text("["), *_without_sections(part.parts), Text("]"))
-        else:
-            yield part
-
-
-@lru_cache(1024)
-def _simple_reader(pattern: str) -> Reader:
-    return _reader_of(simple_parts_of(pattern), False)
-
-
-def _reader_of(parts: tuple[Part, ...], strict: bool) -> Reader:
-    fields: list[Field] = []
-    regex = _expected_text(parts, fields, strict)
-    return Reader(re.compile(regex, re.IGNORECASE | re.ASCII), tuple(fields), strict)
-
-
-def _expected_text(parts: tuple[Part, ...], fields: list[Field], strict: bool) -> str:
+def _expected_text(parts: tuple[Part, ...], fields: list[Field]) -> str:
     pattern_text = ""
     for at, part in enumerate(parts):
         match part:
             case Text(text):
                 pattern_text += re.escape(text)
             case Section(inside):
-                pattern_text += f"(?:{_expected_text(inside, fields, strict)})?+"  # Java never takes one back
+                pattern_text += f"(?:{_expected_text(inside, fields)})?+"  # Java never takes one back
             case Field():
                 fields.append(part)
-                pattern_text += f"({_field(part, _digits_behind(parts, at + 1), strict)})"
+                pattern_text += f"({_field(part, _digits_behind(parts, at + 1))})"
     return pattern_text
 
 
@@ -190,7 +135,7 @@ def _digits_behind(parts: tuple[Part, ...], at: int) -> int | None:
     return reserved or None
 
 
-def _field(field: Field, behind: int | None, strict: bool) -> str:
+def _field(field: Field, behind: int | None) -> str:
     """Return what a field may look like. A number takes all digits but those of fixed width that follow at once."""
     letter, count = field.letter, field.count
     match letter:
@@ -206,14 +151,12 @@ def _field(field: Field, behind: int | None, strict: bool) -> str:
             return _OFFSETS[count]
         case "a":
             return "AM|PM"
-        case "W" if strict:
+        case "W":
             return r"\d"
         case "S":
-            return rf"\d{{{count}}}" if strict else r"\d{1,9}"
+            return rf"\d{{{count}}}"
     if field.is_text:
-        return _word(letter, count if strict else 0)
-    if not strict and behind is None:
-        return rf"\s*{'-?' if letter in 'yuY' else ''}\d{{1,{_MOST_DIGITS}}}+"
+        return _word(letter, count)
     # This is Java's adjacent value parsing. In yyyyMMdd, the year leaves exactly the digits of the fixed fields behind
     # it.
     end = rf"(?=\d{{{behind}}}(?!\d))" if behind else r"(?!\d)"
@@ -234,7 +177,7 @@ def _year(count: int, end: str) -> str:
 
 
 def _word(letter: str, count: int) -> str:
-    """Return the words of a field: short, in full (4), their first letters (5), or short and in full (0)."""
+    """Return the words of a field: short, in full (4), or their first letters (5)."""
     match letter:
         case "M" | "L":
             return "|".join(_cut(MONTHS, count))
@@ -246,8 +189,6 @@ def _word(letter: str, count: int) -> str:
 
 
 def _cut(words: tuple[str, ...], count: int) -> list[str]:
-    if count == 0:
-        return [*words, *(word[:3] for word in words)]
     return [word if count == 4 else word[0] if count == 5 else word[:3] for word in words]
 
 

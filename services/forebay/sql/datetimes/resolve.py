@@ -40,21 +40,6 @@ def resolve_time(fields: Fields, zone: Zone) -> int:
     return ms - offset * 1000
 
 
-LENIENT = frozenset("GyMdDHms")
-"""The fields that `resolve_leniently` takes."""
-
-
-def resolve_leniently(fields: Fields) -> int:
-    """Return the time in ms since 1970, as Java's lenient calendars do: month 13 is January of the next year."""
-    year, month, day = (int(fields.get(letter, start)) for letter, start in (("y", 1970), ("M", 1), ("d", 1)))
-    years, month_from_0 = divmod(month - 1, 12)
-    number = Day((1 - year if fields.get("G") == "0" else year) + years, month_from_0 + 1, 1).number + day - 1
-    if "D" in fields:
-        number = Day(year, 1, 1).number + int(fields["D"]) - 1
-    hour, minute, second = (int(fields.get(letter, 0)) for letter in "Hms")
-    return number * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000
-
-
 def date_of(fields: Fields) -> int | None:
     """Return the date in days since 1970; None: fields are missing for that. Raises ValueError."""
     year = _year(fields)

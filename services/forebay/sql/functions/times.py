@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from forebay.sql.arithmetic import within_bits
-from forebay.sql.datetimes import read, write
+from forebay.sql.datetimes import lenient, read, write
 from forebay.sql.datetimes.days import DAY_MS
 from forebay.sql.datetimes.patterns import parts_of
 from forebay.sql.datetimes.zones import zone_of
@@ -68,7 +68,7 @@ def _check(_value: object, pattern: object, *_zone: object) -> None:
 
 def _check_date(_value: object, pattern: object) -> None:
     if isinstance(pattern, str):
-        read.simple_parts_of(pattern)
+        lenient.reader_of(pattern)
 
 
 def format_timestamp(value: int, pattern: str, zone: str = "GMT") -> str:
@@ -87,7 +87,7 @@ function("DATETOSTRING", "i s", STRING, write.formatted_date, check=_check)
 function("FORMAT_TIME", "T s", STRING, write.formatted_time, check=_check)
 function("STRINGTOTIMESTAMP", "s s s?", BIGINT, read.parse_time, check=_check)
 function("PARSE_TIMESTAMP", "s s s?", TIMESTAMP, read.parse_time, check=_check)
-function("PARSE_DATE", "s s", DATE, read.parsed_date, check=_check_date)
+function("PARSE_DATE", "s s", DATE, lenient.parsed_date, check=_check_date)
 function("STRINGTODATE", "s s", INT, read.parsed_day, check=_check)
 function("PARSE_TIME", "s s", TIME, read.parsed_time, check=_check)
 function("FROM_UNIXTIME", "l", TIMESTAMP, lambda value: value)
