@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from io import BytesIO
@@ -19,7 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import forebay.spark
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.registry import shared_registry
+from forebay.kafka.registry import SchemaRegistry, shared_registry
+from forebay.kafka.registry_settings import Compatibility
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec
 from forebay.platform import Endpoints
@@ -150,6 +152,21 @@ def test_json_schema_and_protobuf_are_read(read: Read, settings: KafkaSettings) 
     assert row["value"]["at"].astimezone(UTC) == datetime(1970, 1, 1, 0, 0, 3, tzinfo=UTC)
     assert (row["value"]["id"], row["value"]["note"], row["value"]["parts"]) == (9, None, [1, 2])
     assert {AVRO, JSON_SCHEMA, PROTOBUF} == {"AVRO", "JSON", "PROTOBUF"}
+
+
+def test_a_message_of_another_subject_is_no_value_and_a_renamed_one_is(read: Read, settings: KafkaSettings) -> None:
+    registry = SchemaRegistry(replace(settings.registry(), compatibility=Compatibility.NONE))
+    topic = new_topic(settings, "messages")
+    body = b"\0\x08\x07"
+    text = 'syntax = "proto3"; message {} {{ int64 id = 1; }}'
+    ids = [
+        registry.register(subject, Schema(text.format(name)), PROTOBUF).schema_id
+        for subject, name in ((f"{topic}-value", "Old"), (f"{topic}-value", "New"), (f"other-{topic}-value", "Other"))
+    ]
+    produce(settings, topic, [header(schema_id) + body for schema_id in ids])
+    rows = read(topic, mode="column").orderBy("offset").collect()
+    assert [None if row["value"] is None else row["value"]["id"] for row in rows] == [7, 7, None]
+    assert "it is a message Other, not New" in rows[2]["_error"]
 
 
 def test_aborted_records_are_not_read_and_markers_end_no_batch(read: Read, settings: KafkaSettings) -> None:

@@ -106,7 +106,7 @@ def test_an_avro_schema_has_the_types_that_it_names(double: RegistryDouble) -> N
     read = GenericDecoder(client).decode(header(8) + b"\x02A" + b"\x02\x02B" + b"\x02C")
     assert read == {"from": {"city": "A"}, "to": {"city": "B"}, "via": {"city": "C"}}
     double.answer("POST /subjects/routes-value?deleted=true", (200, {"id": 8}))
-    assert client.holds("routes-value", client.schema(8))
+    assert client.holds("routes-value", 8)
     assert double.requests[-1][2] == {"schema": json.dumps(route), "references": references}
 
 

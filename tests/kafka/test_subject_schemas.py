@@ -32,8 +32,8 @@ class Clock:
 
 
 def of_orders(double: RegistryDouble, clock: Clock | None = None) -> SubjectSchemas:
-    registry = SchemaRegistry(RegistrySettings(double.url), patience_s=0)
-    return SubjectSchemas(registry, "orders-value", clock or Clock())
+    registry = SchemaRegistry(RegistrySettings(double.url), patience_s=0, clock=clock or Clock())
+    return SubjectSchemas(registry, "orders-value")
 
 
 def test_a_schema_of_the_subject_is_given_and_asked_for_once(double: RegistryDouble) -> None:
@@ -42,6 +42,15 @@ def test_a_schema_of_the_subject_is_given_and_asked_for_once(double: RegistryDou
     assert schemas.schema(7).text == TEXT
     assert schemas.schema(7).text == TEXT
     assert [f"{method} {path}" for method, path, _ in double.requests] == ["GET /schemas/ids/7", LOOKUP]
+
+
+@pytest.mark.parametrize("kind", ["PROTOBUF", "JSON"])
+def test_a_schema_of_another_kind_is_looked_up_as_one(kind: str, double: RegistryDouble) -> None:
+    """Without its kind, the registry would parse it as Avro, and refuse it."""
+    double.answer("GET /schemas/ids/8", (200, {"schema": "text", "schemaType": kind}))
+    double.answer(LOOKUP, (200, {"id": 8, "version": 1}))
+    assert of_orders(double).schema(8).text == "text"
+    assert double.requests[-1] == (*LOOKUP.split(), {"schema": "text", "schemaType": kind})
 
 
 def test_a_schema_of_another_subject_is_refused_saying_what_to_do(double: RegistryDouble) -> None:

@@ -355,28 +355,49 @@ ORDERS = 'syntax = "proto3"; message Order { int32 id = 1; } message Refund { st
 OTHERS = """syntax = "proto3"; message Refund { string id = 1; message Part { int32 id = 1; } }
 message Order { int32 id = 1; }"""
 RENAMED = 'syntax = "proto3"; message Bestellung { int32 id = 1; }'
+SEVERAL = 'syntax = "proto3"; message Bestellung { int32 id = 1; } message Refund { string id = 1; }'
+REFUNDS = 'syntax = "proto3"; message Refund { string id = 1; }'
+SCHEMAS = {1: ORDERS, 2: OTHERS, 3: RENAMED, 4: RENAMED, 5: SEVERAL, 6: '"string"', 7: REFUNDS}
+OWN = {1, 2, 3, 5}
+
+
+def frame(schema_id: int, path: bytes) -> bytes:
+    return b"\0\0\0\0" + bytes([schema_id]) + path + b"\x08\x07"
 
 
 def test_a_record_of_another_protobuf_message_is_no_record_of_this_one() -> None:
-    decoder = ProtobufDecoder(ORDERS, "", {1: ORDERS, 2: OTHERS, 3: RENAMED}.__getitem__)
-    body = b"\x08\x07"
-
-    def frame(schema_id: int, path: bytes) -> bytes:
-        return b"\0\0\0\0" + bytes([schema_id]) + path + body
-
+    decoder = ProtobufDecoder(ORDERS, "", lambda number: SCHEMAS[number], OWN.__contains__)
     for schema_id, path in ((1, b"\0"), (2, b"\x02\x02"), (3, b"\0")):
         assert decoder.decode(frame(schema_id, path)).id == 7
-    for schema_id, path, name in ((1, b"\x02\x02", "Refund"), (2, b"\0", "Refund"), (2, b"\x04\0\0", "Refund.Part")):
+    others = ((1, b"\x02\x02", "Refund"), (2, b"\0", "Refund"), (2, b"\x04\0\0", "Refund.Part"), (4, b"\0", "Best.*"))
+    for schema_id, path, name in others:
         with pytest.raises(DecodeError, match=f"it is a message {name}, not Order: choose with the option"):
             decoder.decode(frame(schema_id, path))
-    for schema_id, path in ((9, b"\0"), (3, b"\x02\x02")):
+    for schema_id, path in ((6, b"\0"), (3, b"\x02\x02")):
         with pytest.raises(DecodeError, match=f"of schema {schema_id} is unknown"):
             decoder.decode(frame(schema_id, path))
 
 
-def test_a_schema_of_one_protobuf_message_needs_no_look_up() -> None:
-    decoder = ProtobufDecoder(RENAMED, "", dict[int, str]().__getitem__)
-    assert decoder.decode(b"\0\0\0\0\x09\0\x08\x07").id == 7
+def test_a_reader_of_a_schema_with_one_message_refuses_another_message_and_a_foreign_one() -> None:
+    decoder = ProtobufDecoder(RENAMED, "", lambda number: SCHEMAS[number], OWN.__contains__)
+    for schema_id, path in ((3, b"\0"), (4, b"\0"), (5, b"\0"), (1, b"\0")):
+        assert decoder.decode(frame(schema_id, path)).id == 7
+    for schema_id, path, name in ((5, b"\x02\x02", "Refund"), (1, b"\x02\x02", "Refund"), (7, b"\0", "Refund")):
+        with pytest.raises(DecodeError, match=f"it is a message {name}, not Bestellung"):
+            decoder.decode(frame(schema_id, path))
+
+
+def test_a_schema_and_a_message_are_looked_up_once() -> None:
+    asked: list[int] = []
+
+    def text_of(schema_id: int) -> str:
+        asked.append(schema_id)
+        return SCHEMAS[schema_id]
+
+    decoder = ProtobufDecoder(RENAMED, "", text_of)
+    for _ in range(3):
+        decoder.decode(frame(4, b"\0"))
+    assert asked == [4]
 
 
 def test_a_protobuf_message_that_contains_itself_is_refused() -> None:

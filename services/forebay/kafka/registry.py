@@ -52,7 +52,10 @@ class SchemaRegistry:
         self._lock = threading.Lock()
         self._schemas: dict[int, Schema] = {}
         self._bodies: dict[Schema, dict[str, Any]] = {}
+        self._clock = clock
         self._unknown = UnknownIds(clock)
+        self._held: set[tuple[str, int]] = set()
+        self._foreign: dict[str, UnknownIds] = {}
 
     def register(self, subject: str, schema: Schema, kind: str = AVRO) -> RegisteredSchema:
         """Return the schema with its id under `subject`; register it if it is new there.
@@ -64,7 +67,7 @@ class SchemaRegistry:
             RegistryRefused: it is incompatible with what the subject holds, invalid, or the subject's rule is too weak.
             RegistryUnavailable: not available for as long as we are patient.
         """
-        body = {"schema": schema.text} if kind == AVRO else {"schema": schema.text, "schemaType": kind}
+        body = self._bodies[schema] = _body(schema, kind)
         answer = self._send("POST", _path(subject), body)
         # Before a new version is registered: the registry checks it by the rule that the subject has then.
         self.keep_compatibility(subject)
@@ -97,9 +100,8 @@ class SchemaRegistry:
                 self._unknown.add(schema_id)
                 raise self._no_schema(schema_id)
             schema = Schema(self._text(answer, path))
-            if answer.content.get("references"):
-                fields = ("schema", "schemaType", "references")
-                self._bodies[schema] = {name: answer.content[name] for name in fields if name in answer.content}
+            fields = ("schema", "schemaType", "references")
+            self._bodies[schema] = {name: answer.content[name] for name in fields if name in answer.content}
             return self._schemas.setdefault(schema_id, schema)
 
     def kind(self, schema_id: int) -> str:
@@ -114,10 +116,23 @@ class SchemaRegistry:
             raise self._no_schema(schema_id)
         return str(answer.content.get("schemaType") or AVRO)
 
-    def holds(self, subject: str, schema: Schema) -> bool:
-        """Return whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
-        body = self._bodies.get(schema, {"schema": schema.text})
-        return self._send("POST", f"{_path(subject)}?deleted=true", body).status == 200
+    def holds(self, subject: str, schema_id: int) -> bool:
+        """Return whether a version of the subject has the schema of an id, a deleted one too.
+
+        The answer is remembered. If it is no, it is remembered for a while, as the schema may be registered later.
+
+        Raises:
+            UnknownSchemaId: The registry has no schema with this id.
+            RegistryUnavailable: The registry was not available for as long as this client is patient.
+        """
+        schema = self.schema(schema_id)
+        foreign = self._foreign.setdefault(subject, UnknownIds(self._clock))
+        if (subject, schema_id) not in self._held and schema_id not in foreign:
+            if self._send("POST", f"{_path(subject)}?deleted=true", self._bodies[schema]).status == 200:
+                self._held.add((subject, schema_id))
+            else:
+                foreign.add(schema_id)
+        return (subject, schema_id) in self._held
 
     def newest(self, subject: str) -> RegisteredSchema | None:
         """Return a subject's newest schema, of any kind; None: it has none. Raises RegistryUnavailable."""
@@ -213,6 +228,10 @@ class SchemaRegistry:
 def shared_registry(settings: RegistrySettings) -> SchemaRegistry:
     """Return this process's client for a registry, so that ids are asked for once."""
     return SchemaRegistry(settings)
+
+
+def _body(schema: Schema, kind: str) -> dict[str, Any]:
+    return {"schema": schema.text} if kind == AVRO else {"schema": schema.text, "schemaType": kind}
 
 
 def _path(subject: str) -> str:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from forebay.kafka.registry import SchemaRegistry
-from forebay.kafka.unknown_ids import UnknownIds
 from forebay.serde.resolver import UnknownSchemaId
 from forebay.serde.schema import Schema
 
@@ -17,14 +13,11 @@ class SubjectSchemas:
     Args:
         registry: asked once for each id.
         subject: whose versions count, deleted ones too, since their records may still exist.
-        clock: seconds, monotonic.
     """
 
-    def __init__(self, registry: SchemaRegistry, subject: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, registry: SchemaRegistry, subject: str) -> None:
         self._registry = registry
         self._subject = subject
-        self._own: set[int] = set()
-        self._foreign = UnknownIds(clock)
 
     def schema(self, schema_id: int) -> Schema:
         """Return the schema of an id.
@@ -33,18 +26,9 @@ class SubjectSchemas:
             UnknownSchemaId: there is none, or it is not of this subject (the answer is cached for a while).
             RegistryUnavailable: not available for as long as the registry's client is patient.
         """
-        if schema_id in self._foreign:
-            raise self._refusal(schema_id)
-        schema = self._registry.schema(schema_id)
-        if schema_id not in self._own:
-            if not self._registry.holds(self._subject, schema):
-                self._foreign.add(schema_id)
-                raise self._refusal(schema_id)
-            self._own.add(schema_id)
-        return schema
-
-    def _refusal(self, schema_id: int) -> UnknownSchemaId:
-        return UnknownSchemaId(
-            f"schema id {schema_id} is not of the subject {self._subject}: register the schema there, or set "
-            "FOREBAY_SCHEMA_REGISTRY_IDS=any to take every subject's"
-        )
+        if not self._registry.holds(self._subject, schema_id):
+            raise UnknownSchemaId(
+                f"schema id {schema_id} is not of the subject {self._subject}: register the schema there, or set "
+                "FOREBAY_SCHEMA_REGISTRY_IDS=any to take every subject's"
+            )
+        return self._registry.schema(schema_id)

@@ -20,6 +20,10 @@ AVRO, PROTOBUF, JSON_SCHEMA = "AVRO", "PROTOBUF", "JSON"
 class Subjects(SchemaResolver, Protocol):
     """Gives and takes schemas of any kind; a schema's text is all that is known of those that are no Avro."""
 
+    def holds(self, subject: str, schema_id: int) -> bool:
+        """Return whether a subject has the schema of an id. Raises UnknownSchemaId, RegistryUnavailable."""
+        ...
+
     def newest(self, subject: str) -> RegisteredSchema | None:
         """Return the newest schema of a subject; None: it has none. Raises RegistryUnavailable."""
         ...
@@ -45,12 +49,17 @@ class LocalSubjects:
         self._schemas: dict[int, Schema] = {}
         self._ids: dict[Schema, int] = {}
         self._newest: dict[str, RegisteredSchema] = {}
+        self._held: set[tuple[str, int]] = set()
 
     def schema(self, schema_id: int) -> Schema:
         """Return the schema. Raises UnknownSchemaId."""
         if schema_id not in self._schemas:
             raise UnknownSchemaId(f"unknown schema id {schema_id}: known are {sorted(self._schemas)}")
         return self._schemas[schema_id]
+
+    def holds(self, subject: str, schema_id: int) -> bool:
+        """Return whether the schema of an id was registered under a subject."""
+        return (subject, schema_id) in self._held
 
     def newest(self, subject: str) -> RegisteredSchema | None:
         """Return what was registered last."""
@@ -61,6 +70,7 @@ class LocalSubjects:
         del kind
         number = schema_id or self._ids.get(schema) or max((self._first - 1, *self._schemas)) + 1
         self._ids[schema], self._schemas[number] = number, schema
+        self._held.add((subject, number))
         self._newest[subject] = RegisteredSchema(number, schema)
         return self._newest[subject]
 
@@ -78,6 +88,9 @@ class OwnSubjects(LocalSubjects):
 
     def schema(self, schema_id: int) -> Schema:
         return self._schemas.get(schema_id) or self._others().schema(schema_id)
+
+    def holds(self, subject: str, schema_id: int) -> bool:
+        return super().holds(subject, schema_id) or self._others().holds(subject, schema_id)
 
     def newest(self, subject: str) -> RegisteredSchema | None:
         return super().newest(subject) or self._others().newest(subject)

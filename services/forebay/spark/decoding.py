@@ -44,12 +44,14 @@ class Decoding:
         text: The schema that values are read as, for formats with schemas.
         subject: Where writers' schemas are registered.
         message: Name of the Protobuf message.
+        schema_id: The id of `text`.
     """
 
     format: str
     text: str = ""
     subject: str = ""
     message: str = ""
+    schema_id: int = 0
 
     def column(self) -> Column:
         """Return the column that the part has in a DataFrame. Raises SchemaNotSupported."""
@@ -88,7 +90,13 @@ class Decoding:
                 return lambda data: read_json(_body(data))
             case "protobuf":
                 registry = SchemaRegistry(settings.registry())
-                return ProtobufDecoder(self.text, self.message, lambda number: registry.schema(number).text).decode
+                own = {self.schema_id: self.text}
+                return ProtobufDecoder(
+                    self.text,
+                    self.message,
+                    lambda number: own.get(number) or registry.schema(number).text,
+                    lambda number: registry.holds(self.subject, number),
+                ).decode
             case _:
                 return PRIMITIVES[self.format][0].codec(no_contracts).decode
 
@@ -146,4 +154,4 @@ def _of_subject(registry: SchemaRegistry, subject: str, part: str, options: Part
         raise SchemaNotSupported(
             f"the subject {subject} has a schema of an unknown type: set {part}Format, for example to bytes"
         )
-    return Decoding(kind, text, subject, options.message)
+    return Decoding(kind, text, subject, options.message, schema_id)

@@ -12,8 +12,8 @@ from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
 from forebay.serde.framing import HEADER_BYTES, schema_id_of
-from forebay.serde.proto_messages import class_of, decimal_digits, message_of, messages_of, read_path
-from forebay.serde.proto_text import WrongProto
+from forebay.serde.proto_choice import MessagePath, check_message, writers_message
+from forebay.serde.proto_messages import class_of, decimal_digits, message_of, read_path
 from forebay.spark.columns import MOST_DIGITS, Column, ColumnCount, decimal_of, exact_decimal, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
@@ -64,43 +64,32 @@ class ProtobufDecoder:
     Args:
         text: The schema to read as.
         name: Name of the message; empty: the first.
-        text_of: Returns the schema of an id. It is asked only if a record's place in its schema does not say which
-            message it is.
+        text_of: Returns the schema of an id. It raises DecodeError, RegistryUnavailable.
+        owns: Returns whether the schema of an id is of the subject that is read.
     """
 
-    def __init__(self, text: str, name: str, text_of: Callable[[int], str]) -> None:
-        self._read, self._message, self._text_of = protobuf_reader(text, name), message_of(text, name), text_of
-        messages = messages_of(text)
-        self._path = (messages.index(self._message),)
-        self._is_only = len(messages) == 1
-        self._problems: dict[tuple[int, tuple[int, ...]], str] = {}
+    def __init__(
+        self, text: str, name: str, text_of: Callable[[int], str], owns: Callable[[int], bool] = lambda _: False
+    ) -> None:
+        self._read, self._message = protobuf_reader(text, name), message_of(text, name)
+        self._text_of, self._owns = text_of, owns
+        self._checked: set[tuple[int, MessagePath]] = set()
 
     def decode(self, data: bytes) -> Any:
         """Return a message. Raises DecodeError, RegistryUnavailable."""
         schema_id = schema_id_of(data)
         path, at = read_path(data, HEADER_BYTES)
-        if not (self._is_only and path == self._path):
-            if (schema_id, path) not in self._problems:
-                self._problems[schema_id, path] = self._problem(schema_id, path)
-            if self._problems[schema_id, path]:
-                raise DecodeError(self._problems[schema_id, path])
+        if (schema_id, path) not in self._checked:
+            self._check(schema_id, path)
+            self._checked.add((schema_id, path))
         return self._read(data[at:])
 
-    def _problem(self, schema_id: int, path: tuple[int, ...]) -> str:
-        """Return why records of a writer's message can't be read; empty: they can."""
-        own = self._message.full_name
+    def _check(self, schema_id: int, path: MessagePath) -> None:
+        writer = writers_message(self._text_of(schema_id), schema_id, path)
         try:
-            messages = messages_of(self._text_of(schema_id))
-            writer = messages[path[0]]
-            for index in path[1:]:
-                writer = writer.nested_types[index]
-        except (LookupError, WrongProto) as error:
-            return f"the message {path} of schema {schema_id} is unknown: {error}"
-        # A message that another version of the schema has in the same place was renamed.
-        is_renamed = path == self._path and own not in [message.full_name for message in messages]
-        if writer.full_name == own or is_renamed:
-            return ""
-        return f"it is a message {writer.full_name}, not {own}: choose with the option valueMessage or keyMessage"
+            check_message(self._message, writer, path, lambda: self._owns(schema_id))
+        except DecodeError as error:
+            raise DecodeError(f"{error}: choose with the option valueMessage or keyMessage") from error
 
 
 class _Plan:

@@ -16,7 +16,8 @@ import fastavro
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.serde.framing import HEADER_BYTES, header, schema_id_of
 from forebay.serde.generic import GenericDecoder, without_times
-from forebay.serde.proto_messages import class_of, message_of, messages_of, path_bytes, read_path
+from forebay.serde.proto_choice import MessagePath, check_message, writers_message
+from forebay.serde.proto_messages import class_of, message_of, path_bytes, read_path
 from forebay.serde.proto_text import WrongProto
 from forebay.serde.schema import InvalidSchema, Schema
 from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF, Subjects, connected_subjects
@@ -64,6 +65,10 @@ class Door:
             except (WrongProto, InvalidSchema, TypeError, KeyError) as error:
                 raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
         return self._read[schema_id]
+
+    def owns(self, schema_id: int) -> bool:
+        """Return whether another writer's schema is of this subject. Raises UnknownSchemaId, RegistryUnavailable."""
+        return connected_subjects().holds(self.subject, schema_id)
 
     def _look(self) -> None:
         if self._of is not connected_subjects():
@@ -134,14 +139,18 @@ class ProtobufRows:
     Args:
         name: of the message in the schema; "" for the first.
         door: None: without framing.
+        is_chosen: whether the columns are those of this message, so that records of other messages are none of them.
     """
 
     is_frozen = True
 
-    def __init__(self, columns: tuple[Named, ...], text: str, name: str, door: Door | None) -> None:
+    def __init__(
+        self, columns: tuple[Named, ...], text: str, name: str, door: Door | None, *, is_chosen: bool = False
+    ) -> None:
         self.door, self.register = door, None if door is None else door.register
         self._fields = tuple((column.name, column.type) for column in columns)
         message = message_of(text, name)
+        self._chosen = message if is_chosen else None
         self._make = class_of(message)
         self._write = messages.row_writer(message, self._fields)
         self._own = self._reader(message)
@@ -162,8 +171,15 @@ class ProtobufRows:
             return self._own(data)
         writer = schema_id_of(data)
         path, at = read_path(data, HEADER_BYTES)
-        readers = self.door.schema(writer, lambda text: _Readers(text, self._reader))
+        readers = self.door.schema(writer, lambda text: _Readers(text, writer, self._checked_reader))
         return readers.of(path)(data[at:])
+
+    def _checked_reader(self, message: Any, schema_id: int, path: MessagePath) -> Callable[[bytes], Any]:
+        """Return what reads a writer's message. Raises DecodeError: it is another message than the chosen one."""
+        if self._chosen is not None:
+            door = self.door
+            check_message(self._chosen, message, path, lambda: door is not None and door.owns(schema_id))
+        return self._reader(message)
 
     def _reader(self, message: Any) -> Callable[[bytes], Any]:
         parse, read = class_of(message).FromString, messages.row_reader(message, self._fields)
@@ -182,20 +198,20 @@ class ProtobufRows:
 class _Readers:
     """What reads each message of a writer's schema."""
 
-    def __init__(self, text: str, make: Callable[[Any], Callable[[bytes], Any]]) -> None:
-        self._messages = messages_of(text)
+    def __init__(
+        self, text: str, schema_id: int, make: Callable[[Any, int, MessagePath], Callable[[bytes], Any]]
+    ) -> None:
+        self._text, self._schema_id = text, schema_id
         self._make = make
-        self._made: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
+        self._made: dict[MessagePath, Callable[[bytes], Any]] = {}
 
-    def of(self, path: tuple[int, ...]) -> Callable[[bytes], Any]:
-        """Return what reads the message at a path. Raises DecodeError."""
+    def of(self, path: MessagePath) -> Callable[[bytes], Any]:
+        """Return what reads the message at a path. Raises DecodeError, RegistryUnavailable."""
         if path not in self._made:
             try:
-                result = self._messages[path[0]]
-                for index in path[1:]:
-                    result = result.nested_types[index]
-                self._made[path] = self._make(result)
-            except (IndexError, TypeError) as error:
+                message = writers_message(self._text, self._schema_id, path)
+                self._made[path] = self._make(message, self._schema_id, path)
+            except TypeError as error:
                 raise DecodeError(f"the writer's schema has no message {path} that fits: {error}") from error
         return self._made[path]
 

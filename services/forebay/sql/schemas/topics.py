@@ -76,7 +76,7 @@ def frame_schema(
         return JsonSchemaRows(codec, Door(subject, text, JSON_SCHEMA, form.schema_id))
     text = form.text or protobuf.schema_of(used, form.nullable)
     door = None if kind == "PROTOBUF_NOSR" else Door(subject, text, PROTOBUF, form.schema_id)
-    return ProtobufRows(used, text, form.name if form.text else "", door)
+    return ProtobufRows(used, text, form.name if form.text else "", door, is_chosen=bool(form.text))
 
 
 def type_of(kind: str, text: str, name: str) -> SqlType | None:

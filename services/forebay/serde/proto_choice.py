@@ -1,0 +1,46 @@
+"""Check that a record holds the Protobuf message that its reader has chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from google.protobuf.descriptor import Descriptor
+
+from forebay.codec import DecodeError
+from forebay.serde.proto_messages import messages_of
+from forebay.serde.proto_text import WrongProto
+
+MessagePath = tuple[int, ...]
+
+
+def writers_message(text: str, schema_id: int, path: MessagePath) -> Descriptor:
+    """Return the message of a writer's schema at a path. Raises DecodeError: there is none."""
+    try:
+        message = messages_of(text)[path[0]]
+        for index in path[1:]:
+            message = message.nested_types[index]
+    except (IndexError, WrongProto) as error:
+        raise DecodeError(f"the message {path} of schema {schema_id} is unknown: {error}") from error
+    return message
+
+
+def check_message(chosen: Descriptor, writer: Descriptor, path: MessagePath, owns: Callable[[], bool]) -> None:
+    """Refuse a record of another message. Parsed as the chosen message, its bytes would be other values.
+
+    A message that another version of the subject's schema has in the same place was renamed.
+
+    Args:
+        chosen: The reader's message, one of the outermost of its schema.
+        writer: The record's message.
+        path: Its place in the writer's schema.
+        owns: Returns whether the writer's schema is of the reader's subject. It is called only if the names differ.
+
+    Raises:
+        DecodeError: The record is of another message.
+    """
+    if writer.full_name == chosen.full_name:
+        return
+    own, others = list(chosen.file.message_types_by_name), list(writer.file.message_types_by_name)
+    if path == (own.index(chosen.name),) and chosen.name not in others and writer.name not in own and owns():
+        return
+    raise DecodeError(f"it is a message {writer.full_name}, not {chosen.full_name}")
