@@ -203,6 +203,36 @@ def test_a_worker_knows_for_how_long_the_broker_has_not_answered(monkeypatch: py
     assert worker.silent_seconds == 70
 
 
+def test_a_worker_knows_whether_the_broker_has_a_report_of_its_lease(
+    group: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "_LOOK_SECONDS", 0)
+    report(group, "this", 0)
+    report(group, "this", 1)
+    worker = WorkerControl(spec("this"), replace(LEASE, planned_at=6), group)
+    refuse = group.commit
+    monkeypatch.setattr(group, "commit", lambda **_: None)
+    worker.tell([TaskFigures(0, 0), TaskFigures(0, 1)], 1)
+    assert not worker.is_told_to_end
+    assert not worker.is_reported, "the broker has reports of an earlier lease"
+    monkeypatch.setattr(group, "commit", refuse)
+    monkeypatch.setattr(control, "_TELL_SECONDS", 0)
+    worker.tell([TaskFigures(0, 0), TaskFigures(0, 1)], 1)
+    assert not worker.is_reported, "the answer shows it, not the request"
+    assert not worker.is_told_to_end
+    assert worker.is_reported
+
+
+def test_a_report_of_another_run_is_none_of_this_lease(group: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "_LOOK_SECONDS", 0)
+    report(group, "before", 0)
+    worker = WorkerControl(spec("this"), LEASE, group)
+    monkeypatch.setattr(group, "commit", lambda **_: None)
+    worker.tell([TaskFigures(0, 0)], 1)
+    assert not worker.is_told_to_end
+    assert not worker.is_reported
+
+
 def test_a_driver_knows_the_topics_of_the_latest_lease(group: Any) -> None:
     grown = replace(LEASE, planned_at=9, start={"user_activity": (0, 0, 0, 0)})
     assert grown.topics != LEASE.topics

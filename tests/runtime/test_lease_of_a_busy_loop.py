@@ -14,6 +14,7 @@ from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark import leases
 from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.spark.worker_process import WorkerProcess
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.pacing import Limits
 from forebay.runtime.task.runner import LoopBusy
@@ -81,6 +82,7 @@ class Control:
     ends_after: int = 1_000
     is_followed: bool = True
     silent_seconds: float = 0.0
+    is_reported: bool = True
     reported: Callable[[], object] = lambda: None
     reports: list[tuple[int, str]] = field(default_factory=list)
 
@@ -93,7 +95,7 @@ class Control:
         self.reported()
 
 
-class Process(leases.WorkerProcess):
+class Process(WorkerProcess):
     """A worker process with a clock that the test advances."""
 
     def __init__(self, loops: dict[Any, Any], control: Control, executor: int) -> None:
@@ -329,16 +331,3 @@ def test_a_lease_that_restores_does_not_end_before_it_has_opened_its_group(
     else:
         with pytest.raises(Unavailable, match="was ended before it began: the broker is away"):
             bench.holding.step()
-
-
-def test_a_lease_that_lacks_a_broker_to_begin_is_left_to_another_executor(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    control = Control()
-    bench = Bench(monkeypatch, None, control)
-    monkeypatch.setattr(leases.Holding, "_start", lambda holding: None)
-    control.silent_seconds = 60.0
-    assert bench.holding.step() is None
-    control.silent_seconds = 60.1
-    with pytest.raises(Unavailable, match="the executor has no connection to the broker"):
-        bench.holding.step()

@@ -10,7 +10,8 @@ import pytest
 
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.spark.leases import Holding, WorkerProcess
+from forebay.runtime.spark.leases import Holding
+from forebay.runtime.spark.worker_process import WorkerProcess
 from forebay.runtime.task.pacing import Limits
 
 
@@ -29,7 +30,7 @@ class Process(WorkerProcess):
         return 0.0
 
     def control(self, spec: Any, lease: Lease) -> Any:
-        return SimpleNamespace(is_told_to_end=False, silent_seconds=0.0, tell=lambda *_, **__: False)
+        return SimpleNamespace(is_told_to_end=False, is_reported=False, silent_seconds=0.0, tell=lambda *_, **__: False)
 
     def build(self, spec: Any, lease: Lease) -> Any:
         self.parent = 1

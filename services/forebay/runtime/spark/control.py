@@ -56,6 +56,10 @@ class WorkerControl:
         self._looked_at = self._told_at = 0.0
         self._heard_at = self._monotonic()
         self._ended = False
+        self._unconfirmed: list[TopicPartition] = []
+        """What the latest report committed, until the broker has shown that it has a report of this lease."""
+        self.is_reported = False
+        """Whether the broker has a report of this lease, from which the driver knows that the lease has begun."""
         self.is_followed = False
         """Whether other leases follow, as the driver said last."""
 
@@ -93,16 +97,26 @@ class WorkerControl:
         self._looked_at = now
         try:
             places = [TopicPartition(*place) for place in _places(self._spec)]
-            answers = self._consumer.committed(places, _ANSWER_SECONDS)
+            own = [TopicPartition(report.topic, report.partition) for report in self._unconfirmed]
+            answers = self._consumer.committed(places + own, _ANSWER_SECONDS)
         except KafkaException as error:
             log.debug("the control group can't be read: %s", error)
             return
         self._heard_at = self._monotonic()
-        commands = [answer for answer in answers if answer.error is None]
+        if own and all(map(self._is_of_lease, answers[len(places) :])):
+            self.is_reported, self._unconfirmed = True, []
+        commands = [answer for answer in answers[: len(places)] if answer.error is None]
         if commands:
             command = max(commands, key=lambda answer: int(answer.offset))
             self._ended = self._ended or command.offset >= self._lease.planned_at
             self.is_followed = command.metadata == _FOLLOWED
+
+    def _is_of_lease(self, answer: TopicPartition) -> bool:
+        """Return whether a committed offset is this run's report of this lease."""
+        if answer.error is not None or not answer.metadata:
+            return False
+        report = json.loads(answer.metadata)
+        return bool(report.get("run") == self._spec.run and report["lease"]["planned"] == self._lease.planned_at)
 
     def tell(
         self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "", *, asynchronous: bool = True
@@ -127,6 +141,8 @@ class WorkerControl:
             metadata = json.dumps({**told, "figures": item.to_json()})
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
+        if not self.is_reported:
+            self._unconfirmed = offsets
         try:
             if asynchronous:
                 self._consumer.commit(offsets=offsets, asynchronous=True)

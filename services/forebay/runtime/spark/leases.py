@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
-from collections import deque
-from collections.abc import Collection, Iterator, MutableMapping
+from collections.abc import Iterator
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
@@ -16,23 +14,22 @@ from forebay.runtime.process.memory import collect_seldom
 from forebay.runtime.process.outliving import is_outliving, outlive
 from forebay.runtime.process.watchdog import die_when_silent
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.snapshots.opening import open_storage
-from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.spark.worker_process import GroupKey, WorkerProcess, is_process_working
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.keeping import ALL_SECONDS
 from forebay.runtime.task.runner import ANSWER_SECONDS, GroupRunner, LoopBusy
-from forebay.runtime.worker.broker_clock import broker_clock, look_again
-from forebay.runtime.worker.build import build_group
+from forebay.runtime.worker.broker_clock import look_again
 
 log = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
-_SILENT_SECONDS = 60.0
-"""How long a lease may take to begin without an answer from the broker. Then Spark tries another executor: this one
-would not see that the lease should end, and the other groups would get no leases."""
+SILENT_SECONDS = 60.0
+"""How long a lease that the driver does not know to have begun lasts without an answer from the broker. Then Spark
+tries another executor. This one would not see that the lease should end. The driver would not end it either, since it
+gives leases that have not begun the time to load their tables. The other groups would get no leases."""
 _SENDING_SECONDS = 180.0
 """How long the loop continues while blocks and snapshots are sent: the store may not answer."""
 _STORE_SECONDS = 5.0
@@ -42,27 +39,6 @@ _ORPHANED = "the executor of this worker has ended"
 _INIT = 1
 """The process that adopts a worker whose executor has ended, perhaps before the lease began."""
 
-_GroupKey = tuple[str, str, int]
-"""Application, checkpoint, group."""
-
-_LOOPS: dict[_GroupKey, GroupRunner] = {}
-"""This worker's loops: the current lease's, and those of earlier leases that run until another worker takes over."""
-
-_CONTROLS: deque[WorkerControl] = deque(maxlen=1)
-"""The control of the latest lease."""
-
-
-def is_working(control: WorkerControl | None, loops: Collection[GroupRunner]) -> bool:
-    """Return whether a loop of a worker still runs after its executor; stop those that no lease will follow.
-
-    Args:
-        control: of the worker's latest lease.
-    """
-    if control is not None and control.is_told_to_leave:
-        for runner in loops:
-            runner.stop()
-    return any(runner.is_working for runner in loops)
-
 
 def hold(spec: JobSpec, lease: str) -> str:
     """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
@@ -70,46 +46,8 @@ def hold(spec: JobSpec, lease: str) -> str:
     collect_seldom()
     end_when_starved()
     die_when_silent()
-    outlive(lambda: is_working(next(iter(_CONTROLS), None), _LOOPS.values()))
+    outlive(is_process_working)
     return json.dumps(Holding(spec, Lease.from_json(lease), WorkerProcess()).run())
-
-
-class WorkerProcess:
-    """What a lease uses of the process that holds it."""
-
-    @property
-    def loops(self) -> MutableMapping[_GroupKey, GroupRunner]:
-        """The process's loops, of this lease and of earlier ones."""
-        return _LOOPS
-
-    @property
-    def executor(self) -> int:
-        """Id of the process that started this one; it changes when the executor ends."""
-        return os.getppid()
-
-    def monotonic(self) -> float:
-        """Return the time in seconds."""
-        return time.monotonic()
-
-    def control(self, spec: JobSpec, lease: Lease) -> WorkerControl:
-        """Return the worker's side of the control group, during a lease."""
-        control = WorkerControl.of(spec, lease)
-        _CONTROLS.append(control)
-        return control
-
-    def build(self, spec: JobSpec, lease: Lease) -> GroupRunner:
-        """Return a new loop, whose tables are as the snapshots have them. Raises Unavailable."""
-        return build_group(spec, lease, open_storage(spec, lease))
-
-    def look_at_clock(self, spec: JobSpec) -> None:
-        """Set the clock of the process by the broker's."""
-        broker_clock(spec).look()
-
-    def stop(self, group: _GroupKey) -> None:
-        """Stop a group's loop, if there is one, and forget it."""
-        runner = self.loops.pop(group, None)
-        if runner is not None:
-            runner.stop()
 
 
 class Holding:
@@ -124,9 +62,9 @@ class Holding:
         self._spec = spec
         self._lease = lease
         self._process = process
-        self._group: _GroupKey = spec.application, lease.checkpoint, lease.group
+        self._group: GroupKey = spec.application, lease.checkpoint, lease.group
         self._interval = spec.limits.checkpoint_interval_ms / 1000
-        self._begun = process.monotonic()
+        self._begun = self._opened_at = process.monotonic()
         self._executor = process.executor
         self._runner: GroupRunner | None = None
         """The loop that this lease opened or continues."""
@@ -160,12 +98,12 @@ class Holding:
                     raise Unavailable(f"the lease that restores the state was ended before it began: {self._logged}")
             runner = self._runner = self._open()
             if runner is None:
-                if self._control.silent_seconds > _SILENT_SECONDS:
-                    raise Unavailable(f"the executor has no connection to the broker: {self._logged}")
+                self._check_broker(self._logged)
                 return None
         if not self._needs_change(runner):
             self._hold(runner)
             if not self._needs_change(runner):
+                self._check_broker(runner.trouble)
                 return None
         if runner.failure is not None:
             self._process.stop(self._group)
@@ -179,6 +117,33 @@ class Holding:
             return self._reports(runner)
         self._runner = self._open()
         return None
+
+    def _check_broker(self, trouble: str) -> None:
+        """Give the lease up if the driver does not know that it has begun, and the broker has been silent for long.
+
+        Args:
+            trouble: what the group waits for, or "".
+
+        Raises:
+            Unavailable: the lease is given up.
+        """
+        control = self._control
+        # To open the group may have taken longer, but at its end the broker had answered.
+        silent = min(control.silent_seconds, self._process.monotonic() - self._opened_at)
+        if control.is_reported or silent <= SILENT_SECONDS:
+            return
+        reason = "the executor has no connection to the broker"
+        log.warning(
+            "%s: %s: no answer for %.0f s, and lease %d is not reported: Spark gives it to another executor: %s",
+            self._spec.transactional_id(self._lease.group),
+            reason,
+            silent,
+            self._lease.number,
+            trouble or "no request has failed yet",
+        )
+        if self._runner is not None:
+            self._runner.release()
+        raise Unavailable(f"{reason}: {trouble}" if trouble else reason)
 
     def _needs_change(self, runner: GroupRunner) -> bool:
         """Return whether the lease is over, or needs another loop."""
@@ -232,6 +197,7 @@ class Holding:
                 self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
             return None
         self._process.loops[self._group] = runner
+        self._opened_at = self._process.monotonic()
         return runner
 
     def _hold(self, runner: GroupRunner) -> None:

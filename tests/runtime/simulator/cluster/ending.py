@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from forebay.runtime.driver.lease_end import CHANGE_SECONDS, STOP_SECONDS
+from forebay.runtime.spark.leases import SILENT_SECONDS
 from forebay.runtime.task.runner import GRACE_SECONDS, OUTLIVING_SECONDS
+from tests.runtime.simulator.cluster.query import ATTEMPTS
 from tests.runtime.simulator.topologies import APPLICATION, INPUT
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ _MOST_FENCES = 6
 """How many owners a group may get within that time."""
 _REPORT_SECONDS = 5.0
 """Within which tasks report their lease."""
+_MOST_CHANGES = 20
+"""How often the leases change until a group stays with its worker."""
 _FLAKY = 0.1
 """Share of requests to the control group that fail while a worker is cut off."""
 
@@ -89,6 +93,12 @@ class Ending:
         """End the leases while a worker does not reach the broker: the other groups get their next leases."""
         self._change(self._cut_off(), 1.5 * CHANGE_SECONDS + _SECONDS)
 
+    def change_before_report(self) -> None:
+        """End the leases while a worker has had no broker since before its first report: other groups get new ones."""
+        cut_off = self._cut_off_before_report()
+        if cut_off is not None:
+            self._change(cut_off, ATTEMPTS * SILENT_SECONDS + 2 * _SECONDS)
+
     def _change(self, cut_off: Process | None, seconds: float) -> None:
         driver = self._driver()
         query = driver.query
@@ -125,6 +135,25 @@ class Ending:
         process.cut_off_until = float("inf")
         self._cluster.control_faults = _FLAKY
         return process
+
+    def _cut_off_before_report(self) -> Process | None:
+        """Take the broker away from a worker that is about to continue with its loop under a new lease, for good.
+
+        Returns:
+            The worker; None if no group has stayed with its worker.
+        """
+        for _ in range(_MOST_CHANGES):
+            self._driver().job.rebalance()
+            self._turn_until(lambda: bool(self._continuing()), _REPORT_SECONDS)
+            for process in self._continuing():
+                process.cut_off_until = float("inf")
+                return process
+        return None
+
+    def _continuing(self) -> list[Process]:
+        """Return the processes with a new lease that has not begun, and with a loop that it can continue with."""
+        loops = [process for process in self._cluster.processes if process.runners()]
+        return [process for process in loops if process.attempt is not None and process.attempt.continues_loop]
 
     def _stop(self, seconds: float) -> list[SteppedRunner]:
         """Stop the job; return the loops of its leases that no earlier command ends."""

@@ -40,6 +40,7 @@ COUNTS = Setup("counts", 4, 2, 2, records=40, is_live=True, trouble=0.002)
 RESCALED = LeaseSetup(COUNTS, kinds=("rescale", "kill_process"))
 VANISHED = LeaseSetup(end="vanish")
 CUT_OFF = LeaseSetup(end="stop_without_broker", rate=0.0)
+UNREPORTED = LeaseSetup(end="change_before_report", rate=0.0)
 DRIVERS = replace(LASTING, rate=0.3, kinds=("freeze_process", "add_second_driver", "kill_driver", "kill_executor"))
 
 
@@ -150,6 +151,11 @@ MUTATIONS = (
         "The driver waits for a limited time for leases that it ends",
         (LeaseEnd, "hindrance", lambda self, is_last: ""),
         CUT_OFF,
+    ),
+    LeaseMutation(
+        "A worker without a broker gives up a lease that it has not reported",
+        (Holding, "_check_broker", lambda self, trouble: None),
+        UNREPORTED,
     ),
     LeaseMutation(
         "A failed request does not restart the wait for leases",

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
-from forebay.runtime.spark.leases import Holding, WorkerProcess, is_working
+from forebay.runtime.spark.leases import Holding
+from forebay.runtime.spark.worker_process import WorkerProcess, is_working
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Pacing
@@ -181,6 +182,12 @@ class Attempt:
         self.is_done = False
         self.wakes_at = 0.0
         process.attempt = self
+
+    @property
+    def continues_loop(self) -> bool:
+        """Whether the lease has not begun, and the process has a loop of its group."""
+        numbers = [key[2] for key, runner in self.process.loops.items() if runner.is_alive]
+        return self._holding is None and self.lease.group in numbers
 
     def step(self) -> None:
         """Do what is due in the lease."""

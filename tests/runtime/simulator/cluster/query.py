@@ -12,7 +12,8 @@ from forebay.runtime.protocol.lease import SENTINEL, Lease, LeaseOffset
 from forebay.runtime.spark.planner import LeasePlanner
 from tests.runtime.simulator.cluster.process import Attempt, Process
 
-_ATTEMPTS = 4
+ATTEMPTS = 4
+"""At a task, until its query fails."""
 
 
 @dataclass
@@ -107,7 +108,7 @@ class Query:
             elif attempt.is_done:
                 task.failures += 1
                 task.attempt = None
-                if task.failures == _ATTEMPTS:
+                if task.failures == ATTEMPTS:
                     raise QueryFailed(str(attempt.failure)) from attempt.failure
         if task.attempt is None and not task.is_done:
             place = self._place()

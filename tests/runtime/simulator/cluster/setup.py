@@ -50,7 +50,7 @@ class LeaseSetup:
 
 def lease_setup_of(seed: int) -> LeaseSetup:
     """Return the setup of a seed: some add partitions, are rescaled, or have several sub-topologies."""
-    end = ("stop", "vanish", "stop_without_broker", "change_without_broker")[seed // 2 % 4]
+    end = ("stop", "vanish", "stop_without_broker", "change_without_broker", "change_before_report")[seed // 2 % 5]
     rate = (0.1, 0.3)[seed // 8 % 2]
     setup = LeaseSetup(rate=rate, adds_partitions=seed % 2 == 1, outlasts_grace=seed % 3 == 0, end=end)
     if seed % 5 == 4:
