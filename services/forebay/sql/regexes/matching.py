@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -50,26 +50,31 @@ def compile_pattern(pattern: str) -> Pattern:
     return Pattern(matcher, result.groups, result.names, matcher.fullmatch("") is not None)
 
 
-def first_match(pattern: Pattern, text: str, start: int = 0) -> Any:
-    """Return the first match from a position on; None: there is none. Raises LimitReached."""
-    return _in_time(lambda **how: pattern.matcher.search(text, start, **how))
+def first_match(pattern: Pattern, text: str) -> Any:
+    """Return the first match; None: there is none. Raises LimitReached."""
+    return _in_time(lambda **how: pattern.matcher.search(text, **how))
 
 
 def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
     """Return all matches in order, as repeated calls of Java's `Matcher.find` do. Raises LimitReached."""
     matches: list[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
     # Behind a match of no width, Java continues one letter further. `finditer` may find a longer match in its place.
-    repeated = (at for at, (one, other) in enumerate(pairwise(matches), 1) if one.end() == one.start() == other.start())
-    known = next(repeated, None)
-    if known is None:
-        return matches
-    del matches[known:]
-    match = first_match(pattern, text, matches[-1].end() + 1)
-    while match is not None:
-        matches.append(match)
-        start = match.end() + (match.end() == match.start())
-        match = first_match(pattern, text, start) if start <= len(text) else None
+    if any(one.end() == one.start() == other.start() for one, other in pairwise(matches)):
+        matches = _in_time(lambda **how: list(_matches_as_java(pattern.matcher, text, **how)))
     return matches
+
+
+def _matches_as_java(matcher: Any, text: str, **how: Any) -> Iterator[Any]:
+    start: int | None = 0
+    while start is not None:
+        remaining_seconds()  # the limit of `how` is that of each search
+        # An overlapped search continues one letter behind the beginning of each match.
+        matches, start = matcher.finditer(text, start, overlapped=True, **how), None
+        for match in matches:
+            yield match
+            if match.end() > match.start():
+                start = match.end()
+                break
 
 
 def _in_time(run: Callable[..., Any]) -> Any:
