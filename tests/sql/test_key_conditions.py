@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -21,6 +23,14 @@ CASES: dict[tuple[str, str], list[Any] | None] = {
     ("DOUBLE", "0.5"): [0.5],
     ("DECIMAL(4, 2)", "1.5"): [1.5],
     ("DECIMAL(4, 2)", "1.555"): [],
+    ("DECIMAL(4, 2)", "100"): [],
+    ("DECIMAL(4, 2)", "1e300"): [],
+    ("DECIMAL(4, 2)", "1e308 * 10"): [],
+    ("DECIMAL(4, 2)", "1e308 * 10 - 1e308 * 10"): [],
+    ("DECIMAL(40, 1)", "-123456789012345678901234567890.5"): [Decimal("-123456789012345678901234567890.5")],
+    ("INT", "1e308 * 10"): [],
+    ("BIGINT", "1e308 * 10 - 1e308 * 10"): [],
+    ("DOUBLE", "1e308 * 10"): [math.inf],
     ("STRING", "'a'"): ["a"],
     ("BOOLEAN", "true"): [True],
     ("DATE", "'1970-01-02'"): [1],

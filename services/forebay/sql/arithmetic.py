@@ -24,9 +24,9 @@ def wrapped_long(value: int) -> int:
 
 
 def within_bits(value: int, bits: int) -> int:
-    """Return a whole number that so many bits hold. Raises OverflowError for others."""
+    """Return a whole number that so many bits hold. Raises ValueError for others."""
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise OverflowError(f"a whole number needs more than {bits} bits")
+        raise ValueError(f"a whole number needs more than {bits} bits")
     return value
 
 

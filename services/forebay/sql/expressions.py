@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import reduce
 
+from forebay.sql.arithmetic import decimal_negative
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.reader import LONG_MAX, Reader, number
 from forebay.sql.syntax import (
@@ -126,8 +127,12 @@ def _sign(read: Reader) -> Expression:
             read.step()
             return Literal(-LONG_MAX - 1, place=place)
         result = _sign(read)
-        if isinstance(result, Literal) and isinstance(result.value, int | float | Decimal):
-            return Literal(-result.value, place=place)
+        match result:
+            case Literal(Decimal() as value):
+                # The minus sign of Python rounds to 28 digits.
+                return Literal(decimal_negative(value), place=place)
+            case Literal(int() | float() as value) if not isinstance(value, bool):
+                return Literal(-value, place=place)
         return Call("-x", (result,), place=place)
     return _sign(read) if read.take("+") else _access(read)
 

@@ -22,7 +22,7 @@ def trim(text: str) -> str:
 
 
 def whole_of(text: str, bits: int) -> int:
-    """Return the whole number of so many bits that a text is. Raises ValueError, OverflowError."""
+    """Return the whole number of so many bits that a text is. Raises ValueError."""
     if len(text) > _MOST_LETTERS or not _WHOLE.fullmatch(text):
         raise ValueError(f"{text[:50]!r} is no whole number")
     return within_bits(int(text), bits)
@@ -52,7 +52,7 @@ def double_of_text(text: str) -> float:
 
 
 def whole_part(value: Decimal | float, bits: int) -> int:
-    """Return a number without what is behind the point, if so many bits hold it. Raises ValueError, OverflowError."""
+    """Return a number without what is behind the point, if so many bits hold it. Raises ValueError."""
     if isinstance(value, Decimal) and value and (not value.is_finite() or value.adjusted() > bits):
-        raise OverflowError(f"a whole number of {bits} bits can't hold it")
+        raise ValueError(f"a whole number of {bits} bits can't hold it")
     return within_bits(int(value), bits)

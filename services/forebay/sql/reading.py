@@ -190,10 +190,7 @@ def _constant(value: Expression, like: Named, *, pulls: bool) -> Any:
         )
     (_, source), _kind = make.alike([Typed("None", like.type), literal], value)
     result = compile_tuple("", [source], make.namespace)()[0]
-    try:
-        return None if result is None else as_held(result, like.type)
-    except (ValueError, ArithmeticError) as error:
-        raise SqlError(value.place, f"{to_sql(value)} can't be compared with {like}: {error}") from error
+    return None if result is None else as_held(result, like.type)
 
 
 def _compares_null(conditions: Sequence[Expression]) -> bool:

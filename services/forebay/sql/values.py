@@ -7,6 +7,7 @@ of their fields, arrays tuples, maps dicts that must not be changed.
 from __future__ import annotations
 
 import decimal
+import math
 import types
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,6 +17,7 @@ import msgspec
 
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.formats import Contracts, Format
+from forebay.sql.arithmetic import EXACT
 from forebay.sql.text_keys import decode_text_keys
 from forebay.sql.types import (
     BIGINT,
@@ -149,21 +151,21 @@ _BITS = {INT: 32, BIGINT: 64}
 
 
 def as_held(value: Any, kind: SqlType) -> Any:
-    """Return a value that is compared with a type as that type holds it; None: no value of the type equals it.
-
-    Raises:
-        ValueError, ArithmeticError: it can't be compared.
-    """
-    match kind:
-        case DecimalType(_, scale):
-            number = decimal.Decimal(value)
-            held = round(number, scale)
-            return held if held == number else None
+    """Return a value that is compared with a type as that type holds it; None: no value of the type equals it."""
     if kind == DOUBLE:
         return float(value) if float(value) == value else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(kind, DecimalType):
+        number, digits = decimal.Decimal(value), kind.precision - kind.scale
+        # The size is checked before all digits are written out.
+        if number and number.adjusted() >= digits:
+            return None
+        held = number.quantize(decimal.Decimal(1).scaleb(-kind.scale), context=EXACT)
+        return held if held == number else None
     if kind not in _BITS:
         return value
-    if not abs(value) < 1 << _BITS[kind]:  # beyond the type, or NaN
+    if not abs(value) < 1 << _BITS[kind]:
         return None
     whole, edge = int(value), 1 << (_BITS[kind] - 1)
     return whole if whole == value and -edge <= whole < edge else None

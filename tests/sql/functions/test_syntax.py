@@ -44,6 +44,10 @@ VALUES: dict[str, Any] = {
     "MAP('k' := n) > MAP('k' := 1)": SqlError,
     "STRUCT(x := n) >= STRUCT(x := 1)": SqlError,
     "b > false": SqlError,
+    "-true": SqlError,
+    "ARRAY_REMOVE(t, '1')": SqlError,
+    "ARRAY_CONTAINS(t, '1')": SqlError,
+    "COALESCE(1, n)": 1,
 }
 
 

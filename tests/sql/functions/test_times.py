@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from forebay.sql.errors import SqlError
+from forebay.sql.program import program_of
 from forebay.sql.types import BIGINT, DATE, STRING, TIME, TIMESTAMP
-from tests.sql.driven import Driven
+from tests.sql.driven import Driven, stream
 from tests.sql.functions.calls import value_of
 
 DAY = 86_400_000
@@ -220,3 +221,11 @@ def test_optional_parts_cost_no_more_than_the_text_is_long() -> None:
     columns = {"T": (STRING, "a" * 40 + "b"), "P": (STRING, "['a']" * 60)}
     assert value_of("PARSE_TIMESTAMP(t, p)", columns) is None
     assert value_of("PARSE_TIMESTAMP(t, p)", {**columns, "P": (STRING, "yyyy" * 1_000)}) is None
+
+
+@pytest.mark.parametrize("day", ["+999999999-01-01", "-999999999-12-31"])
+@pytest.mark.parametrize("clause", ["WHERE ROWTIME > {}", "WHERE {} <= ROWTIME", "WHERE ROWTIME BETWEEN 0 AND {}"])
+def test_a_time_beyond_all_timestamps_is_refused_with_its_place(clause: str, day: str) -> None:
+    text = f"{stream('n INT')}CREATE STREAM o AS SELECT * FROM s {clause.format(repr(day))};"
+    with pytest.raises(SqlError, match=r"line \d+, column \d+: .* is no time: write 2020-01-31T10:00:00"):
+        program_of(text)

@@ -15,7 +15,7 @@ def _coalesce(make: Generator, call: Call) -> Typed:
     result = sources[-1]
     for source in reversed(sources[:-1]):
         name, test = make.once(source)
-        result = f"({name} if {test or name} is not None else {result})"
+        result = f"({name} if {test} is not None else {result})" if test else name
     return Typed(result, kind)
 
 

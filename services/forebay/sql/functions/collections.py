@@ -145,22 +145,8 @@ def _array_join(make: Generator, call: Call) -> Typed:
     return Typed(f"{make.constant(join)}({given})", STRING)
 
 
-@special("ARRAY_CONTAINS", 2, 2)
-def _contains(make: Generator, call: Call) -> Typed:
-    values, sought = (make.of(argument) for argument in call.arguments)
-    return Typed(
-        f"({make.constant(_has)}({values.source}, {sought.source}))" if values.type != NULL else "False", BOOLEAN
-    )
-
-
 def _has(values: Sequence[Any] | None, sought: Any) -> bool:
     return values is not None and any(identity(item) == identity(sought) for item in values)
-
-
-@special("ARRAY_REMOVE", 2, 2)
-def _remove(make: Generator, call: Call) -> Typed:
-    values, sought = (make.of(argument) for argument in call.arguments)
-    return Typed(f"{make.constant(_left)}({values.source}, {sought.source})", values.type)
 
 
 def _left(values: Sequence[Any] | None, sought: Any) -> tuple[Any, ...] | None:
@@ -199,6 +185,8 @@ function("ARRAY_LENGTH", "a", INT, len)
 function("ARRAY_DISTINCT", "a", first, distinct)
 function("ARRAY_EXCEPT", "a a", first, difference)
 function("ARRAY_INTERSECT", "a a", first, intersection)
+function("ARRAY_CONTAINS", "a *", BOOLEAN, _has, takes_null=True)
+function("ARRAY_REMOVE", "a *", first, _left, takes_null=True)
 function("ARRAY_UNION", "a a", _both, union, is_limited=True)
 function("ARRAY_CONCAT", "a a", _both, concatenation, takes_null=True, is_limited=True)
 function("ARRAY_MAX", "a", item_of, largest)

@@ -9,14 +9,13 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_DOWN, ROU
 from fractions import Fraction
 from typing import Any
 
-from forebay.sql.arithmetic import EXACT, saturate, wrapped_int, wrapped_long
+from forebay.sql.arithmetic import EXACT, saturate, within_bits, wrapped_int, wrapped_long
 from forebay.sql.functions.registry import first, function, special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.order import rank
 from forebay.sql.syntax import Call
 from forebay.sql.types import BIGINT, DOUBLE, INT, NULL, DecimalType, SqlType
 
-_MOST_PLACES = 10_000
 _MILES = ("mi", "mile", "miles")
 _KILOMETERS = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
 
@@ -58,20 +57,23 @@ def nearest(value: float) -> int:
 def rounded_to(value: Decimal, places: int) -> Decimal:
     """Return a number with so many digits behind the point: the nearest one, a half in the direction of infinity."""
     # ROUND_HALF_UP rounds away from zero. For a negative number, a half in the direction of infinity is towards zero.
-    return _to_places(value, places, ROUND_HALF_UP if value > 0 else ROUND_HALF_DOWN)
+    return _to_places(value, places, ROUND_HALF_DOWN if value.is_signed() else ROUND_HALF_UP)
 
 
 def cut_to(value: Decimal, places: int) -> Decimal:
-    """Return a number with so many digits behind the point, the others cut off. Raises ValueError: it is NaN."""
-    if value.is_nan():
-        raise ValueError("NaN has no digits")
+    """Return a number with so many digits behind the point, the others cut off."""
     return _to_places(value, places, ROUND_DOWN)
 
 
 def _to_places(value: Decimal, places: int, rounding: str) -> Decimal:
-    if abs(places) > _MOST_PLACES:
-        raise ValueError(f"{places} digits behind the point are too many")
-    result = value.quantize(Decimal(1).scaleb(-places), rounding, EXACT)
+    """Return a number with at most so many digits behind the point. Raises ArithmeticError: it is infinite or NaN."""
+    if not value.is_finite():
+        raise ArithmeticError(f"{value} has no digits")
+    # The context of `quantize` bounds the places. Nothing is rounded behind the last digit, and all before the first.
+    if places < 0 and -places > value.adjusted() + 1:
+        return Decimal(0)
+    is_exact = places >= -int(value.as_tuple().exponent)
+    result = value if is_exact else value.quantize(Decimal(1).scaleb(-places), rounding, EXACT)
     return result if result else result.copy_abs()
 
 
@@ -167,8 +169,8 @@ def _of_double(step: Callable[[Decimal, int], Decimal]) -> Callable[[float, int]
     return round_value
 
 
-def _of_whole(step: Callable[[Decimal, int], Decimal]) -> Callable[[int, int], int]:
-    return lambda value, places: int(step(Decimal(value), min(places, 0)))
+def _of_whole(step: Callable[[Decimal, int], Decimal], bits: int) -> Callable[[int, int], int]:
+    return lambda value, places: within_bits(int(step(Decimal(value), places)), bits)
 
 
 def _to_integer(whole: Callable[[float], int]) -> Callable[[float], float]:
@@ -187,9 +189,9 @@ for _name, _step, _rounding in (("CEIL", math.ceil, ROUND_CEILING), ("FLOOR", ma
     _whole = _of_decimal(lambda value, places, how=_rounding: _to_places(value, places, how))  # type: ignore[misc]
     function(_name, "c", first, _whole, typed=True)
 for _name, _places in (("ROUND", rounded_to), ("TRUNC", cut_to)):
-    for _letter in "il":
+    for _letter, _bits in (("i", 32), ("l", 64)):
         function(_name, _letter, BIGINT, lambda value: value)
-        function(_name, f"{_letter} i", first, _of_whole(_places))
+        function(_name, f"{_letter} i", first, _of_whole(_places, _bits))
     function(_name, "d i", DOUBLE, _of_double(_places))
     function(_name, "c", _without_places, _of_decimal(_places), typed=True)
     function(_name, "c i", first, _of_decimal(_places), typed=True)

@@ -45,12 +45,12 @@ def _move(make: Generator, call: Call) -> Typed:
 
 
 def _moved_date(days: int, ms: int) -> int:
-    """Return a date that is so many ms later. Raises OverflowError: no DATE holds it."""
+    """Return a date that is so many ms later. Raises ValueError: no DATE holds it."""
     return within_bits(days + ms // DAY_MS, 32)
 
 
 def _moved_timestamp(at: int, ms: int) -> int:
-    """Return a timestamp that is so many ms later. Raises OverflowError: no TIMESTAMP holds it."""
+    """Return a timestamp that is so many ms later. Raises ValueError: no TIMESTAMP holds it."""
     return within_bits(at + ms, 64)
 
 
