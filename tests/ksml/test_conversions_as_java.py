@@ -29,6 +29,9 @@ pipelines:
         ("-9223372036854775808", "long", -(1 << 63)),
         (" 1e3 ", "double", 1000.0),
         ("-.5", "double", -0.5),
+        ("\u0661", "int", 1),
+        ("5d", "double", 5.0),
+        ("0x1p3", "double", 8.0),
         ("1e400", "double", math.inf),
         ("-Infinity", "double", -math.inf),
     ],
@@ -40,8 +43,8 @@ def test_a_text_that_java_parses(text: str, into: str, expected: object) -> None
 @pytest.mark.parametrize(
     ("text", "into"),
     [
-        *((text, "int") for text in ("1_000", " 12 ", "12.0", "0x10", "", "2147483648", "\u0661")),
-        *((text, "double") for text in ("1_0.5", "nan", "inf", "infinity", "")),
+        *((text, "int") for text in ("1_000", " 12 ", "12.0", "0x10", "", "2147483648")),
+        *((text, "double") for text in ("1_0.5", "nan", "inf", "infinity", "", "\u0661", "\u00a05")),
     ],
 )
 @pytest.mark.parametrize("source", ["string", "json"])
@@ -50,9 +53,23 @@ def test_a_text_that_java_does_not_parse_goes_to_errors(text: str, into: str, so
     assert (run.sent, [failure.headers["error.class"] for failure in run.driver.errors]) == ([], ["WrongType"])
 
 
-@pytest.mark.parametrize(("value", "source"), [(math.inf, "double"), (math.nan, "double"), (True, "json")])
-def test_what_is_no_whole_number_goes_to_errors(value: object, source: str) -> None:
-    run = convert(value, source, "long")
+@pytest.mark.parametrize(
+    ("value", "source", "into"),
+    [
+        (math.inf, "double", "long"),
+        (math.nan, "double", "long"),
+        (float(1 << 63), "double", "long"),
+        (127.5, "double", "byte"),
+        (-32768.5, "double", "short"),
+        (2147483647.5, "double", "int"),
+        *((True, "json", kind) for kind in ("byte", "int", "long", "double")),
+        (1, "json", "boolean"),
+        (" true", "string", "boolean"),
+        ([True], "json", "list(long)"),
+    ],
+)
+def test_what_ksml_does_not_convert_goes_to_errors(value: object, source: str, into: str) -> None:
+    run = convert(value, source, into)
     assert (run.sent, [failure.headers["error.class"] for failure in run.driver.errors]) == ([], ["WrongType"])
 
 
@@ -62,3 +79,22 @@ def test_what_is_no_whole_number_goes_to_errors(value: object, source: str) -> N
 )
 def test_a_double_is_written_as_java_writes_it(value: float, text: str) -> None:
     assert [sent.value for sent in convert(value, "double", "string").sent] == [text]
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "into", "expected"),
+    [
+        (1.9, "double", "long", 1),
+        (-1.9, "double", "int", -1),
+        ("TRUE", "string", "boolean", True),
+        ([1.9, "2"], "json", "list(long)", [1, 2]),
+        ({"a": "true"}, "json", "map(boolean)", {"a": True}),
+        ("(1, 2.5)", "string", "'(long, long)'", [1, 2]),
+        ("5", "string", "'union(long, string)'", "5"),
+        (5, "json", "'union(string, long)'", 5),
+        ("[1]", "string", "'union(long, list(long))'", [1]),
+        ("5", "string", "'union(boolean, long)'", 5),
+    ],
+)
+def test_parts_of_values_are_converted_as_values(value: object, source: str, into: str, expected: object) -> None:
+    assert [sent.value for sent in convert(value, source, into).sent] == [expected]

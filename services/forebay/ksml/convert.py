@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +9,10 @@ import msgspec
 
 from forebay.ksml.formats import Formats
 from forebay.ksml.markup import of_csv, of_xml, to_csv, to_xml
-from forebay.ksml.types import Type
-from forebay.ksml.values import WrongType, plain, taker_of, text_of, window_struct, windowed_of
+from forebay.ksml.types import ANY, STRING, Type
+from forebay.ksml.values import WHOLE_BITS, WrongType, plain, taker_of, text_of, window_struct, windowed_of
 
 _STRUCTS = frozenset({"any", "struct", "map", "list", "tuple", "union", "windowed"})
-_WHOLE = frozenset({"byte", "short", "int", "long"})
 
 
 def converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], Any] | None:
@@ -42,9 +40,9 @@ def _converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], 
     if target.kind == "windowed" and not target.notation:
         return windowed_of
     if target.kind in _STRUCTS:
-        return lambda value: _struct(value, target, formats)
-    if target.kind in _WHOLE:
-        return _whole
+        return _to_struct(target, formats)
+    if target.kind in WHOLE_BITS:
+        return _to_whole(WHOLE_BITS[target.kind])
     if target.kind == "boolean":
         return _boolean
     if target.kind == "bytes":
@@ -61,10 +59,42 @@ def _to_text(source: Type, formats: Formats) -> Callable[[Any], str]:
     return lambda value: value.decode() if isinstance(value, bytes) else text_of(value)
 
 
+def _to_struct(target: Type, formats: Formats) -> Callable[[Any], Any]:
+    """Return what converts a value and, as KSML does, each item of a list, map or tuple."""
+    parts = [converter(ANY, part, formats) or _same for part in target.parts]
+    if target.kind == "list":
+        return lambda value: _each(parts[0], _struct(value, target, formats))
+    if target.kind == "map" and parts:
+        return lambda value: _each(parts[0], _struct(value, target, formats))
+    if target.kind == "tuple":
+        return lambda value: _both(parts, _struct(value, target, formats))
+    return lambda value: _struct(value, target, formats)
+
+
+def _each(convert: Callable[[Any], Any], value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: convert(item) for name, item in value.items()}
+    return [convert(item) for item in value] if isinstance(value, list) else value
+
+
+def _both(parts: list[Callable[[Any], Any]], value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != len(parts):
+        return value
+    return [convert(item) for convert, item in zip(parts, value, strict=True)]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
 def _struct(value: Any, target: Type, formats: Formats) -> Any:
     if target.kind == "windowed" or not isinstance(value, str | bytes):
         return window_struct(value)
     text = value.decode() if isinstance(value, bytes) else value
+    if target.kind == "union" and STRING in target.parts:
+        return text
+    if target.kind == "tuple" and text.startswith("(") and text.endswith(")"):
+        text = f"[{text[1:-1]}]"
     if target.notation == "xml":
         return of_xml(text)
     if target.notation == "csv":
@@ -77,9 +107,14 @@ def _struct(value: Any, target: Type, formats: Formats) -> Any:
         raise WrongType(f"{text[:80]!r} is no JSON: {error}") from error
 
 
-def _whole(value: Any) -> Any:
-    """Cut off what is behind the point; what is no number is left for the type's own check."""
-    return int(value) if isinstance(value, float) and math.isfinite(value) else value
+def _to_whole(bits: int) -> Callable[[Any], Any]:
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+
+    def cut(value: Any) -> Any:
+        """Cut off what is behind the point; what is no number of the type is left for the type's own check."""
+        return int(value) if isinstance(value, float) and low <= value <= high else value
+
+    return cut
 
 
 def _boolean(value: Any) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.sql.arithmetic import text_of_double
+from forebay.sql.number_texts import any_double_of_text
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)")
+_WHOLE = re.compile(r"[+-]?\d+")
 
 
 def whole_of(value: Any) -> Any:
@@ -29,9 +29,8 @@ def whole_of(value: Any) -> Any:
 
 def float_of(value: Any) -> float:
     """Return a float: of a number, or of a text as Java parses it. Raises TypeError, ValueError: it is none."""
-    # Python's `float` accepts more texts than Java, such as 1_000 and inf.
-    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
-        raise ValueError(f"{value!r} is no number")
+    if isinstance(value, str):
+        return any_double_of_text(value)
     if isinstance(value, bool):
         raise TypeError(f"{value!r} is no number")
     return float(value)

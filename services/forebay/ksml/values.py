@@ -16,8 +16,8 @@ from forebay.time.base import Window
 
 Taker = Callable[[Any], Any]
 
-_RANGES = {"byte": 8, "short": 16, "int": 32, "long": 64}
-_IMMUTABLE = frozenset({*_RANGES, "boolean", "float", "double", "bytes", "string", "null", "enum"})
+WHOLE_BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}
+_IMMUTABLE = frozenset({*WHOLE_BITS, "boolean", "float", "double", "bytes", "string", "null", "enum"})
 
 
 class WrongType(TypeError):
@@ -84,7 +84,7 @@ def taker_of(kind: Type) -> Taker:
 
 def _taker(kind: Type) -> Taker:
     name = kind.kind
-    if name in _RANGES:
+    if name in WHOLE_BITS:
         return _whole(name)
     taker = _TAKERS.get(name)
     if taker is not None:
@@ -105,7 +105,7 @@ def _taker(kind: Type) -> Taker:
 
 
 def _whole(name: str) -> Taker:
-    bound = 1 << (_RANGES[name] - 1)
+    bound = 1 << (WHOLE_BITS[name] - 1)
 
     def take(value: Any) -> int:
         if value.__class__ is float and value.is_integer():
@@ -172,6 +172,17 @@ def _nothing(value: Any) -> Any:
     raise WrongType(f"{value!r} is {_name(value)}, not null")
 
 
+_CLASSES: dict[str, type[Any]] = {
+    **dict.fromkeys(WHOLE_BITS, int),
+    **dict.fromkeys(("map", "struct"), dict),
+    "float": float,
+    "double": float,
+    "boolean": bool,
+    "string": str,
+    "bytes": bytes,
+    "list": list,
+}
+"""The classes of values by the kinds of their types."""
 _TAKERS: dict[str, Taker] = {
     "float": _number,
     "double": _number,
@@ -216,7 +227,9 @@ def _tuple(kind: Type, takes: list[Taker]) -> Taker:
 
 def _union(kind: Type, takes: list[Taker]) -> Taker:
     def convert(value: Any) -> Any:
-        for take in takes:
+        # A member of the value's own type comes first. Others may convert the value, such as a number to text.
+        members = zip([_CLASSES.get(part.kind) for part in kind.parts], takes, strict=True)
+        for _, take in sorted(members, key=lambda member: member[0] is not value.__class__):
             try:
                 return take(value)
             except WrongType:

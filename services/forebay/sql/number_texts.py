@@ -12,6 +12,7 @@ _WHOLE = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
 _DOUBLE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?)[dDfF]?")
 _HEXADECIMAL = re.compile(r"([+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]{1,10})[dDfF]?")
+_NO_NUMBER = re.compile(r"[+-]?(?:NaN|Infinity)")
 _MOST_LETTERS = 4_000
 _BLANKS = "".join(map(chr, range(0x21)))
 
@@ -35,18 +36,25 @@ def decimal_of_text(text: str) -> Decimal:
     return Decimal(text)
 
 
-def double_of_text(text: str) -> float:
-    """Return the double that a text is. Raises ValueError for anything else, and beyond all doubles."""
+def any_double_of_text(text: str) -> float:
+    """Return the double that a text is, as `Double.parseDouble`: infinite beyond all doubles. Raises ValueError."""
     # `Double.parseDouble` ignores blanks around a number; `Long.parseLong` and `BigDecimal` refuse them.
     plain = trim(text)
     decimal, hexadecimal = _DOUBLE.fullmatch(plain), _HEXADECIMAL.fullmatch(plain)
+    if _NO_NUMBER.fullmatch(plain):
+        return float(plain)
     if len(plain) > _MOST_LETTERS or not (decimal or hexadecimal):
         raise ValueError(f"{text[:50]!r} is no number")
     try:
-        result = float(decimal[1]) if decimal else float.fromhex(hexadecimal[1])  # type: ignore[index]
+        return float(decimal[1]) if decimal else float.fromhex(hexadecimal[1])  # type: ignore[index]
     except OverflowError:
-        result = math.inf
-    if math.isinf(result):
+        return -math.inf if plain.startswith("-") else math.inf
+
+
+def double_of_text(text: str) -> float:
+    """Return the double that a text is. Raises ValueError for anything else, NaN, and beyond all doubles."""
+    result = any_double_of_text(text)
+    if not math.isfinite(result):
         raise ValueError(f"{text[:50]!r} is beyond what a double holds")
     return result
 
