@@ -201,14 +201,25 @@ def names_of(sql: str) -> list[str]:
 
 
 def test_a_paused_query_is_left_out_until_it_resumes() -> None:
-    assert names_of(f"{S}{A}{B}PAUSE CSAS_A_0;") == ["B"]
-    assert names_of(f"{S}{A}{B}PAUSE csas_a_7;") == ["B"]
+    other = "CREATE STREAM o AS SELECT id, v + 2 AS y FROM s;"
+    assert names_of(f"{S}{A}{other}PAUSE CSAS_A_0;") == ["O"]
+    assert names_of(f"{S}{A}{other}PAUSE csas_a_7;") == ["O"]
+    assert names_of(f"{S}{A}{B}PAUSE CSAS_B_1;") == ["A"]
+    assert names_of(f"{S}{A}{B}PAUSE CSAS_A_0; PAUSE CSAS_B_1;") == []
     assert names_of(f"{S}{A}{B}PAUSE ALL;") == []
     assert names_of(f"{S}{A}{B}PAUSE ALL; RESUME CSAS_A_0;") == ["A"]
     assert names_of(f"{S}{A}{B}PAUSE CSAS_A_0; RESUME ALL;") == ["A", "B"]
     assert "there is no query Q" in error_of(f"{S}{A}PAUSE q;")
-    driven = Driven(f"{S}{A}{B}PAUSE CSAS_A_0;")
-    assert driven.send("A", "k", {"W": 4}) == [("k", (5,), 0)]
+    driven = Driven(f"{S}{A}{other}PAUSE CSAS_A_0;")
+    assert driven.send("s", "k", {"V": 4}) == [("k", (6,), 0)]
+
+
+@pytest.mark.parametrize("pauses", ["PAUSE CSAS_A_0;", "PAUSE ALL; RESUME CSAS_B_1;"])
+def test_a_query_that_others_read_is_not_paused_alone(pauses: str) -> None:
+    # The other query would read all former rows of the topic again.
+    error = error_of(f"{S}{A}{B}{pauses}")
+    assert error.startswith("f.sql:4:")
+    assert "CSAS_A_0 can't be paused while CSAS_B_1 reads its result: write PAUSE CSAS_B_1, too" in error
 
 
 def rows_of(program: Program, subject: str) -> list[dict[str, str]]:

@@ -6,26 +6,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from forebay.sql.catalog import Catalog
-from forebay.sql.errors import Place
-from forebay.sql.evolution import named_queries, with_source
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.evolution import named_queries, reads
 from forebay.sql.plan import QueryPlan
 
 
-def pause(paused: dict[str, None], queries: Sequence[QueryPlan], name: str, place: Place, *, resumes: bool) -> None:
+def pause(paused: dict[str, Place], queries: Sequence[QueryPlan], name: str, place: Place, *, resumes: bool) -> None:
     """Note the queries that a statement pauses or resumes, ALL or one by its name. Raises SqlError."""
     for query in named_queries(queries, name, place):
         if resumes:
             paused.pop(query.name, None)
         else:
-            paused[query.name] = None
+            paused[query.name] = place
 
 
-def without_paused(paused: dict[str, None], queries: list[QueryPlan], catalog: Catalog) -> list[QueryPlan]:
-    """Return the queries that run. What a paused one wrote stays declared over its topic, and others read it there."""
+def without_paused(paused: dict[str, Place], queries: list[QueryPlan], catalog: Catalog) -> list[QueryPlan]:
+    """Return the queries that run. What a paused one wrote stays declared over its topic.
+
+    Raises:
+        SqlError: a query that runs reads what a paused one wrote.
+    """
     running = [query for query in queries if query.name not in paused]
     for query in queries:
         if query.name in paused and not query.is_insert:
-            plain = replace(query.target, is_derived=False)
-            running = [with_source(other, query.target, plain) for other in running]
-            catalog.add(plain, replaces=True)
+            # Within the job, such a query takes the rows from the paused one. Its job has no position in the topic, so
+            # that it would read all former rows again.
+            readers = [other.name for other in running if query.target in reads(other)]
+            if readers:
+                raise SqlError(
+                    paused[query.name],
+                    f"{query.name} can't be paused while {', '.join(readers)} reads its result: write PAUSE "
+                    f"{readers[0]}, too",
+                )
+            catalog.add(replace(query.target, is_derived=False), replaces=True)
     return running

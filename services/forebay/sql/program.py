@@ -9,7 +9,7 @@ from forebay.sql import altering, checks, evolution, inserting, options, pausing
 from forebay.sql.administration import AlterSource, AssertSchema, AssertSource, AssertTopic, Define, RunScript
 from forebay.sql.analyze import Analysis
 from forebay.sql.catalog import Catalog, Source
-from forebay.sql.errors import SqlError
+from forebay.sql.errors import Place, SqlError
 from forebay.sql.plan import QueryPlan
 from forebay.sql.schemas.inference import Lookup
 from forebay.sql.schemas.lookup import ask
@@ -63,7 +63,7 @@ class Program:
         inserts: records to be sent once, before the others run.
         warnings: statements without effect, with their places.
         assertions: what must hold of topics when the job starts.
-        paused: names of queries that a job leaves out.
+        paused: where the queries are paused that a job leaves out, by their names.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -74,7 +74,7 @@ class Program:
     warnings: list[str] = field(default_factory=list)
     assertions: list[AssertTopic] = field(default_factory=list)
     variables: Variables = field(default_factory=Variables)
-    paused: dict[str, None] = field(default_factory=dict)
+    paused: dict[str, Place] = field(default_factory=dict)
     lookup: Lookup = ask
     _numbered: int = 0
     _dropped: dict[str, SqlError] = field(default_factory=dict)
