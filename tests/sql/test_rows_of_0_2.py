@@ -11,8 +11,14 @@ import pytest
 
 from forebay.codec import DecodeError
 from forebay.formats import no_contracts
+from forebay.runtime.errors import StoreChanged
+from forebay.serde.framing import header
+from forebay.serde.proto_messages import class_of, message_of
+from forebay.serde.schema import Schema
+from forebay.serde.subjects import PROTOBUF, LocalSubjects
 from forebay.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, ArrayType, DecimalType, MapType, StructType
 from forebay.sql.values import row_format
+from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.testing import TestDriver
 from tests.sql.driven import Driven
 
@@ -88,3 +94,40 @@ def test_an_invalid_row_is_refused(row: Any) -> None:
     codec = row_format((MapType(INT, STRING),)).codec(no_contracts)
     with pytest.raises(DecodeError, match="bytes are no row"):
         codec.decode(msgspec.msgpack.encode(row))
+
+
+PAYMENTS = """syntax = "proto3"; import "confluent/type/decimal.proto"; import "confluent/meta.proto";
+message Payment { int32 n = 1; confluent.type.Decimal price = 2 [(confluent.field_meta) =
+  { params: [ { key: "precision", value: "9" }, { key: "scale", value: "2" } ] }]; }"""
+JOIN = """CREATE STREAM p (id STRING KEY{}) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='PROTOBUF');
+CREATE STREAM s (id STRING KEY, m INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE STREAM o WITH (VALUE_FORMAT='JSON') AS SELECT * FROM p JOIN s WITHIN 1 HOUR ON p.id = s.id;"""
+
+
+def without_layouts(rows: Rows) -> Rows:
+    return [(key, value) for key, value in rows if not key.startswith(LAYOUTS)]
+
+
+def payment(registry: LocalSubjects) -> bytes:
+    message = class_of(message_of(PAYMENTS))(n=5)
+    head = header(registry.register("p-value", Schema(PAYMENTS), PROTOBUF).schema_id)
+    data: bytes = head + b"\0" + message.SerializeToString()
+    return data
+
+
+def test_rows_without_a_column_that_the_schema_has_now_are_refused_at_the_start(registry: LocalSubjects) -> None:
+    record = payment(registry)
+    old, new = Driven(JOIN.format(", n INT"), tasks=1), Driven(JOIN.format(""), tasks=1)
+    old.driver.pipe_bytes(b"k", record, 0, "p")
+    with pytest.raises(
+        StoreChanged, match=r"do not have the declared columns.*PRICE DECIMAL\(9, 2\).*write the columns"
+    ):
+        carry(old.driver, new.driver, without_layouts)
+
+
+def test_rows_that_fit_are_taken_over(registry: LocalSubjects) -> None:
+    record = payment(registry)
+    old, new = Driven(JOIN.format(", n INT"), tasks=1), Driven(JOIN.format(", n INT"), tasks=1)
+    old.driver.pipe_bytes(b"k", record, 0, "p")
+    carry(old.driver, new.driver, without_layouts)
+    assert new.send("s", "k", {"m": 7}, 1) == [("k", (5, "k", 7), 1)]

@@ -14,6 +14,7 @@ from forebay.stores.table import Change, Table
 from forebay.stores.upgrade import Conversion, Way, convert, describe_store, row_value_of, way_to
 
 PREFIX = b"\x01kind\0"
+_CHECKED_ROWS = 100
 
 
 class OnChange(Enum):
@@ -65,7 +66,7 @@ class Kinds:
         self._on_change = on_change
         self._unwritten: dict[str, None] = dict.fromkeys(self._stores)
         self._old: list[Rows[Any]] = []
-        self._layouts = Layouts(service, stores, self._has_changes)
+        self._layouts = Layouts(service, stores, self._has_changes, self._decode_first)
         self.conversions: list[Conversion] = []
         """What this batch converted."""
 
@@ -117,6 +118,14 @@ class Kinds:
 
     def _has_changes(self, name: str) -> bool:
         return any(rows.has_changes for rows in self._lent.of_store.get(name, ()))
+
+    def _decode_first(self, name: str) -> None:
+        if any(done.store == name for done in self.conversions):
+            # The table still has the rows in their previous format.
+            return
+        for rows in self._lent.of_store.get(name, ()):
+            if rows.store == name:
+                rows.decode_first(_CHECKED_ROWS)
 
     def _check(self, store: Store[Any], recorded: str) -> None:
         what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {describe_store(store)!r}"

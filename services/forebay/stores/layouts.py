@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from forebay.codec import DecodeError, Unavailable
 from forebay.stores.binding import Store
 from forebay.stores.table import Change, Table
 
@@ -18,17 +19,24 @@ class DeclarationChanged(Exception):
 class Layouts:
     """One row per store whose values are written by place: the names and types of their columns, a line each.
 
-    It is written with the first change of the store. Rows without it were written by a release that recorded none, and
-    count as written with the columns that are declared.
+    It is written with the first change of the store. Rows without it were written by a release that recorded none.
+    They count as written with the columns that are declared, unless the first of them can't be.
 
     Args:
         service: named in remedies.
         stores: of the task.
         has_changes: returns whether the store of a name changed in this commit.
+        decode_first: decodes the first rows of the store of a name. It raises DecodeError, Unavailable.
     """
 
-    def __init__(self, service: str, stores: Sequence[Store[Any]], has_changes: Callable[[str], bool]) -> None:
-        self._service = service
+    def __init__(
+        self,
+        service: str,
+        stores: Sequence[Store[Any]],
+        has_changes: Callable[[str], bool],
+        decode_first: Callable[[str], None],
+    ) -> None:
+        self._service, self._decode_first = service, decode_first
         self._declared = {store.name: store.format.layout for store in stores if store.format.layout}
         self._has_changes = has_changes
         self._unwritten = dict.fromkeys(self._declared)
@@ -39,14 +47,35 @@ class Layouts:
         for name, columns in self._declared.items():
             recorded = table.get(PREFIX + name.encode())
             if recorded is None:
+                self._check_rows(name, columns)
                 self._unwritten[name] = None
             elif recorded.decode() != "\n".join(columns):
                 raise DeclarationChanged(
                     f"store {name} holds rows of {'; '.join(recorded.decode().splitlines())}, but is declared with "
                     f"{'; '.join(columns)}: they would be read as each other. Write the statement with its columns and "
-                    f"aggregates as they were, in their order; or give its result another name, which begins without "
-                    f"rows; or start over with `forebay reset {self._service}`"
+                    f"aggregates as they were, in their order; {self._other_remedies()}"
                 )
+
+    def _check_rows(self, name: str, columns: Sequence[str]) -> None:
+        """Decode the first rows of a store. Each record would fail otherwise that reads a row with other columns."""
+        try:
+            self._decode_first(name)
+        except DecodeError as error:
+            raise DeclarationChanged(
+                f"store {name} holds rows of an earlier release, but they do not have the declared columns "
+                f"{'; '.join(columns)}: {error}. If a declaration leaves the columns of its topic out, this release "
+                "may find more of them in the schema, such as a DECIMAL of PROTOBUF: write the columns out as they "
+                f"were; {self._other_remedies()}"
+            ) from error
+        except Unavailable:
+            # What the rows need is away, such as a schema registry. The records that read them wait for it.
+            return
+
+    def _other_remedies(self) -> str:
+        return (
+            "or give its result another name, which begins without rows; or start over with "
+            f"`forebay reset {self._service}`"
+        )
 
     def changes(self) -> Iterator[Change]:
         """Yield what this commit records."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList
@@ -146,6 +147,11 @@ class Rows(Generic[V]):
         """Return the keys of the rows in the table, without this commit's changes."""
         cut = len(self.prefix)
         return (key[cut:] for key, _ in self._table.scan(self.prefix, prefix_end(self.prefix)))
+
+    def decode_first(self, most: int) -> None:
+        """Decode the first rows of the table, up to `most`. Raises DecodeError, Unavailable."""
+        for _, data in islice(self._table.scan(self.prefix, prefix_end(self.prefix)), most):
+            self._codec.decode(data)
 
     @property
     def has_changes(self) -> bool:
