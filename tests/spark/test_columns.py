@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import BinaryType
+from pyspark.sql.types import BinaryType, DoubleType, StructType
 
 from forebay.codec import DecodeError
 from forebay.serde.proto_messages import class_of, message_of
@@ -102,7 +103,6 @@ def test_avro_records_nest_and_share_named_types() -> None:
     ("schema", "message"),
     [
         (["int", "string"], "value is a union of 2 types"),
-        ({"type": "bytes", "logicalType": "decimal", "precision": 39}, "39 digits"),
         (
             {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]},
             "value.next has the recursive type N",
@@ -166,6 +166,24 @@ DEFAULTS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("schema", "default"),
+    [
+        ({"type": "integer"}, "seven"),
+        ({"type": "integer"}, 2**70),
+        ({"type": "integer", "title": "org.apache.kafka.connect.data.Date"}, "2026-01-01"),
+        ({"type": "string"}, 7),
+        ({"type": "array", "items": {"type": "boolean"}}, [1]),
+        ({"type": "object", "properties": {"x": {"type": "integer"}}}, {"x": "y"}),
+        (CONNECT_DECIMAL, "1.0"),
+    ],
+)
+def test_a_json_default_that_its_column_cannot_hold_is_none(schema: Any, default: Any) -> None:
+    properties = {"a": {**schema, "default": default}, "b": {"type": "integer"}}
+    text = json.dumps({"type": "object", "properties": properties})
+    assert in_arrow(json_column(text), json_reader(text)(b'{"b": 1}')) == {"a": None, "b": 1}
+
+
 def test_a_missing_json_property_has_its_default_and_null_stays_null() -> None:
     text = json.dumps(DEFAULTS).replace("0.12345678901234568", "0.123456789012345678")
     column = json_column(text)
@@ -175,9 +193,9 @@ def test_a_missing_json_property_has_its_default_and_null_stays_null() -> None:
     given = {"a": 1, "b": None, "c": Decimal(2), "d": {"g": False}, "e": 3, "f": 4}
     text_of_given = b'{"a": 1, "b": null, "c": 2, "d": {"g": false}, "e": 3, "f": 4}'
     assert in_arrow(column, read(text_of_given)) == given
-    for wrong in (b'{"a": null, "f": 1}', b"{}"):
-        with pytest.raises(DecodeError):
-            in_arrow(column, read(wrong))
+    assert in_arrow(column, read(b"{}")) == whole | {"f": None}
+    with pytest.raises(DecodeError):
+        in_arrow(column, read(b'{"a": null, "f": 1}'))
 
 
 @pytest.mark.parametrize("is_cyclic", [False, True])
@@ -344,11 +362,51 @@ def test_a_protobuf_decimal_that_does_not_fit_is_never_cut() -> None:
     assert in_arrow(column, message) == {"d": Decimal(0)}
 
 
-def test_a_protobuf_decimal_longer_than_sparks_is_refused() -> None:
-    text = """syntax = "proto3"; import "confluent/type/decimal.proto";
-    message A { confluent.type.Decimal d = 1 [(confluent.field_meta).params = {precision: "64"}]; }"""
-    with pytest.raises(SchemaNotSupported, match=r"value\.d is a decimal of 64 digits"):
-        protobuf_column(text)
+def in_avro(precision: int, scale: int, value: int) -> tuple[Column, Any]:
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+    return avro_column(json.dumps(schema)), Decimal(value).scaleb(-scale, Context(prec=100))
+
+
+def in_json(precision: int, scale: int, value: int) -> tuple[Column, Any]:
+    parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
+    return json_column(json.dumps(CONNECT_DECIMAL | {"connect.parameters": parameters})), in_avro(1, scale, value)[1]
+
+
+def in_protobuf(precision: int, scale: int, value: int) -> tuple[Column, Any]:
+    text = f"""syntax = "proto3"; import "confluent/type/decimal.proto";
+    message A {{ confluent.type.Decimal d = 1
+      [(confluent.field_meta).params = {{precision: "{precision}", scale: "{scale}"}}]; }}"""
+    message = class_of(message_of(text))()
+    message.d.value, message.d.scale = value.to_bytes(30, "big", signed=True), scale
+    convert = protobuf_column(text).convert
+    assert convert is not None
+    kind = protobuf_column(text).kind
+    assert isinstance(kind, StructType)
+    return Column(kind["d"].dataType, lambda made: convert(made)["d"]), message
+
+
+@pytest.mark.parametrize("column_of", [in_avro, in_json, in_protobuf])
+def test_a_decimal_longer_than_sparks_is_of_sparks_longest(
+    column_of: Callable[[int, int, int], tuple[Column, Any]],
+) -> None:
+    column, value = column_of(64, 2, 12345)
+    assert column.kind.simpleString() == "decimal(38,2)"
+    assert in_arrow(column, value) == Decimal("123.45")
+    column, value = column_of(64, 2, 10**38)
+    with pytest.raises(DecodeError):
+        in_arrow(column, value)
+    column, value = column_of(64, 40, 3 * 10**37)
+    assert column.kind.simpleString() == "decimal(38,38)"
+    assert in_arrow(column, value) == Decimal("0.003")
+
+
+@pytest.mark.parametrize("digits", ["1000", "9" * 5_000])
+def test_a_precision_beyond_all_decimals_is_no_declaration(digits: str) -> None:
+    text = f"""syntax = "proto3"; import "confluent/type/decimal.proto";
+    message A {{ confluent.type.Decimal d = 1 [(confluent.field_meta).params = {{precision: "{digits}"}}]; }}"""
+    assert protobuf_column(text).kind.simpleString() == "struct<d:decimal(38,18)>"
+    parameters = {"scale": "2", "connect.decimal.precision": digits}
+    assert json_column(json.dumps(CONNECT_DECIMAL | {"connect.parameters": parameters})).kind == DoubleType()
 
 
 ORDERS = 'syntax = "proto3"; message Order { int32 id = 1; } message Refund { string id = 1; } message New { }'

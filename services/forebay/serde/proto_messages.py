@@ -105,6 +105,8 @@ def message_of(text: str, name: str = "") -> Descriptor:
     raise WrongProto(f"the schema has no message {name}: it has {names}")
 
 
+_LENGTH_OF_DIGITS = 3
+"""Length of the longest number of digits that counts. `int` refuses texts of thousands of digits."""
 META_FILE = "confluent/meta.proto"
 """Defines the option that `decimal_option` writes."""
 
@@ -119,7 +121,7 @@ def decimal_digits(field: FieldDescriptor) -> tuple[int, int] | None:
     """Return precision and scale that a field of `confluent.type.Decimal` declares; None: it declares none.
 
     As in Kafka Connect, the scale is 0 if only the precision is declared. A precision without a scale that fits it is
-    no declaration.
+    no declaration, and neither is one of more digits than any decimal has.
     """
     params = {
         option.name[1].name_part: option.string_value.decode()
@@ -127,9 +129,9 @@ def decimal_digits(field: FieldDescriptor) -> tuple[int, int] | None:
         if option.name[0].name_part == FIELD_META
     }
     precision, scale = params.get("precision", ""), params.get("scale", "0")
-    if not (precision.isdecimal() and scale.isdecimal() and 0 < int(precision) >= int(scale)):
+    if not all(text.isdecimal() and len(text) <= _LENGTH_OF_DIGITS for text in (precision, scale)):
         return None
-    return int(precision), int(scale)
+    return (int(precision), int(scale)) if 0 < int(precision) >= int(scale) else None
 
 
 def class_of(message: Descriptor) -> Any:

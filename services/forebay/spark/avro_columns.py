@@ -13,7 +13,17 @@ from typing import Any
 
 from pyspark.sql import types as spark
 
-from forebay.spark.columns import MOST_DIGITS, Column, ColumnCount, array, decimal_of, mapping, struct, time_of_day
+from forebay.spark.columns import (
+    Column,
+    ColumnCount,
+    array,
+    decimal_of,
+    declared_decimal,
+    exact_decimal,
+    mapping,
+    struct,
+    time_of_day,
+)
 from forebay.spark.errors import SchemaNotSupported
 
 _PRIMITIVES: Mapping[str, spark.DataType] = {
@@ -72,13 +82,13 @@ class _Plan:
                 return Column(spark.StringType())
             case "fixed":
                 self._define(schema, namespace)
-                return _decimal(schema, path) or _BYTES
+                return _decimal(schema) or _BYTES
             case "array":
                 return array(self.column(schema["items"], namespace, f"{path}[]"))
             case "map":
                 return mapping(self.column(schema["values"], namespace, f"{path}[]"))
             case "bytes":
-                return _decimal(schema, path) or _BYTES
+                return _decimal(schema) or _BYTES
             case _:
                 return _LOGICAL.get((kind, schema.get("logicalType", ""))) or self.column(kind, namespace, path)
 
@@ -129,20 +139,20 @@ def _full_name(name: str, namespace: str) -> str:
     return name if "." in name or not namespace else f"{namespace}.{name}"
 
 
-def _decimal(schema: Mapping[str, Any], path: str) -> Column | None:
+def _decimal(schema: Mapping[str, Any]) -> Column | None:
     precision, scale = schema.get("precision"), schema.get("scale", 0)
     if schema.get("logicalType") != "decimal" or not isinstance(precision, int) or not isinstance(scale, int):
         return None
     if not 0 <= scale <= precision or not precision:
         # As Avro's specification says of a logical type that is not valid.
         return None
-    if precision > MOST_DIGITS:
-        raise SchemaNotSupported(f"{path} is a decimal of {precision} digits; Spark's have at most {MOST_DIGITS}")
+    kind = declared_decimal(precision, scale)
+    fit = exact_decimal(kind.precision, kind.scale)
 
-    def convert(value: Decimal | str) -> Decimal:
-        return value if isinstance(value, Decimal) else decimal_of(_bytes(value), scale)
+    def convert(value: Decimal | str) -> Any:
+        return fit(value if isinstance(value, Decimal) else decimal_of(_bytes(value), scale))
 
-    return Column(spark.DecimalType(precision, scale), convert)
+    return Column(kind, convert)
 
 
 def _bytes(value: bytes | str) -> bytes:

@@ -38,6 +38,14 @@ class ColumnCount:
             )
 
 
+def declared_decimal(precision: int, scale: int) -> spark.DecimalType:
+    """Return Spark's type of a decimal; one of more digits than Spark's is of Spark's longest.
+
+    A value that does not fit can't be decoded.
+    """
+    return spark.DecimalType(min(precision, MOST_DIGITS), min(scale, MOST_DIGITS))
+
+
 class Column(NamedTuple):
     """A type and the conversion of its decoded values.
 

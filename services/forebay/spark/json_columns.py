@@ -10,7 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from pyspark.sql import types as spark
+from pyspark.sql.pandas.types import to_arrow_type
 
 from forebay.codec import DecodeError
 from forebay.spark.columns import (
@@ -19,6 +21,7 @@ from forebay.spark.columns import (
     ColumnCount,
     array,
     convert_part,
+    declared_decimal,
     exact_decimal,
     mapping,
     time_of_day,
@@ -143,17 +146,24 @@ class _Plan:
             [spark.StructField(name, column.kind, column.is_nullable) for name, column in columns.items()]
         )
 
-        defaults = {name: self._default(part) for name, part in properties.items()}
+        defaults = {
+            name: default
+            for name, column in columns.items()
+            if (default := _default_of(column, self._default(properties[name]))) is not None
+        }
 
         def convert(value: dict[str, Any]) -> dict[str, Any]:
             return {
-                name: convert_part(column, value.get(name, defaults[name]), name) for name, column in columns.items()
+                name: defaults[name]
+                if name in defaults and name not in value
+                else convert_part(column, value.get(name), name)
+                for name, column in columns.items()
             }
 
         return _require(Column(kind, convert), dict)
 
     def _default(self, schema: Any) -> Any:
-        """Return what a missing property is read as: its default, as in Kafka Connect, or None."""
+        """Return the default of a property, as the schema has it, or None."""
         seen = set[str]()
         while isinstance(schema, Mapping) and "default" not in schema and schema.get("$ref", "") not in seen | {""}:
             seen.add(schema["$ref"])
@@ -171,6 +181,7 @@ class _Plan:
         return target
 
 
+_LENGTH_OF_DIGITS = 3
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 _TEXT = Column(spark.StringType(), lambda value: _encode(value).decode(), is_nullable=True)
 
@@ -183,10 +194,28 @@ def _connect_decimal(schema: Mapping[str, Any]) -> Column | None:
     digits, scale = (
         str(parameters.get(name, unset)) for name, unset in (("connect.decimal.precision", MOST_DIGITS), ("scale", ""))
     )
-    if not (digits.isdecimal() and scale.isdecimal() and int(scale) <= int(digits) <= MOST_DIGITS):
+    if not all(text.isdecimal() and len(text) <= _LENGTH_OF_DIGITS for text in (digits, scale)):
         return None
-    fit = exact_decimal(int(digits), int(scale))
-    return Column(spark.DecimalType(int(digits), int(scale)), lambda value: fit(_decimal(value)))
+    if not 0 < int(digits) >= int(scale):
+        return None
+    kind = declared_decimal(int(digits), int(scale))
+    fit = exact_decimal(kind.precision, kind.scale)
+    return Column(kind, lambda value: fit(_decimal(value)))
+
+
+def _default_of(column: Column, default: Any) -> Any:
+    """Return what a missing property is read as: its default, as in Kafka Connect, or None.
+
+    A default that its own column can't hold is none. Otherwise every record without the property would fail.
+    """
+    if default is None:
+        return None
+    try:
+        value = default if column.convert is None else column.convert(default)
+        pa.array([value], to_arrow_type(column.kind, timezone="UTC"))
+    except (DecodeError, ValueError, TypeError, ArithmeticError):
+        return None
+    return value
 
 
 def _require(column: Column, kind: type) -> Column:

@@ -14,7 +14,7 @@ from forebay.codec import DecodeError
 from forebay.serde.framing import HEADER_BYTES, schema_id_of
 from forebay.serde.proto_choice import MessagePath, check_message, writers_message
 from forebay.serde.proto_messages import class_of, decimal_digits, message_of, read_path
-from forebay.spark.columns import MOST_DIGITS, Column, ColumnCount, decimal_of, exact_decimal, time_of_day
+from forebay.spark.columns import Column, ColumnCount, decimal_of, declared_decimal, exact_decimal, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -156,11 +156,7 @@ class _Plan:
         if field.message_type.full_name != _DECIMAL:
             return self.message(field.message_type, through, path)
         digits = decimal_digits(declaring or field)
-        if digits is None:
-            return _KNOWN[_DECIMAL]
-        if digits[0] > MOST_DIGITS:
-            raise SchemaNotSupported(f"{path} is a decimal of {digits[0]} digits; Spark's have at most {MOST_DIGITS}")
-        return _decimal(*digits)
+        return _KNOWN[_DECIMAL] if digits is None else _decimal(declared_decimal(*digits))
 
 
 def _scalar(field: FieldDescriptor) -> Column:
@@ -187,9 +183,9 @@ def _days(made: Any) -> int | None:
         raise DecodeError(f"{made.year}-{made.month}-{made.day} is no date: {error}") from error
 
 
-def _decimal(precision: int, scale: int) -> Column:
-    fit = exact_decimal(precision, scale)
-    return Column(spark.DecimalType(precision, scale), lambda made: fit(decimal_of(made.value, made.scale)))
+def _decimal(kind: spark.DecimalType) -> Column:
+    fit = exact_decimal(kind.precision, kind.scale)
+    return Column(kind, lambda made: fit(decimal_of(made.value, made.scale)))
 
 
 _in_a_day = time_of_day(1)
@@ -201,5 +197,5 @@ _KNOWN: Mapping[str, Column] = {
         spark.TimeType(),
         lambda made: _in_a_day(((made.hours * 60 + made.minutes) * 60 + made.seconds) * 1_000_000_000 + made.nanos),
     ),
-    _DECIMAL: _decimal(38, 18),
+    _DECIMAL: _decimal(spark.DecimalType(38, 18)),
 }
