@@ -169,6 +169,21 @@ def test_a_message_of_another_subject_is_no_value_and_a_renamed_one_is(read: Rea
     assert "it is a message Other, not New" in rows[2]["_error"]
 
 
+def test_each_topic_s_records_are_resolved_against_its_own_subject(read: Read, settings: KafkaSettings) -> None:
+    """Only the second topic's subject has an earlier version of the schema."""
+    first, second = (new_topic(settings, f"resolved-{name}") for name in "ab")
+    old = avro(settings, second, AVRO_1, {"id": 1})
+    price = {"id": 2, "price": Decimal("1.50"), "at": None, "tags": {}}
+    produce(settings, second, [*old, *avro(settings, second, AVRO_2, price)])
+    produce(settings, first, [*avro(settings, first, AVRO_2, {**price, "id": 3}), *old])
+    options = {"subscribePattern": f"{first}|{second}", "mode": "column"}
+    rows = read("", **options).orderBy("topic", "offset").collect()
+    assert [row["value"] and row["value"]["id"] for row in rows if row["topic"] == second] == [1, 2]
+    good, foreign = (row for row in rows if row["topic"] == first)
+    assert (good["value"]["id"], good["_error"]) == (3, None)
+    assert f"is not of the subject {first}-value" in foreign["_error"]
+
+
 def test_aborted_records_are_not_read_and_markers_end_no_batch(read: Read, settings: KafkaSettings) -> None:
     topic = new_topic(settings, "aborted", 2)
     write(settings, topic, [(0, "a"), (1, "b")])

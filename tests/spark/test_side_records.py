@@ -67,7 +67,7 @@ def rows(messages: list[Message], **options: str) -> list[dict[str, Any]]:
     source = ForebayDataSource({**GIVEN, **options})
     source.__dict__["_decodings"] = Decoding("bytes"), Decoding(options.get("valueFormat", "bytes"))
     reader = source._records(source.schema())
-    row_of = reader._rows()
+    row_of = reader._rows("orders.errors")
     result = [row for message in messages if (row := row_of(message)) is not None]
     batch = record_batch(result, to_arrow_schema(reader.schema, timezone="UTC"))
     return list(batch.to_pylist())
@@ -161,7 +161,7 @@ def test_a_value_that_cannot_be_decoded_keeps_its_facts() -> None:
     assert row["error"]["message"] == "bad magic"
     source = ForebayDataSource({**GIVEN, "mode": "skip"})
     source.__dict__["_decodings"] = Decoding("bytes"), Decoding("int")
-    assert source._records(source.schema())._rows()(error_message()) is None
+    assert source._records(source.schema())._rows("orders.late")(error_message()) is None
 
 
 def test_the_topic_follows_from_the_application() -> None:

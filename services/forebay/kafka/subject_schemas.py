@@ -13,11 +13,18 @@ class SubjectSchemas:
     Args:
         registry: asked once for each id.
         subject: whose versions count, deleted ones too, since their records may still exist.
+        remedy: what else errors advise than to register the schema.
     """
 
-    def __init__(self, registry: SchemaRegistry, subject: str) -> None:
+    def __init__(
+        self,
+        registry: SchemaRegistry,
+        subject: str,
+        remedy: str = "set FOREBAY_SCHEMA_REGISTRY_IDS=any to take every subject's",
+    ) -> None:
         self._registry = registry
         self._subject = subject
+        self._remedy = remedy
 
     def schema(self, schema_id: int) -> Schema:
         """Return the schema of an id.
@@ -28,7 +35,7 @@ class SubjectSchemas:
         """
         if not self._registry.holds(self._subject, schema_id):
             raise UnknownSchemaId(
-                f"schema id {schema_id} is not of the subject {self._subject}: register the schema there, or set "
-                "FOREBAY_SCHEMA_REGISTRY_IDS=any to take every subject's"
+                f"schema id {schema_id} is not of the subject {self._subject}: register the schema there, or "
+                f"{self._remedy}"
             )
         return self._registry.schema(schema_id)

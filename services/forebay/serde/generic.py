@@ -65,6 +65,7 @@ class GenericDecoder:
             RecursionError,
             TypeError,
             ValueError,
+            fastavro.read.SchemaResolutionError,
             fastavro.schema.SchemaParseException,
         ) as error:
             raise DecodeError(f"{name}: {type(error).__name__} {error}".rstrip()) from error

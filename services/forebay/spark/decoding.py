@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import types as spark
@@ -24,6 +24,7 @@ from forebay.spark.protobuf_columns import ProtobufDecoder, protobuf_column
 from forebay.spark.source_options import PartOptions
 
 _KINDS: Mapping[str, str] = {AVRO: "avro", JSON_SCHEMA: "json_schema", PROTOBUF: "protobuf"}
+_REMEDY = "name its subject with the option valueSubject or keySubject"
 PRIMITIVES: Mapping[str, tuple[Format[Any], spark.DataType]] = {
     "string": (TEXT, spark.StringType()),
     "bytes": (BYTES, spark.BinaryType()),
@@ -42,9 +43,11 @@ class Decoding:
     Args:
         format: Never `auto`.
         text: The schema that values are read as, for formats with schemas.
-        subject: Where writers' schemas are registered.
+        subject: Where the schema is registered.
         message: Name of the Protobuf message.
         schema_id: The id of `text`.
+        writers: The part of records, `key` or `value`, whose writers' schemas are registered under each topic's own
+            subject; empty: they are registered under `subject`.
     """
 
     format: str
@@ -52,6 +55,7 @@ class Decoding:
     subject: str = ""
     message: str = ""
     schema_id: int = 0
+    writers: str = ""
 
     def column(self) -> Column:
         """Return the column that the part has in a DataFrame. Raises SchemaNotSupported."""
@@ -74,16 +78,16 @@ class Decoding:
             case _:
                 return Column(PRIMITIVES[self.format][1])
 
-    def reader(self, settings: KafkaSettings) -> Callable[[bytes], Any]:
-        """Return a function from bytes to the column's values. It raises DecodeError."""
-        read = self._read(settings)
+    def reader(self, settings: KafkaSettings, topic: str) -> Callable[[bytes], Any]:
+        """Return a function from bytes of a topic to the column's values. It raises DecodeError."""
+        read = self._read(settings, f"{topic}-{self.writers}" if self.writers else self.subject)
         convert = self.column().convert
         return read if convert is None else lambda data: convert(read(data))
 
-    def _read(self, settings: KafkaSettings) -> Callable[[bytes], Any]:
+    def _read(self, settings: KafkaSettings, subject: str) -> Callable[[bytes], Any]:
         match self.format:
             case "avro":
-                schemas = SubjectSchemas(SchemaRegistry(settings.registry()), self.subject)
+                schemas = SubjectSchemas(SchemaRegistry(settings.registry()), subject, _REMEDY)
                 return GenericDecoder(schemas, plain=True, reader=json.loads(self.text)).decode
             case "json_schema":
                 read_json = json_reader(self.text)
@@ -95,7 +99,7 @@ class Decoding:
                     self.text,
                     self.message,
                     lambda number: own.get(number) or registry.schema(number).text,
-                    lambda number: registry.holds(self.subject, number),
+                    lambda number: registry.holds(subject, number),
                 ).decode
             case _:
                 return PRIMITIVES[self.format][0].codec(no_contracts).decode
@@ -131,7 +135,7 @@ def choose_decoding(registry: SchemaRegistry, topics: tuple[str, ...], part: str
         )
     decoding = min(chosen, key=lambda item: item.subject)
     decoding.column()
-    return decoding
+    return decoding if options.subject else replace(decoding, writers=part)
 
 
 def _of_subject(registry: SchemaRegistry, subject: str, part: str, options: PartOptions) -> Decoding:

@@ -60,7 +60,7 @@ class RecordReader:
             DecodeError: A record can't be decoded and the mode is `fail`.
             KafkaUnavailable, KafkaRefused: The broker is away, or refuses.
         """
-        row_of = self._rows()
+        row_of = self._rows(item.topic)
         arrow = to_arrow_schema(self.schema, timezone="UTC")
         rows: list[Row] = []
         size = 0
@@ -105,10 +105,10 @@ class RecordReader:
             case Mode.COLUMN:
                 return str(error)
 
-    def _rows(self) -> Callable[[Message], Row | None]:
+    def _rows(self, topic: str) -> Callable[[Message], Row | None]:
         settings, mode, with_headers = self.options.settings, self.options.mode, self.options.with_headers
         side = self.options.side
-        read_key, read_value = self.key.reader(settings), self.value.reader(settings)
+        read_key, read_value = self.key.reader(settings, topic), self.value.reader(settings, topic)
 
         def row_of(message: Message) -> Row | None:
             data, text = message.value(), message.key()
