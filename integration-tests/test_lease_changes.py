@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ from topic_reading import PositionWatch
 
 from forebay.platform import Platform
 from forebay.producing.base import Options
+from forebay.runtime.spark.control import DriverControl
+from forebay.runtime.spec import JobSpec
 
 LONG = ("--checkpoint-interval-ms", "600000")
 SHORT = ("--checkpoint-interval-ms", "1000")
@@ -80,6 +83,23 @@ def test_a_signal_ends_a_long_lease_which_leaves_its_snapshots(
     assert time.monotonic() - asked < SECONDS_TO_END
     assert bench.leases() == 1
     assert bench.snapshots()
+    bench.drain()
+    bench.check()
+
+
+@pytest.mark.timeout(400)
+def test_a_run_with_end_offsets_fails_if_another_driver_ends_its_leases(bench: Bench, positions: PositionWatch) -> None:
+    bench.produce(Options(count=20_000, keys=40, seed=5))
+    job = bench.job("--trigger", "available-now", "--max-records-per-commit", "20")
+    job.until(lambda: positions.commits() >= 20, "it commits")
+    spec = JobSpec(bench.service.name, bench.application, PARTITIONS, 1, bench.settings, {}, {}, "v1", run="other")
+    other = DriverControl(spec)
+    other.end_leases(is_followed=True)
+    assert job.finish() == 1, job.text()
+    assert "has ended the leases of leases before this run had read everything" in job.text()
+    assert f"(process {os.getpid()}, run other)" in job.text()
+    assert not bench.has_read_everything()
+    other.close()
     bench.drain()
     bench.check()
 

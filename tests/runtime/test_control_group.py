@@ -26,10 +26,14 @@ class ControlGroup:
     def __init__(self) -> None:
         self.offsets: dict[tuple[str, int], Any] = {}
         self.deleted: set[str] = set()
+        self.refused: set[str] = set()
+        """Topics that the job may not read."""
 
     def commit(self, *, offsets: list[Any], asynchronous: bool) -> None:
         if any(place.topic in self.deleted for place in offsets):
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        if any(place.topic in self.refused for place in offsets):
+            raise KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
         self.offsets |= {(place.topic, place.partition): place for place in offsets}
 
     def committed(self, places: list[Any], _seconds: float) -> list[Any]:
@@ -173,6 +177,38 @@ def test_a_command_for_reported_leases_does_not_replace_a_later_one(group: Any, 
 
 def test_without_a_command_there_is_no_time_of_it(group: ControlGroup) -> None:
     assert DriverControl(spec("this")).last_command() < 0
+
+
+def test_a_driver_knows_the_name_of_another_one_that_ends_leases(group: ControlGroup, clock: Clock) -> None:
+    first, second = DriverControl(spec("first")), DriverControl(spec("second"))
+    first.end_leases()
+    first.last_command()
+    assert first.other == "", "it is its own"
+    second.end_leases(is_followed=True)
+    assert first.last_command() == second.sent
+    assert first.other.startswith("the driver on ")
+    assert first.other.endswith(", run second)")
+    first.end_reported(is_followed=True)
+    first.figures()
+    assert first.other.endswith(", run second)"), "its own command does not hide the other driver"
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_workers_of_release_0_2_read_the_command_at_the_first_input(
+    group: ControlGroup, clock: Clock, *, is_followed: bool
+) -> None:
+    DriverControl(spec("this")).end_leases(is_followed=is_followed)
+    assert group.offsets["user_activity", 0].metadata == ("followed" if is_followed else "")
+
+
+def test_a_job_needs_no_right_to_read_its_failed_records(group: ControlGroup, clock: Clock) -> None:
+    group.refused.add("app.errors")
+    driver = DriverControl(spec("this"))
+    assert driver.end_leases() == driver.command == clock.ms
+    assert is_ended(group, clock.ms)
+    group.refused.add("user_activity")
+    with pytest.raises(KafkaException):
+        driver.end_leases()
 
 
 @pytest.mark.parametrize("deleted", ["user_activity", "app.errors"])

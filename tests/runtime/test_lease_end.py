@@ -158,7 +158,7 @@ class Control:
         self.topics = ""
         self.is_away = is_away
         self.commands = 0
-        self.command = -1
+        self.command = self.sent = -1
 
     def end_leases(self, *, is_followed: bool) -> None:
         if self.is_away:

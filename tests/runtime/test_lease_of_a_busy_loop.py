@@ -12,6 +12,7 @@ import pytest
 
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark import leases
 from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.worker_process import WorkerProcess
@@ -35,7 +36,7 @@ class Loop:
     is_stuck: bool = False
     beat_ms: int = 7
     trouble: str = ""
-    belongs_to: object = ("/checkpoint", LIMITS, {"t": 1})
+    belongs_to: object = ("/checkpoint", LIMITS, {"t": 1}, None)
     finished: threading.Event = field(default_factory=threading.Event)
     renewed: list[int] = field(default_factory=list)
     failure: Exception | None = None
@@ -157,7 +158,7 @@ class Bench:
 def test_a_loop_continues_under_the_new_lease_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = Loop()
     bench = Bench(monkeypatch, loop, Control(ends_after=1))
-    assert bench.holding.run() == []
+    assert bench.holding.run() == LeaseResult(LEASE.planned_at, reports=[])
     assert loop.renewed == [2]
 
 
@@ -292,10 +293,49 @@ def test_a_snapshot_that_failed_is_written_again_before_the_next_interval(monkey
 def test_a_lease_that_ends_by_itself_leaves_its_loop_to_the_one_that_aligns_the_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    loop = Loop()
+    loop = Loop(belongs_to=("/checkpoint", LIMITS, {"t": 1}, {"t": (9,)}))
     loop.finished.set()
-    Bench(monkeypatch, loop, Control(), replace(LEASE, until={"t": (9,)})).holding.run()
+    result = Bench(monkeypatch, loop, Control(), replace(LEASE, until={"t": (9,)})).holding.run()
     assert loop.events == ["wrote", "released"]
+    assert not result.is_cut_short
+
+
+@pytest.mark.parametrize("begins", [True, False])
+@pytest.mark.parametrize("until", [None, {"t": (9,)}])
+def test_a_lease_that_ends_before_its_end_offsets_says_so(
+    monkeypatch: pytest.MonkeyPatch, until: dict[str, tuple[int, ...]] | None, *, begins: bool
+) -> None:
+    loop = Loop(belongs_to=("/checkpoint", LIMITS, {"t": 1}, until))
+    bench = Bench(monkeypatch, loop, Control(ends_after=int(begins)), replace(LEASE, until=until))
+    assert bench.holding.run().is_cut_short is (until is not None)
+
+
+def test_a_loop_keeps_its_end_offsets_so_a_lease_with_others_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, new = Loop(), Loop()
+    lease = replace(LEASE, until={"t": (9,)})
+    bench = Bench(monkeypatch, loop, Control(ends_after=1), lease, next_loops=[new])
+    bench.holding.run()
+    assert loop.events == ["stopped"]
+    assert not loop.renewed
+
+
+@pytest.mark.parametrize("restore_only", [True, False])
+def test_a_lease_that_restores_reads_up_to_its_end_offsets(
+    monkeypatch: pytest.MonkeyPatch, *, restore_only: bool
+) -> None:
+    control, lease = Control(), replace(LEASE, until={"t": (9,)}, restore=True, restore_only=restore_only)
+    loop = Loop(belongs_to=("/checkpoint", LIMITS, {"t": 1}, {"t": (9,)}))
+    bench = Bench(monkeypatch, loop, control, lease)
+
+    def report() -> None:
+        bench.pass_time(10.0)
+        if len(control.reports) == 20:
+            loop.finished.set()
+
+    control.reported = report
+    result = bench.holding.run()
+    assert len(control.reports) == (3 if restore_only else 20)
+    assert not result.is_cut_short
 
 
 def test_a_lease_that_restores_lasts_until_the_state_is_the_checkpoints_own_and_ends_by_itself(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.query import JobRunner
+from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.figures import TaskFigures
 
@@ -42,7 +42,8 @@ def new_runner(trigger: Trigger) -> JobRunner:
 
 
 def batch(*reports: TaskFigures) -> Any:
-    return SimpleNamespace(collect=lambda: [{"reports": json.dumps([report.to_json() for report in reports])}])
+    result = LeaseResult(1, reports=[report.to_json() for report in reports])
+    return SimpleNamespace(collect=lambda: [{"result": result.to_json()}])
 
 
 def test_a_command_is_repeated_until_the_leases_have_ended(runner: JobRunner) -> None:

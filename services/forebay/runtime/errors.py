@@ -29,6 +29,10 @@ class TopicChanged(StopJob):
     """A topic was recreated, or its number of partitions no longer fits the job's tasks."""
 
 
+class LeasesEnded(StopJob):
+    """Another driver of the application ended a run's leases before they had reached their end offsets."""
+
+
 class StoreChanged(StopJob):
     """A store declares another format than its rows were written in; the message names both and the remedy."""
 
@@ -60,6 +64,7 @@ class ClientFailed(GroupFenced):
 __all__ = [
     "ClientFailed",
     "GroupFenced",
+    "LeasesEnded",
     "OffsetsLost",
     "StateConflict",
     "StopJob",

@@ -42,7 +42,7 @@ class _Stream(DataSourceStreamReader):
         return [InputPartition(number) for number in range(start["at"], end["at"])]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
-        yield ("reports",)
+        yield ("result",)
 
 
 class _Source(DataSource):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from forebay.runtime.errors import LeasesEnded
+
 UNSENT_SECONDS = 30.0
 """While the job ends or restarts: how long no command may reach the broker. Workers can't see one either, then."""
 
@@ -13,6 +15,19 @@ STOP_SECONDS = 120.0
 
 CHANGE_SECONDS = 300.0
 """When other leases follow: a worker that does not reach the broker would hold up the next leases of all groups."""
+
+
+def ended_by_another(application: str, driver: str) -> LeasesEnded:
+    """Return the error of a run with end offsets whose leases another driver has ended.
+
+    Args:
+        driver: name of the other driver; "": unknown.
+    """
+    return LeasesEnded(
+        f"{driver or 'another driver'} has ended the leases of {application} before this run had read everything: an "
+        "application runs with one driver at a time. Stop the other driver and start this job again: it resumes where "
+        "it stopped, and nothing is lost"
+    )
 
 
 class LeaseEnd:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -18,12 +17,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.flags import Flag
 from forebay.runtime.driver.causes import cause_of, is_out_of_memory, stop_message
-from forebay.runtime.driver.lease_end import LeaseEnd
+from forebay.runtime.driver.lease_end import LeaseEnd, ended_by_another
 from forebay.runtime.driver.plan import Plan, Trigger
-from forebay.runtime.driver.remedies import PASSING, explain
+from forebay.runtime.driver.query_retries import Retries, RetriesExhausted
+from forebay.runtime.driver.remedies import explain
 from forebay.runtime.driver.steadiness import Steadiness
 from forebay.runtime.driver.warming import warm_worker
+from forebay.runtime.errors import LeasesEnded
 from forebay.runtime.launch.own_workers import is_local, own_workers
+from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spark.source import data_source
@@ -34,24 +36,6 @@ from forebay.runtime.task.figures import TaskFigures
 log = logging.getLogger(__name__)
 
 _END_REQUESTED = "forebay.end-requested"
-_LONGEST_PAUSE = 30.0
-_PATIENCE = 5
-_OTHER_CODE = "OtherCodeError"
-_LONGEST_PAUSE_UPGRADING = 3.0
-"""Executors are replaced one by one: as soon as one has joined, work can continue."""
-_PASSES = (
-    "Unavailable",
-    "GroupFenced",
-    "ClientFailed",
-    "NotAuthorized",
-    "Python worker failed to connect back",
-    _OTHER_CODE,
-    *PASSING,
-)
-"""What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, executors of another
-release, a full volume."""
-
-_SIZE_HINT = "If commits are too large: smaller --max-records-per-commit or --max-bytes-per-commit, or more memory"
 _TELL_SECONDS = 1.0
 _ASK_AGAIN_SECONDS = 5.0
 
@@ -105,6 +89,12 @@ class JobRunner:
         """When Spark last began to place the groups, by the monotonic clock."""
         self._steadiness = self._new_steadiness()
         self._lease_end = LeaseEnd(monotonic)
+        self._is_cut_short = False
+        """Whether the latest leases were ended before their end offsets."""
+        self._control: DriverControl | None = None
+        """The driver's side of the control group, while a query runs."""
+        self._started_at = -1
+        """Until when (ms) leases were planned that this driver ends as its query starts."""
 
     def _new_steadiness(self) -> Steadiness:
         return Steadiness(self._limits.checkpoint_interval_ms / 1000, self._monotonic)
@@ -148,16 +138,16 @@ class JobRunner:
         self._abandoning.set()
 
     def run(self) -> None:
-        """Run the job. Raises JobStopped."""
+        """Run the job. Raises JobStopped, LeasesEnded."""
         self._prepare()
-        pause, failures = 1.0, 0
+        retries = Retries()
         while not self._stopping.is_set():
             self._progressed.clear()
             self._restarting.clear()
             self._limit_commits()
             try:
                 self._run_query()
-                if not self._restarting.is_set():
+                if self._has_finished:
                     return
             except (Py4JNetworkError, ConnectionError) as error:
                 raise JobStopped(
@@ -170,24 +160,23 @@ class JobRunner:
                 fatal = stop_message(text)
                 if fatal is not None:
                     raise JobStopped(fatal) from error
-                if self._progressed.is_set():
-                    pause, failures = 1.0, 0
-                failures += 1
-                if failures > _PATIENCE and not any(sign in text for sign in _PASSES):
-                    hint = f". {_SIZE_HINT}" if is_out_of_memory(text) else ""
-                    raise JobStopped(
-                        f"the job failed {failures} times without progress: {cause_of(text)}{hint}"
-                    ) from error
                 if is_out_of_memory(text):
                     self._smaller_commits()
-                if _OTHER_CODE in text:
-                    pause = min(pause, _LONGEST_PAUSE_UPGRADING)
+                try:
+                    pause = retries.next_pause(text, has_progressed=self._progressed.is_set())
+                except RetriesExhausted as exhausted:
+                    raise JobStopped(str(exhausted)) from error
                 cause = self._failed(explain(cause_of(text), text))
                 log.warning(
                     "%s: the query failed: %s: starting it again in %.0f s", self._spec.application, cause, pause
                 )
                 self._pause(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+
+    @property
+    def _has_finished(self) -> bool:
+        """Whether no query follows the one that has ended."""
+        # This driver's own command may end the leases that it plans next, if its planner could not read the command.
+        return not self._restarting.is_set() and not self._is_cut_short
 
     def _prepare(self) -> None:
         """Give Spark the source of leases, and have a worker ready if workers are on this machine."""
@@ -241,11 +230,12 @@ class JobRunner:
         )
         if self._plan.trigger is Trigger.AVAILABLE_NOW:
             writer = writer.trigger(availableNow=True)
-        control = self._connect()
+        control = self._control = self._connect()
         # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
         self._rebalancing.clear()
+        self._started_at = control.sent
         self._lease_end = LeaseEnd(self._monotonic, ended=control.command)
         query = self.query = writer.start()
         self.placed_at = self._monotonic()
@@ -264,7 +254,7 @@ class JobRunner:
                 if self._must_end(control) and is_due:
                     asked, asked_at = cause, now
                     self._end_leases(control)
-                if self._is_hindered():
+                if self._is_hindered(control):
                     query.stop()
                     return
                 if now - told_at >= _TELL_SECONDS:
@@ -297,11 +287,18 @@ class JobRunner:
                 control.end_reported(is_followed=self._leases_follow)
             self._lease_end.note_sent()
 
-    def _is_hindered(self) -> bool:
-        """Return whether leases should have ended by now. The query then stops; it starts again unless the job ends."""
+    def _is_hindered(self, control: DriverControl) -> bool:
+        """Return whether leases should have ended by now. The query then stops; it starts again unless the job ends.
+
+        Raises:
+            LeasesEnded: another driver ends leases with end offsets.
+        """
         hindrance = self._lease_end.hindrance(is_last=self._ending)
         if not hindrance or not (self._expects_leases or self._ending):
             return False
+        has_ends = self._plan.trigger is Trigger.AVAILABLE_NOW and not control.topics
+        if has_ends and not self._ending and control.planned > self._started_at:
+            raise self._ended_by_another(control)
         log.warning("%s: %s: Spark stops their tasks; nothing is lost", self._spec.application, hindrance)
         self._restarting.set()
         return True
@@ -332,10 +329,23 @@ class JobRunner:
         status = query.status
         return not status["isTriggerActive"] and not status["isDataAvailable"]
 
+    def _ended_by_another(self, control: DriverControl | None) -> LeasesEnded:
+        """Return the error of a run whose leases another driver ended before everything was read."""
+        assert control is not None, "leases have ended without a query"
+        with suppress(KafkaException):
+            control.last_command()
+        return ended_by_another(self._spec.application, control.other)
+
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         if self._ending:
             raise InterruptedError(_END_REQUESTED)
-        reports = [TaskFigures.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
+        results = [LeaseResult.from_json(row["result"]) for row in frame.collect()]
+        cut_short = [result.planned_at for result in results if result.is_cut_short]
+        self._is_cut_short = bool(cut_short)
+        # As a query starts, it ends the leases of an earlier run, and plans others.
+        if cut_short and max(cut_short) > self._started_at:
+            raise self._ended_by_another(self._control)
+        reports = [TaskFigures.from_json(text) for result in results for text in result.reports]
         self._rebalancing.clear()
         self._lease_end.over()
         self._expects_leases = True

@@ -2,15 +2,18 @@
 
 No topic, no open port: what both sides need is the right to commit to one group. The driver commits, for the first
 input partition, a time in ms as an offset: leases planned before it end. A worker commits, for each task's partition of
-the internal changelog, the task's figures. The driver's metadata says whether other leases follow.
+the internal changelog, the task's figures. The driver's metadata says whether other leases follow, and names the
+driver.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -27,6 +30,9 @@ _LOOK_SECONDS = 0.5
 _TELL_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
 _FOLLOWED = "followed"
+_NO_PLACE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+"""Errors that concern one place only. A job may write the topic of failed records, but needs no right to read it, which
+a broker with ACLs wants for an offset."""
 
 _CONSUMERS: dict[str, Consumer] = {}
 """A worker's connection, by application."""
@@ -109,7 +115,7 @@ class WorkerControl:
         if commands:
             command = max(commands, key=lambda answer: int(answer.offset))
             self._ended = self._ended or command.offset >= self._lease.planned_at
-            self.is_followed = command.metadata == _FOLLOWED
+            self.is_followed = (command.metadata or "").partition("\n")[0] == _FOLLOWED
 
     def _is_of_lease(self, answer: TopicPartition) -> bool:
         """Return whether a committed offset is this run's report of this lease."""
@@ -166,8 +172,12 @@ class DriverControl:
         """When (ms) the latest lease that tasks reported was planned, and the latest that all tasks have reported."""
         self.topics = ""
         """Digest of the topics of the latest lease that tasks reported (`Lease.topics`)."""
-        self.command = -1
-        """Until when (ms) leases were planned that the latest command ends."""
+        self.command = self.sent = -1
+        """Until when (ms) leases were planned that the latest command ends, and the latest of this driver's own, which
+        may have had no answer."""
+        self._name = f"the driver on {socket.gethostname()} (process {os.getpid()}, run {spec.run})"
+        self.other = ""
+        """Name of another driver whose command this driver has read; "": none, or unknown."""
         self._places = [
             TopicPartition(internal_topic(spec.application, part), task)
             for part in range(spec.entry.stages)
@@ -195,21 +205,34 @@ class DriverControl:
     def last_command(self) -> int:
         """Return until when (ms) leases were planned that the latest command ends; -1: none. Raises KafkaException."""
         places = [TopicPartition(*place) for place in _places(self._spec)]
-        return _latest(self._consumer.committed(places, _ANSWER_SECONDS))
+        return self._latest(self._consumer.committed(places, _ANSWER_SECONDS))
+
+    def _latest(self, commands: Sequence[TopicPartition]) -> int:
+        """Return the time of the latest command in ms, and note who gave it; -1: none."""
+        valid = [command for command in commands if command.error is None and command.offset >= 0]
+        for command in valid:
+            _, _, name = (command.metadata or "").partition("\n")
+            if name and name != self._name:
+                self.other = name
+        return max((int(command.offset) for command in valid), default=-1)
 
     def _command(self, time_ms: int, *, is_followed: bool) -> int:
-        metadata = _FOLLOWED if is_followed else ""
+        self.sent = max(self.sent, time_ms)
+        word = _FOLLOWED if is_followed else ""
+        first, second = _places(self._spec)
+        # Workers of release 0.2 read the first place only, and know only the bare word. The name comes first: another
+        # driver looks for it as soon as its leases end.
+        metadata = {second: f"{word}\n{self._name}", first: word}
         missing: list[KafkaException] = []
-        places = _places(self._spec)
-        for topic, partition in places:
+        for (topic, partition), text in metadata.items():
             try:
-                place = TopicPartition(topic, partition, time_ms, metadata)
+                place = TopicPartition(topic, partition, time_ms, text)
                 self._consumer.commit(offsets=[place], asynchronous=False)
             except KafkaException as error:
-                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                if error.args[0].code() not in _NO_PLACE:
                     raise
                 missing.append(error)
-        if len(missing) == len(places):
+        if len(missing) == len(metadata):
             raise missing[0]
         self.command = time_ms
         return time_ms
@@ -222,7 +245,7 @@ class DriverControl:
         found, trouble, leases = [], "", []
         commands = [TopicPartition(*place) for place in _places(self._spec)]
         answers = self._consumer.committed(commands + self._places, _ANSWER_SECONDS)
-        self.command = max(self.command, _latest(answers[: len(commands)]))
+        self.command = max(self.command, self._latest(answers[: len(commands)]))
         for answer in answers[len(commands) :]:
             if answer.error is None and answer.offset >= 0 and answer.metadata:
                 told = json.loads(answer.metadata)
@@ -239,8 +262,3 @@ class DriverControl:
     def close(self) -> None:
         """Leave the broker."""
         leave(self._consumer)
-
-
-def _latest(answers: Iterable[TopicPartition]) -> int:
-    """Return the time of the latest command in ms; -1: none."""
-    return max((int(answer.offset) for answer in answers if answer.error is None and answer.offset >= 0), default=-1)

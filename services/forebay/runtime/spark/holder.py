@@ -17,7 +17,7 @@ from forebay.runtime.spark.sealed import SealedSpec
 
 
 def hold_lease(sealed: SealedSpec, lease: str) -> str:
-    """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
+    """Hold a lease until it is over; return its result (`LeaseResult`). Both are JSON."""
     from forebay.runtime.spark.leases import hold  # noqa: PLC0415 (to plan takes none of it)
 
     spec = sealed.open()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
@@ -14,6 +13,7 @@ from forebay.runtime.process.memory import collect_seldom
 from forebay.runtime.process.outliving import is_outliving, outlive
 from forebay.runtime.process.watchdog import die_when_silent
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark.worker_process import GroupKey, WorkerProcess, is_process_working
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
@@ -41,13 +41,13 @@ _INIT = 1
 
 
 def hold(spec: JobSpec, lease: str) -> str:
-    """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
+    """Hold a lease until it is over; return its result (`LeaseResult`). Both are JSON."""
     configure_logging(spec.log_format)
     collect_seldom()
     end_when_starved()
     die_when_silent()
     outlive(is_process_working)
-    return json.dumps(Holding(spec, Lease.from_json(lease), WorkerProcess()).run())
+    return Holding(spec, Lease.from_json(lease), WorkerProcess()).run().to_json()
 
 
 class Holding:
@@ -73,26 +73,26 @@ class Holding:
         self._next_snapshot = self._begun + self._interval
         self._control = process.control(spec, lease)
 
-    def run(self) -> list[str]:
-        """Hold the lease; return the tasks' reports. Raises what ended the loop; Unavailable."""
+    def run(self) -> LeaseResult:
+        """Hold the lease; return its result. Raises what ended the loop; Unavailable."""
         while True:
-            reports = self.step()
-            if reports is not None:
-                return reports
+            result = self.step()
+            if result is not None:
+                return result
             if self._runner is None:
                 time.sleep(_RETRY_SECONDS)
             else:
                 self._runner.finished.wait(_WAIT_SECONDS)
 
-    def step(self) -> list[str] | None:
-        """Do what is due; return the tasks' reports once the lease is over. Raises what `run` raises."""
+    def step(self) -> LeaseResult | None:
+        """Do what is due; return the lease's result once it is over. Raises what `run` raises."""
         runner = self._runner
         if runner is None:
             if self._is_orphaned:
                 raise Unavailable(_ORPHANED)
             if self._control.is_told_to_end:
                 if not self._lease.restore:
-                    return []
+                    return self._result(is_done=False)
                 # The next lease would take the state for restored, so this lease has not ended.
                 if self._logged and not self._control.is_followed:
                     raise Unavailable(f"the lease that restores the state was ended before it began: {self._logged}")
@@ -112,9 +112,10 @@ class Holding:
             runner.outlive()
             # An executor that lives on repeats the task: it would take an answer for the end of the lease.
             raise Unavailable(_ORPHANED)
-        if self._is_over or (runner.finished.is_set() and runner.is_alive):
+        is_done = runner.finished.is_set() and runner.is_alive
+        if is_done or self._is_over:
             self._end(runner)
-            return self._reports(runner)
+            return self._result(_reports(runner), is_done=is_done)
         self._runner = self._open()
         return None
 
@@ -167,9 +168,10 @@ class Holding:
     @property
     def _origin(self) -> object:
         """What a loop must have been built for, so that this lease can continue with it."""
-        # The clients of a loop know a topic's new partitions only minutes later.
+        # The clients of a loop know a topic's new partitions only minutes later. Its inputs keep the end offsets that
+        # they were opened with.
         shape = {topic: len(offsets) for topic, offsets in self._lease.start.items()}
-        return self._spec.checkpoint, self._spec.limits, shape
+        return self._spec.checkpoint, self._spec.limits, shape, self._lease.until
 
     def _start(self) -> GroupRunner | None:
         """Return a new loop, running, that begins with the snapshots; None if the broker does not answer."""
@@ -234,14 +236,23 @@ class Holding:
 
     @property
     def _is_over(self) -> bool:
-        """Whether the driver ends the lease. One that restores ends by itself, once its state is the checkpoint's."""
+        """Whether the lease ends, apart from its end offsets.
+
+        The driver ends it. A lease that restores also ends by itself, once its state is the checkpoint's, unless it has
+        end offsets: no lease follows that would read the rest.
+        """
         runner = self._process.loops.get(self._group)
         if self._lease.restore and runner is not None:
             if not runner.group.is_taken_over(self._lease):
                 return False
-            if self._process.monotonic() - self._begun >= self._interval:
+            if not self._has_ends and self._process.monotonic() - self._begun >= self._interval:
                 return True
         return self._control.is_told_to_end
+
+    @property
+    def _has_ends(self) -> bool:
+        """Whether the lease ends by itself once its tasks have read up to its end offsets."""
+        return self._lease.until is not None and not self._lease.restore_only
 
     @property
     def _is_orphaned(self) -> bool:
@@ -265,12 +276,16 @@ class Holding:
         else:
             runner.release()
 
-    def _reports(self, runner: GroupRunner) -> list[str]:
-        reports = []
-        for figures in _measured_figures(runner):
-            figures.sign(now_ms())
-            reports.append(figures.to_json())
-        return reports
+    def _result(self, reports: Sequence[str] = (), *, is_done: bool) -> LeaseResult:
+        return LeaseResult(self._lease.planned_at, self._has_ends and not is_done, reports)
+
+
+def _reports(runner: GroupRunner) -> list[str]:
+    reports = []
+    for figures in _measured_figures(runner):
+        figures.sign(now_ms())
+        reports.append(figures.to_json())
+    return reports
 
 
 def _measured_figures(runner: GroupRunner) -> Iterator[TaskFigures]:

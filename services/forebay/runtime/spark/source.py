@@ -21,7 +21,7 @@ from forebay.runtime.spark.sealed import SealedSpec
 if TYPE_CHECKING:
     from forebay.runtime.spark.planner import LeasePlanner
 
-SCHEMA = "reports string"
+SCHEMA = "result string"
 
 
 class LeasePartition(InputPartition):

@@ -10,13 +10,18 @@ import traceback
 from collections import Counter
 
 from tests.runtime.simulator.cluster.check import cluster_faults
-from tests.runtime.simulator.cluster.setup import LeaseSetup, lease_setup_of
+from tests.runtime.simulator.cluster.setup import LeaseSetup, draining_setup, lease_setup_of
 
 _MODULE = "tests.runtime.simulator.cluster"
 
 
 def setup_of(seed: int) -> LeaseSetup:
-    """Return the setup of a seed; the input of every eighth is recreated, so that the job stops."""
+    """Return the setup of a seed.
+
+    The input of every eighth is recreated, so that the job stops. Every eighth runs with end offsets.
+    """
+    if seed % 8 == 6:
+        return draining_setup()
     return LeaseSetup(recreates_input=True) if seed % 8 == 7 else lease_setup_of(seed)
 
 

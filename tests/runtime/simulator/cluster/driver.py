@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from forebay.runtime.driver.plan import Plan
+from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.query import JobRunner, JobStopped
+from forebay.runtime.protocol.lease import Partitioned
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.planner import LeasePlanner
 from tests.runtime.simulator.broker import Broker
@@ -44,7 +45,9 @@ class SteppedJob(JobRunner):
     """A job whose waits let the scheduler continue."""
 
     def __init__(self, driver: Driver, session: Any) -> None:
-        super().__init__(session, driver.spec, Plan("/checkpoint"), lambda *_: None, monotonic=driver.now)
+        super().__init__(
+            session, driver.spec, Plan("/checkpoint", driver.trigger), lambda *_: None, monotonic=driver.now
+        )
         self._driver = driver
 
     def _prepare(self) -> None:
@@ -68,6 +71,8 @@ class Driver:
 
     Attributes:
         job: what the driver runs.
+        trigger: whether the job has end offsets.
+        ends: its end offsets.
         stopped: why the job has stopped for good.
         frozen_until: until when the driver does nothing.
     """
@@ -81,8 +86,11 @@ class Driver:
         clock: MachineClock,
         new_process: Callable[[Executor], Process],
         seed: random.Random,
+        trigger: Trigger = Trigger.CONTINUOUS,
     ) -> None:
         self.spec = spec
+        self.trigger = trigger
+        self.ends: Partitioned = {}
         self._checkpoint = checkpoint
         self._broker = broker
         self._group: Any = group
@@ -129,6 +137,8 @@ class Driver:
             if isinstance(error, _DEFECTS) or isinstance(error.__cause__, _DEFECTS):
                 raise
             query.fail(error)
+        if query.query.is_over:
+            query.isActive = False
 
     def kill(self) -> None:
         """End the process at once."""
@@ -151,7 +161,11 @@ class Driver:
         return LeasePlanner(self.spec, clients, self.connect, self.clock)
 
     def _start(self, on_batch: OnBatch) -> StreamingQuery:
-        query = Query(self.spec, self._checkpoint, self._new_planner(), self._place, on_batch)
+        planner = self._new_planner()
+        if self.trigger is Trigger.AVAILABLE_NOW:
+            planner.freeze()
+            self.ends = planner.broker.latest()
+        query = Query(self.spec, self._checkpoint, planner, self._place, on_batch)
         self.query = StreamingQuery(query, self.wait, lambda: self._stop_tasks(query))
         return self.query
 

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from forebay.runtime.driver.lease_end import LeaseEnd
 from forebay.runtime.driver.query import JobRunner
 from forebay.runtime.maintenance import rescale
+from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark.control import DriverControl, WorkerControl
 from forebay.runtime.spark.leases import Holding
 from forebay.runtime.spark.planner import LeasePlanner
@@ -40,6 +41,7 @@ COUNTS = Setup("counts", 4, 2, 2, records=40, is_live=True, trouble=0.002)
 RESCALED = LeaseSetup(COUNTS, kinds=("rescale", "kill_process"))
 VANISHED = LeaseSetup(end="vanish")
 CUT_OFF = LeaseSetup(end="stop_without_broker", rate=0.0)
+DRAINED = LeaseSetup(drains=True, rate=0.5, kinds=("add_second_driver", "kill_driver", "kill_process"))
 UNREPORTED = LeaseSetup(end="change_before_report", rate=0.0)
 DRIVERS = replace(LASTING, rate=0.3, kinds=("freeze_process", "add_second_driver", "kill_driver", "kill_executor"))
 
@@ -156,6 +158,21 @@ MUTATIONS = (
         "A worker without a broker gives up a lease that it has not reported",
         (Holding, "_check_broker", lambda self, trouble: None),
         UNREPORTED,
+    ),
+    LeaseMutation(
+        "A run ends without an error only if its leases have reached their end offsets",
+        (LeaseResult, "is_cut_short", property(lambda self: False, lambda self, value: None)),
+        DRAINED,
+    ),
+    LeaseMutation(
+        "A run whose own command ends its leases before their end offsets plans others",
+        (JobRunner, "_has_finished", property(lambda self: not self._restarting.is_set())),
+        DRAINED,
+    ),
+    LeaseMutation(
+        "A loop continues only with the end offsets that it was built for",
+        (Holding, "_origin", property(lambda self: self._spec.checkpoint)),
+        replace(DRAINED, kinds=("kill_driver", "set_clock")),
     ),
     LeaseMutation(
         "A failed request does not restart the wait for leases",

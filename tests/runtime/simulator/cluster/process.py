@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.leases import Holding
 from forebay.runtime.spark.worker_process import WorkerProcess, is_working
@@ -166,7 +167,7 @@ class Attempt:
     """One attempt of Spark at a group's lease.
 
     Attributes:
-        reports: of the tasks, at the end of its lease.
+        result: of its lease, once it is over.
         failure: what ended it, unless it ended with its lease.
         is_done: whether it has ended.
         wakes_at: when it looks again.
@@ -177,7 +178,7 @@ class Attempt:
         self.process = process
         self._spec = spec
         self._holding: Holding | None = None
-        self.reports: list[str] = []
+        self.result: LeaseResult | None = None
         self.failure: BaseException | None = None
         self.is_done = False
         self.wakes_at = 0.0
@@ -194,9 +195,8 @@ class Attempt:
         try:
             if self._holding is None:
                 self._holding = Holding(self._spec, self.lease, self.process)
-            reports = self._holding.step()
-            if reports is not None:
-                self.reports, self.is_done = reports, True
+            self.result = self._holding.step()
+            self.is_done = self.result is not None
         except Crashed:
             return
         except Exception as error:

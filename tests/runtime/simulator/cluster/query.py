@@ -61,16 +61,21 @@ class Query:
         self._on_batch = on_batch
         self._planned = ""
         self.batch = -1
+        self.is_over = False
+        """Whether nothing is left to plan."""
         self.tasks: list[Task] = []
 
     def step(self) -> None:
         """Plan a batch, or run its tasks. Raises QueryFailed, StopJob."""
         if not self.tasks:
             self._begin()
+        if self.is_over:
+            return
         for task in self.tasks:
             self._run(task)
         if all(task.is_done for task in self.tasks):
-            rows = [{"reports": json.dumps(task.attempt.reports)} for task in self.tasks if task.attempt is not None]
+            attempts = [task.attempt for task in self.tasks if task.attempt is not None]
+            rows = [{"result": attempt.result.to_json()} for attempt in attempts if attempt.result is not None]
             self._on_batch(SimpleNamespace(collect=lambda: rows), self.batch)
             self._checkpoint.commits.add(self.batch)
             self.tasks = []
@@ -80,7 +85,11 @@ class Query:
         batch = max(log.offsets, default=-1)
         if batch < 0 or batch in log.commits:
             batch += 1
-            planned = json.dumps(self._planner.plan(self._offset(batch - 1)))
+            before = self._offset(batch - 1)
+            planned = json.dumps(self._planner.plan(before))
+            if planned == json.dumps(before):
+                self.is_over = True
+                return
             if batch in log.offsets:
                 raise QueryFailed("another query has written this batch")
             log.offsets[batch] = self._planned = planned

@@ -19,6 +19,7 @@ class LeaseSetup:
         adds_partitions: whether the input gets as many partitions again, with records.
         grows_late: whether it gets them only after the last fault.
         recreates_input: whether the input is deleted and created again, with other records, so that the job stops.
+        drains: whether each driver runs with end offsets (`--trigger available-now`), and another one follows it.
         outlasts_grace: whether the run continues until loops of earlier leases must have ended.
         end: what happens once everything is processed: one of `Ending`'s methods, or "".
     """
@@ -44,8 +45,15 @@ class LeaseSetup:
     adds_partitions: bool = False
     grows_late: bool = False
     recreates_input: bool = False
+    drains: bool = False
     outlasts_grace: bool = False
     end: str = ""
+
+
+def draining_setup() -> LeaseSetup:
+    """Return a setup of runs with end offsets, and all faults."""
+    setup = LeaseSetup(drains=True, rate=0.3)
+    return replace(setup, kinds=(*setup.kinds, "change_groups"))
 
 
 def lease_setup_of(seed: int) -> LeaseSetup:

@@ -12,9 +12,11 @@ from confluent_kafka import KafkaError, KafkaException
 
 from forebay.job import global_tables
 from forebay.partitioner import partition_of
+from forebay.runtime.driver.plan import Trigger
 from forebay.runtime.driver.query import JobStopped
 from forebay.runtime.protocol.lease import Lease, LeaseOffset
 from tests.runtime.simulator.cluster.control_group import ControlGroup
+from tests.runtime.simulator.cluster.draining import is_refused, unread
 from tests.runtime.simulator.cluster.driver import Driver, MachineClock
 from tests.runtime.simulator.cluster.ending import Ending
 from tests.runtime.simulator.cluster.faults import Faults
@@ -155,7 +157,15 @@ class Cluster(World):
         for driver in [driver for driver in self.drivers if not driver.is_alive]:
             self.drivers.remove(driver)
             self._faults.leave(driver)
-            self._stopped = self._stopped or driver.stopped
+            if not self.leases.drains:
+                self._stopped = self._stopped or driver.stopped
+            elif is_refused(driver):
+                self.seen["runs whose leases another driver ended"] += 1
+            elif driver.stopped is None:
+                self.seen["runs to end offsets"] += 1
+                self.findings += unread(self, driver)
+            else:
+                self._stopped = driver.stopped
 
     def _start_driver(self) -> None:
         if not self.drivers and self._stopped is None and self.broker.now >= self.starts_at:
@@ -174,9 +184,9 @@ class Cluster(World):
             restore=self._restores > 0,
         )
         clock = MachineClock(lambda: self.broker.now, offset)
-        driver = Driver(
-            spec, self.checkpoint, self.broker, self.control, clock, self._new_process, random.Random(self._runs)
-        )
+        trigger = Trigger.AVAILABLE_NOW if self.leases.drains else Trigger.CONTINUOUS
+        seed = random.Random(self._runs)
+        driver = Driver(spec, self.checkpoint, self.broker, self.control, clock, self._new_process, seed, trigger)
         self.drivers.append(driver)
         return driver
 

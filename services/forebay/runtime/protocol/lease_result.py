@@ -1,0 +1,31 @@
+"""What a lease leaves to the driver when it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseResult:
+    """The end of a lease.
+
+    Args:
+        planned_at: when (ms) the lease was planned.
+        is_cut_short: whether the lease has end offsets, and was ended before its tasks had reached them.
+        reports: the tasks' statistics as JSON; none if the lease was ended before it began.
+    """
+
+    planned_at: int
+    is_cut_short: bool = False
+    reports: Sequence[str] = ()
+
+    def to_json(self) -> str:
+        """Return the result as the row that Spark's task returns."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> LeaseResult:
+        """Read a row."""
+        return cls(**json.loads(text))
