@@ -8,6 +8,7 @@ import pytest
 
 from forebay.builder import Topology, TopologyError
 from forebay.operators import Fold
+from forebay.testing import TestDriver
 from forebay.time import tumbling
 
 NO_FOLD: Any = 0
@@ -29,3 +30,16 @@ def test_an_initial_value_and_a_function_are_no_fold() -> None:
 
 def test_a_fold_can_name_its_types_where_it_is_made() -> None:
     assert Fold[str, int](lambda: 5, ADD).initial() == 5
+
+
+def append(number: int, text: str, total: str) -> str:
+    return f"{total}{number + 1}{text}"
+
+
+def test_functions_are_called_with_the_key_of_the_stream() -> None:
+    topology = Topology()
+    numbers = topology.stream("in", str, key=int).group_by_key()
+    numbers.aggregate(Fold(lambda: "", append), str, store="s").to_stream().to("out")
+    driver = TestDriver(topology)
+    driver.pipe(6, "a", "in")
+    assert [sent.value for sent in driver.outputs] == ["7a"]

@@ -27,9 +27,9 @@ class Fold(Generic[V, A]):
     """
 
     initial: Callable[[], A]
-    add: Callable[[str, V, A], A]
-    subtract: Callable[[str, V, A], A] | None = None
-    merge: Callable[[str, A, A], A] | None = None
+    add: Callable[[Any, V, A], A]
+    subtract: Callable[[Any, V, A], A] | None = None
+    merge: Callable[[Any, A, A], A] | None = None
 
 
 def counting(record: type[A]) -> Fold[Any, A]:

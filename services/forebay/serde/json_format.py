@@ -7,6 +7,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -14,10 +15,21 @@ from typing import Any, TypeVar
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import JSON_WIRE, Format, bytes_rows
 from forebay.records import FrozenMap, check_record_type, fields_of, is_record_type
+from forebay.serde.json_records import check_of, reader_of
 
 T = TypeVar("T")
 
+_SCALARS = frozenset({str, int, float, bool, types.NoneType})
 _HINTS: dict[type[Any], dict[str, Any]] = {}
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+# `json.dumps` and `json.loads` would make these for each call.
+_write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+_read = json.JSONDecoder(parse_constant=_refuse).decode
 
 
 class _JsonCodec:
@@ -27,14 +39,14 @@ class _JsonCodec:
 
     def encode(self, record: Any) -> bytes:
         try:
-            text = json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+            text = _write(record)
         except (TypeError, ValueError) as error:
             raise EncodeError(f"{record!r} is no JSON: {error}") from error
         return text.encode()
 
     def decode(self, data: bytes) -> Any:
         try:
-            return _freeze(json.loads(data.decode(), parse_constant=_refuse))
+            return _freeze(_read(data.decode()))
         except (ValueError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
 
@@ -57,6 +69,8 @@ class _RecordCodec:
         check_record_type(record)
         _check_fields(record)
         self._record = record
+        self._read = reader_of(record)
+        self._is_read_back = check_of(record)
         self._json = _JsonCodec()
 
     def encode(self, record: Any) -> bytes:
@@ -65,6 +79,9 @@ class _RecordCodec:
         return self._json.encode(_plain(record))
 
     def decode(self, data: bytes) -> Any:
+        # Whatever is wrong, the longer way says it.
+        with suppress(Exception):
+            return self._read(_read(data.decode()))
         try:
             return _record_of(self._record, self._json.decode(data), self._record.__name__)
         except TypeError as error:
@@ -74,6 +91,8 @@ class _RecordCodec:
         """Return the record as `decode` returns it: a whole number in a `float` as a float, lists as tuples."""
         if record.__class__ is not self._record:
             raise EncodeError(f"{record!r} is no {self._record.__name__}")
+        if self._is_read_back(record):
+            return record
         try:
             return _record_of(self._record, _read_back(_plain(record)), self._record.__name__)
         except TypeError as error:
@@ -139,14 +158,12 @@ def _scalar(value: Any) -> Any:
 def _freeze(value: Any) -> Any:
     if isinstance(value, dict):
         return FrozenMap({name: _freeze(item) for name, item in value.items()})
-    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
+    return tuple([_freeze(item) for item in value]) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
+    if value.__class__ in _SCALARS:
+        return value
     if is_record_type(type(value)):
         return {name: _plain(getattr(value, name)) for name in fields_of(type(value))}
     if isinstance(value, (tuple, list)):
@@ -164,8 +181,10 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
     if origin is tuple and isinstance(value, tuple):
         return _of_items(arguments, value, where)
     if origin is FrozenMap and isinstance(value, FrozenMap):
-        key = int if arguments[0] is int else str
-        return FrozenMap({key(name): _of_hint(arguments[1], item, f"{where}.{name}") for name, item in value.items()})
+        key = _number if arguments[0] is int else _text
+        return FrozenMap(
+            {key(name, where): _of_hint(arguments[1], item, f"{where}.{name}") for name, item in value.items()}
+        )
     if is_record_type(hint) and isinstance(value, FrozenMap):
         return _record_of(hint, value, where)
     if hint is float and type(value) is int:
@@ -174,6 +193,19 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
         return value
     name = getattr(hint, "__name__", str(hint))
     raise TypeError(f"{where} is {value!r}, not {name}: the producer must send the field's type")
+
+
+def _text(name: str, _where: str) -> str:
+    return name
+
+
+def _number(name: str, where: str) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise TypeError(
+            f"{where} has the key {name!r}, not a number: the producer must send the field's type"
+        ) from None
 
 
 def _of_items(arguments: tuple[Any, ...], value: tuple[Any, ...], where: str) -> tuple[Any, ...]:

@@ -1,0 +1,100 @@
+"""The quick way to read and check JSON records agrees with the long one wherever it does not give up."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Optional
+
+import pytest
+
+from forebay.codec import DecodeError, EncodeError
+from forebay.records import FrozenMap
+from forebay.serde.json_format import _read, _RecordCodec
+
+RECORDS = 60
+VALUES = 20
+
+
+def some_type(choices: random.Random, depth: int) -> Any:
+    """Return a type that a field may have."""
+    kinds: list[Callable[[], Any]] = [lambda: choices.choice([str, int, float, bool])]
+    if depth:
+        inner: Any = some_type(choices, depth - 1)
+        other: Any = some_type(choices, depth - 1)
+        kinds += [
+            lambda: Optional[inner],  # noqa: UP045 (`inner | None` is not a type for mypy either)
+            lambda: inner | other,
+            lambda: tuple[inner, ...],
+            lambda: tuple[inner, other],
+            lambda: FrozenMap[choices.choice([str, int]), inner],  # type: ignore[misc]
+            lambda: some_record(choices, depth - 1),
+        ]
+    return choices.choice(kinds)()
+
+
+def some_record(choices: random.Random, depth: int) -> type[Any]:
+    """Return a frozen dataclass."""
+    fields = [(name, some_type(choices, depth)) for name in "bca"[: choices.randrange(1, 4)]]
+    return dataclasses.make_dataclass("Some", fields, frozen=True)
+
+
+def some_value(choices: random.Random, hint: Any, *, is_right: bool) -> Any:
+    """Return a Python value of a type, now and then of another one."""
+    if not is_right and choices.random() < 0.2:
+        return choices.choice([None, "7", 7, 7.5, True, float("inf"), (1, 2), FrozenMap({"z": 1, "a": 2})])
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return hint(*(some_value(choices, field.type, is_right=is_right) for field in dataclasses.fields(hint)))
+    arguments: Any = getattr(hint, "__args__", ())
+    origin = getattr(hint, "__origin__", None)
+    if origin is tuple:
+        hints = arguments[:1] * choices.randrange(3) if arguments[-1] is ... else arguments
+        return tuple(some_value(choices, each, is_right=is_right) for each in hints)
+    if origin is FrozenMap:
+        keys = ["2", "10", "b"] if arguments[0] is str else [10, 2]
+        return FrozenMap({key: some_value(choices, arguments[1], is_right=is_right) for key in keys})
+    if arguments:
+        return some_value(choices, choices.choice(arguments), is_right=is_right)
+    return {str: "text", int: 5, float: 2.5, bool: True}.get(hint)
+
+
+def outcome(call: Callable[[Any], Any], value: Any) -> str:
+    """Return what a call returns, with its types, or that it refuses the value."""
+    try:
+        return repr(call(value))
+    except (DecodeError, EncodeError) as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_ways_read_and_keep_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    choices = random.Random(seed)
+    quick = [0, 0]
+    for number in range(RECORDS):
+        record = some_record(choices, 2)
+        codec, explaining = _RecordCodec(record), _RecordCodec(record)
+        monkeypatch.setattr(explaining, "_read", refuse)
+        monkeypatch.setattr(explaining, "_is_read_back", lambda _: False)
+        for _ in range(VALUES):
+            value = some_value(choices, record, is_right=number % 2 == 0)
+            assert outcome(codec.canonical, value) == outcome(explaining.canonical, value)
+            quick[0] += bool(codec._is_read_back(value))
+            with suppress(EncodeError):
+                data = codec.encode(value)
+                assert outcome(codec.decode, data) == outcome(explaining.decode, data)
+                with suppress(Exception):
+                    codec._read(_read(data.decode()))
+                    quick[1] += 1
+    assert min(quick) > RECORDS * VALUES / 10, quick
+
+
+def refuse(_: Any) -> Any:
+    raise ValueError
+
+
+def test_a_map_s_key_that_is_no_number_is_said() -> None:
+    record = dataclasses.make_dataclass("Counts", [("by_number", FrozenMap[int, int])], frozen=True)
+    with pytest.raises(DecodeError, match="by_number has the key 'x', not a number"):
+        _RecordCodec(record).decode(b'{"by_number":{"x":1}}')
