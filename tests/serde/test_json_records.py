@@ -51,7 +51,7 @@ def some_value(choices: random.Random, hint: Any, *, is_right: bool) -> Any:
     origin = getattr(hint, "__origin__", None)
     if origin is tuple:
         hints = arguments[:1] * choices.randrange(3) if arguments[-1] is ... else arguments
-        return tuple(some_value(choices, each, is_right=is_right) for each in hints)
+        return tuple(some_value(choices, item, is_right=is_right) for item in hints)
     if origin is FrozenMap:
         keys = ["2", "10", "b"] if arguments[0] is str else [10, 2]
         return FrozenMap({key: some_value(choices, arguments[1], is_right=is_right) for key in keys})

@@ -79,7 +79,7 @@ class _RecordCodec:
         return self._json.encode(_plain(record))
 
     def decode(self, data: bytes) -> Any:
-        # Whatever is wrong, the longer way says it.
+        # If this fails for any reason, the longer way says what is wrong.
         with suppress(Exception):
             return self._read(_read(data.decode()))
         try:

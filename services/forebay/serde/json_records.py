@@ -86,12 +86,12 @@ def _items_reader(arguments: tuple[Any, ...], known: dict[type[Any], Reader]) ->
     if arguments[1:] == (...,):
         ways = _ways(arguments[0], known)
         return lambda found: tuple([_read(ways, item) for item in found])
-    each = [_ways(hint, known) for hint in arguments]
+    positions = [_ways(hint, known) for hint in arguments]
 
     def read(found: list[Any]) -> tuple[Any, ...]:
-        if len(found) != len(each):
+        if len(found) != len(positions):
             raise Inexact
-        return tuple([_read(ways, item) for ways, item in zip(each, found, strict=True)])
+        return tuple([_read(ways, item) for ways, item in zip(positions, found, strict=True)])
 
     return read
 
