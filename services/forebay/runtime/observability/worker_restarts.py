@@ -1,4 +1,4 @@
-"""Notices workers that were replaced while their query ran: killed, mostly for lack of memory.
+"""Notices workers that were replaced while their query ran: they failed, or were killed.
 
 Spark starts another worker and repeats its task without a word to the driver, so the statistics that workers report are
 all that shows it: the tasks of a group come from another process than before.
@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 Place = tuple[int, int]
 
 _CAUSES = (
-    "It was killed for lack of memory (see --memory and the container's limit), because it showed no life for a "
-    "minute, or together with its executor"
+    "Possible causes: an error, which the job logs if it persists; lack of memory (see --memory and the container's "
+    "limit); no sign of life for a minute; the end of its executor"
 )
 _PLACING_SECONDS = 60.0
 """How long the workers of the previous leases may still be reported after Spark began to place the groups."""
