@@ -1,4 +1,4 @@
-"""All five services on one broker, each killed and ended in mid-work: the results equal independent replays."""
+"""All five services on one broker, each killed or ended in mid-work: the results equal independent replays."""
 
 from __future__ import annotations
 
@@ -55,15 +55,16 @@ def some_commits(bench: ServiceBench, watch: PositionWatch, sent: Sent) -> Itera
 
 
 @pytest.mark.timeout(900)
-def test_five_jobs_side_by_side_are_exact_although_each_is_killed(benches: dict[str, ServiceBench]) -> None:
-    for bench in benches.values():
+def test_five_jobs_side_by_side_are_exact_although_each_is_interrupted(benches: dict[str, ServiceBench]) -> None:
+    for number, bench in enumerate(benches.values()):
         with closing(bench.positions()) as watch:
-            sent = bench.produce(events(5_000, 21, START_MS))
+            sent = bench.produce(events(30_000, 21, START_MS))
             with some_commits(bench, watch, sent) as job:
-                job.kill()
-            sent = bench.produce(events(30_000, 22, START_MS + STEP_MS))
-            with some_commits(bench, watch, sent) as job:
-                assert job.terminate() == 0, job.text()
+                if number % 2 == 0:
+                    job.kill()
+                else:
+                    assert job.terminate() == 0, job.text()
+        bench.produce(events(5_000, 22, START_MS + STEP_MS))
 
     # A job that waits for records closes windows by the idle clock, which the replay does not know; these don't wait.
     jobs = {name: bench.job("--trigger", "available-now") for name, bench in benches.items()}
