@@ -188,7 +188,7 @@ class Drive:
 
     def step(self) -> list[tuple[int, bool]]:
         """Read the reports; return when each lease was planned that ends, and whether others follow."""
-        self.runner._tell(self.control)
+        self.runner._observe_tasks(self.control)
         self.control.ended.clear()
         if self.runner._must_end(self.control):
             self.runner._end_leases(self.control)

@@ -56,7 +56,7 @@ def spec(run: str) -> JobSpec:
 
 
 def report(group: Any, run: str, task: int, trouble: str = "") -> None:
-    WorkerControl(spec(run), LEASE, group).tell([TaskFigures(0, task, restored_rows=9)], 1, trouble)
+    WorkerControl(spec(run), LEASE, group).report([TaskFigures(0, task, restored_rows=9)], 1, trouble)
 
 
 def test_a_driver_gets_its_tasks_reports_and_what_they_wait_for(group: ControlGroup) -> None:
@@ -99,7 +99,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def is_ended(group: Any, planned_at: int) -> bool:
-    return WorkerControl(spec("this"), replace(LEASE, planned_at=planned_at), group).is_told_to_end
+    return WorkerControl(spec("this"), replace(LEASE, planned_at=planned_at), group).must_end
 
 
 def test_a_start_ends_what_was_planned_before_it_and_nothing_after(group: ControlGroup, clock: Clock) -> None:
@@ -112,7 +112,7 @@ def test_a_start_ends_what_was_planned_before_it_and_nothing_after(group: Contro
 def test_a_worker_learns_whether_other_leases_follow(group: ControlGroup, clock: Clock, *, is_followed: bool) -> None:
     DriverControl(spec("this")).end_leases(is_followed=is_followed)
     worker = WorkerControl(spec("this"), replace(LEASE, planned_at=clock.ms), group)  # type: ignore[arg-type]
-    assert worker.is_told_to_end
+    assert worker.must_end
     assert worker.is_followed is is_followed
 
 
@@ -121,20 +121,20 @@ def test_a_worker_without_a_lease_ends_once_no_driver_follows(
 ) -> None:
     monkeypatch.setattr(control, "_LOOK_SECONDS", 0)
     worker = WorkerControl(spec("this"), replace(LEASE, planned_at=clock.ms), group)  # type: ignore[arg-type]
-    assert not worker.is_told_to_leave
+    assert not worker.must_leave
     DriverControl(spec("this")).end_leases(is_followed=True)
-    assert worker.is_told_to_end
-    assert not worker.is_told_to_leave
+    assert worker.must_end
+    assert not worker.must_leave
     DriverControl(spec("next")).end_leases(is_followed=True)
-    assert not worker.is_told_to_leave
+    assert not worker.must_leave
     DriverControl(spec("next")).end_leases()
-    assert worker.is_told_to_leave
+    assert worker.must_leave
 
 
 def test_leases_planned_before_the_clock_was_set_back_are_ended_all_the_same(group: ControlGroup, clock: Clock) -> None:
     driver = DriverControl(spec("this"))
     lease = replace(LEASE, planned_at=clock.ms)
-    WorkerControl(spec("this"), lease, group).tell([TaskFigures(0, 0)], 1)  # type: ignore[arg-type]
+    WorkerControl(spec("this"), lease, group).report([TaskFigures(0, 0)], 1)  # type: ignore[arg-type]
     driver.figures()
     clock.ms -= 3_600
     driver.end_leases()
@@ -158,18 +158,18 @@ def test_a_driver_ends_the_leases_that_tasks_have_reported_and_no_later_one(
 ) -> None:
     lease = replace(LEASE, planned_at=clock.ms - 5)
     worker = WorkerControl(spec("this"), lease, group)
-    worker.tell([TaskFigures(0, 0)], 1)
+    worker.report([TaskFigures(0, 0)], 1)
     driver = DriverControl(spec("this"))
     driver.figures()
     assert driver.end_reported(is_followed=is_followed) == lease.planned_at, "not the clock: no lease is later"
-    assert worker.is_told_to_end
+    assert worker.must_end
     assert worker.is_followed is is_followed
     assert not is_ended(group, lease.planned_at + 1)
 
 
 def test_a_command_for_reported_leases_does_not_replace_a_later_one(group: Any, clock: Clock) -> None:
     command = DriverControl(spec("before")).end_leases()
-    WorkerControl(spec("this"), replace(LEASE, planned_at=command - 5), group).tell([TaskFigures(0, 0)], 1)
+    WorkerControl(spec("this"), replace(LEASE, planned_at=command - 5), group).report([TaskFigures(0, 0)], 1)
     driver = DriverControl(spec("this"))
     driver.figures()
     assert driver.end_reported(is_followed=True) == command
@@ -215,7 +215,7 @@ def test_a_job_needs_no_right_to_read_its_failed_records(group: ControlGroup, cl
 def test_leases_end_even_if_a_topic_that_holds_the_command_is_deleted(group: ControlGroup, deleted: str) -> None:
     group.deleted.add(deleted)
     DriverControl(spec("this")).end_leases()
-    assert WorkerControl(spec("this"), LEASE, cast("Any", group)).is_told_to_end
+    assert WorkerControl(spec("this"), LEASE, cast("Any", group)).must_end
 
 
 def test_a_command_that_no_topic_holds_fails(group: ControlGroup) -> None:
@@ -248,14 +248,14 @@ def test_a_worker_knows_whether_the_broker_has_a_report_of_its_lease(
     worker = WorkerControl(spec("this"), replace(LEASE, planned_at=6), group)
     refuse = group.commit
     monkeypatch.setattr(group, "commit", lambda **_: None)
-    worker.tell([TaskFigures(0, 0), TaskFigures(0, 1)], 1)
-    assert not worker.is_told_to_end
+    worker.report([TaskFigures(0, 0), TaskFigures(0, 1)], 1)
+    assert not worker.must_end
     assert not worker.is_reported, "the broker has reports of an earlier lease"
     monkeypatch.setattr(group, "commit", refuse)
-    monkeypatch.setattr(control, "_TELL_SECONDS", 0)
-    worker.tell([TaskFigures(0, 0), TaskFigures(0, 1)], 1)
+    monkeypatch.setattr(control, "_REPORT_SECONDS", 0)
+    worker.report([TaskFigures(0, 0), TaskFigures(0, 1)], 1)
     assert not worker.is_reported, "the answer shows it, not the request"
-    assert not worker.is_told_to_end
+    assert not worker.must_end
     assert worker.is_reported
 
 
@@ -264,8 +264,8 @@ def test_a_report_of_another_run_is_none_of_this_lease(group: Any, monkeypatch: 
     report(group, "before", 0)
     worker = WorkerControl(spec("this"), LEASE, group)
     monkeypatch.setattr(group, "commit", lambda **_: None)
-    worker.tell([TaskFigures(0, 0)], 1)
-    assert not worker.is_told_to_end
+    worker.report([TaskFigures(0, 0)], 1)
+    assert not worker.must_end
     assert not worker.is_reported
 
 
@@ -274,7 +274,7 @@ def test_a_driver_knows_the_topics_of_the_latest_lease(group: Any) -> None:
     assert grown.topics != LEASE.topics
     driver = DriverControl(spec("this"))
     for task, lease in enumerate((grown, LEASE)):
-        WorkerControl(spec("this"), lease, group).tell([TaskFigures(0, task)], 1)
+        WorkerControl(spec("this"), lease, group).report([TaskFigures(0, task)], 1)
         driver.figures()
         assert driver.topics == grown.topics
 
@@ -292,7 +292,7 @@ def test_a_worker_of_the_previous_release_reports_no_topics(group: ControlGroup)
 def test_a_driver_knows_which_leases_all_tasks_have_begun(group: Any, planned: tuple[int, ...], begun: int) -> None:
     for task, time_ms in enumerate(planned):
         lease = replace(LEASE, planned_at=time_ms)
-        WorkerControl(spec("this"), lease, group).tell([TaskFigures(0, task)], 1)
+        WorkerControl(spec("this"), lease, group).report([TaskFigures(0, task)], 1)
     driver = DriverControl(spec("this"))
     driver.figures()
     assert (driver.planned, driver.begun) == (max(planned), begun)

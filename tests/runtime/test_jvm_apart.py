@@ -9,7 +9,7 @@ import sys
 
 from forebay.runtime.launch.jvm import _Apart
 
-_TELLS = """
+_PRINTS = """
 import os, signal
 ignored = [signal.getsignal(number) is signal.SIG_IGN for number in (signal.SIGTERM, signal.SIGINT)]
 print(os.getpgid(0) == os.getpid(), *ignored)
@@ -20,7 +20,7 @@ def test_it_has_a_process_group_of_its_own_and_ignores_the_expected_signals() ->
     how = _Apart(process_group=0)
     how["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
     how["stdout"] = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", _TELLS], text=True, **how) as child:
+    with subprocess.Popen([sys.executable, "-c", _PRINTS], text=True, **how) as child:
         output, _ = child.communicate(timeout=60)
     assert output.split() == ["True"] * 3
     assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN

@@ -88,10 +88,10 @@ class Control:
     reports: list[tuple[int, str]] = field(default_factory=list)
 
     @property
-    def is_told_to_end(self) -> bool:
+    def must_end(self) -> bool:
         return len(self.reports) >= self.ends_after
 
-    def tell(self, figures: object, beat_ms: int, trouble: str = "") -> None:
+    def report(self, figures: object, beat_ms: int, trouble: str = "") -> None:
         self.reports.append((beat_ms, trouble))
         self.reported()
 

@@ -30,7 +30,7 @@ class Process(WorkerProcess):
         return 0.0
 
     def control(self, spec: Any, lease: Lease) -> Any:
-        return SimpleNamespace(is_told_to_end=False, is_reported=False, silent_seconds=0.0, tell=lambda *_, **__: False)
+        return SimpleNamespace(must_end=False, is_reported=False, silent_seconds=0.0, report=lambda *_, **__: False)
 
     def build(self, spec: Any, lease: Lease) -> Any:
         self.parent = 1

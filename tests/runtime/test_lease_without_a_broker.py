@@ -43,10 +43,10 @@ class Loop:
 class Control:
     """The worker's side of the control group, whose answers the test sets."""
 
-    is_told_to_end = is_reported = False
+    must_end = is_reported = False
     silent_seconds = 0.0
 
-    def tell(self, *_: object, **__: object) -> bool:
+    def report(self, *_: object, **__: object) -> bool:
         return False
 
 

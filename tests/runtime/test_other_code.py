@@ -14,7 +14,7 @@ from forebay.runtime.code_version import code_version
 from forebay.runtime.driver.causes import cause_of
 from forebay.runtime.errors import GroupFenced, StoreChanged, Unavailable
 from forebay.runtime.spark.holder import LeaseHolder, hold_lease
-from forebay.runtime.spark.other_code import OtherCodeError, told
+from forebay.runtime.spark.other_code import OtherCodeError, explain_failure
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec, StartFrom
 
@@ -111,13 +111,13 @@ def test_an_executor_leaves_a_driver_of_release_0_2(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("failure", [Unavailable("the broker is away"), GroupFenced("group 0")])
 def test_a_temporary_failure_is_not_attributed_to_code(failure: Exception) -> None:
-    assert told(failure, SPEC) is failure
+    assert explain_failure(failure, SPEC) is failure
 
 
 def test_a_failure_of_the_driver_s_own_code_stays_what_it_is() -> None:
     failure = StoreChanged("convert them")
     own = replace(SPEC, code_version=code_version(SPEC.entry, SPEC.logic))
-    assert told(failure, own) is failure
+    assert explain_failure(failure, own) is failure
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_failure_of_the_driver_s_own_code_stays_what_it_is() -> None:
     ],
 )
 def test_a_failure_of_other_code_does_not_end_the_job(spec: JobSpec, said: str) -> None:
-    failure = told(StoreChanged("convert them"), spec)
+    failure = explain_failure(StoreChanged("convert them"), spec)
     with pytest.raises(OtherCodeError, match=said):
         raise failure
     assert "forebay.stop" not in str(failure)

@@ -128,7 +128,7 @@ def test_a_snapshot_of_a_release_without_marks_is_judged_by_its_age(away: int, i
     bench.feed(("a", 10, 1))
     bench.run()
     group = bench.group
-    group._stamp = lambda positions, number: group._tell_markers(positions)  # type: ignore[method-assign]
+    group._stamp = lambda positions, number: group._commit_markers(positions)  # type: ignore[method-assign]
     bench.end_lease()
     assert NUMBER not in group.coverage.offsets()[0, 0]
     bench.broker.now += away * HOUR

@@ -64,12 +64,12 @@ class MemoryConsumer:
         self._wait = wait
         self._fetch = fetch
         self._next: dict[Place, int] = {}
-        self._told: dict[Place, int] = {}
+        self._reported: dict[Place, int] = {}
         self._paused: set[Place] = set()
 
     def assign(self, places: Iterable[TopicPartition]) -> None:
         self._next = {(p.topic, p.partition): p.offset for p in places}
-        self._told.clear()
+        self._reported.clear()
         self._paused.clear()
         for place, offset in self._next.items():
             if offset == OFFSET_BEGINNING:
@@ -110,15 +110,15 @@ class MemoryConsumer:
                 records.append(record)
         else:
             self._next[place] = max(stable, begin)
-        if not records and self._next[place] >= stable and self._told.get(place) != stable:
+        if not records and self._next[place] >= stable and self._reported.get(place) != stable:
             self._next[place] = max(stable, begin)
-            self._told[place] = stable
+            self._reported[place] = stable
             records.append(EndEvent(place, self._next[place]))
         return records
 
     def seek(self, place: TopicPartition) -> None:
         self._next[place.topic, place.partition] = place.offset
-        self._told.pop((place.topic, place.partition), None)
+        self._reported.pop((place.topic, place.partition), None)
 
     def pause(self, places: list[TopicPartition]) -> None:
         self._paused |= {(p.topic, p.partition) for p in places}

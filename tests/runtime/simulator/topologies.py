@@ -101,13 +101,13 @@ class Windows(_Anonymous):
 
     def process(self, event: Number, ctx: Context[Number]) -> None:
         outcome = self._windows.process(ctx.key, event, ctx.timestamp, ctx.closing_time)
-        self._tell(outcome.finals, ctx)
+        self._forward(outcome.finals, ctx)
         self._wait(ctx)
         if outcome.refused:
             ctx.late(outcome.late_by_ms)
 
     def on_timer(self, timer: Timer, ctx: Context[Number]) -> None:
-        self._tell(self._windows.close(ctx.closing_time), ctx)
+        self._forward(self._windows.close(ctx.closing_time), ctx)
         self._wait(ctx)
 
     def _wait(self, ctx: Context[Number]) -> None:
@@ -115,7 +115,7 @@ class Windows(_Anonymous):
         if following is not None:
             ctx.schedule("close", following, "")
 
-    def _tell(self, finals: Iterable[WindowResult[Number]], ctx: Context[Number]) -> None:
+    def _forward(self, finals: Iterable[WindowResult[Number]], ctx: Context[Number]) -> None:
         for result in finals:
             assert result.value is not None, "a window's end is no tombstone"
             ctx.forward(Number(result.window.start, result.value.amount), f"{result.key}@{result.window.start}")

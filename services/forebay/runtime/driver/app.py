@@ -81,7 +81,7 @@ class JobOptions:
         max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
         home: directory that gets the events of the job; None: they are not kept.
-        admit: called before the job starts; raises StopJob if it may not run, Unavailable if that can't be told yet.
+        admit: called before the job starts; raises StopJob if it may not run, Unavailable if that is unknown yet.
     """
 
     service: str
@@ -217,7 +217,7 @@ class JobApplication:
             check_topics(options.kafka, service, self._application, tasks)
             for topic, count in count_abandoned(options.kafka, self._application, load_job(service.job)).items():
                 self.metrics.count_dropped(topic, count)
-            self._tell_unlogged()
+            self._log_unlogged_stores()
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
             limits = read_topic_limits(options.kafka, written)
@@ -267,7 +267,7 @@ class JobApplication:
             self.health.failing(str(error))
             raise
 
-    def _tell_unlogged(self) -> None:
+    def _log_unlogged_stores(self) -> None:
         job = load_job(self._service.job)
         parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
         names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.kept.logging)

@@ -36,7 +36,7 @@ from forebay.runtime.task.figures import TaskFigures
 log = logging.getLogger(__name__)
 
 _END_REQUESTED = "forebay.end-requested"
-_TELL_SECONDS = 1.0
+_OBSERVE_SECONDS = 1.0
 _ASK_AGAIN_SECONDS = 5.0
 
 Observer = Callable[[list[TaskFigures], str], None]
@@ -240,7 +240,7 @@ class JobRunner:
         query = self.query = writer.start()
         self.placed_at = self._monotonic()
         self._steadiness = self._new_steadiness()
-        asked_at = told_at = 0.0
+        asked_at = observed_at = 0.0
         asked = False, False
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
@@ -257,9 +257,9 @@ class JobRunner:
                 if self._is_hindered(control):
                     query.stop()
                     return
-                if now - told_at >= _TELL_SECONDS:
-                    told_at = now
-                    self._tell(control)
+                if now - observed_at >= _OBSERVE_SECONDS:
+                    observed_at = now
+                    self._observe_tasks(control)
         finally:
             control.close()
             with suppress(Py4JNetworkError, ConnectionError):
@@ -303,7 +303,7 @@ class JobRunner:
         self._restarting.set()
         return True
 
-    def _tell(self, control: DriverControl) -> None:
+    def _observe_tasks(self, control: DriverControl) -> None:
         try:
             figures, trouble = control.figures()
         except KafkaException as error:

@@ -51,7 +51,7 @@ class Watcher:
         self._metrics, self._health, self._seconds = metrics, health, seconds
         self._application = spec.application
         self._tasks, self._lag = spec.tasks, BrokerLag(spec.kafka, spec.application)
-        self._rights, self._told = rights, ""
+        self._rights, self._logged = rights, ""
         self._rights_looked_at = time.monotonic()
         self._kafka, self._matches = spec.kafka, MatchWatch(spec) if spec.matched else None
         self._end, self._ended = end, False
@@ -101,9 +101,9 @@ class Watcher:
         if self._end is not None and not self._ended and self._rights.refused_seconds >= REFUSED_S:
             self._ended = True
             self._end(trouble)
-        if trouble != self._told:
+        if trouble != self._logged:
             log.warning("%s: %s", self._application, trouble or "the broker lets us do everything again")
-            self._told = trouble
+            self._logged = trouble
 
     def _look_at_matches(self) -> None:
         if self._matches is not None:

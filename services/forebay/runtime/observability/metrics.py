@@ -153,7 +153,7 @@ class JobMetrics:
 
 
 def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
-    """Return what a task did between two tellings: all it has done where another worker has it now."""
+    """Return what a task did between two reports: all that it has done if another worker has it now."""
     if before is None or not _same(before, now):
         return now
     return TaskFigures(

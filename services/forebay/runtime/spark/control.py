@@ -27,7 +27,7 @@ from forebay.runtime.worker.deadline import leave
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.5
-_TELL_SECONDS = 1.0
+_REPORT_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
 _FOLLOWED = "followed"
 _NO_PLACE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED)
@@ -59,8 +59,8 @@ class WorkerControl:
         self._topics = lease.topics
         self._consumer = consumer
         self._monotonic = monotonic or time.monotonic
-        self._looked_at = self._told_at = 0.0
-        self._heard_at = self._monotonic()
+        self._looked_at = self._reported_at = 0.0
+        self._answered_at = self._monotonic()
         self._ended = False
         self._unconfirmed: list[TopicPartition] = []
         """What the latest report committed, until the broker has shown that it has a report of this lease."""
@@ -78,21 +78,21 @@ class WorkerControl:
         return cls(spec, lease, consumer)
 
     @property
-    def is_told_to_end(self) -> bool:
-        """Whether the driver wants this lease to end; looked up twice a second. A broker that is away says nothing."""
+    def must_end(self) -> bool:
+        """Whether the driver has ended this lease, as of the latest answer; the broker is asked twice a second."""
         if not self._ended:
             self._look()
         return self._ended
 
     @property
     def silent_seconds(self) -> float:
-        """How long ago the broker last answered, or this lease began."""
+        """Seconds since the broker last answered, or since this lease began."""
         self._look()
-        return self._monotonic() - self._heard_at
+        return self._monotonic() - self._answered_at
 
     @property
-    def is_told_to_leave(self) -> bool:
-        """Whether it wants so by now, or the driver behind it does, and no other leases follow."""
+    def must_leave(self) -> bool:
+        """Whether this driver or the next one has ended this lease, and no other leases follow."""
         self._look()
         return self._ended and not self.is_followed
 
@@ -108,7 +108,7 @@ class WorkerControl:
         except KafkaException as error:
             log.debug("the control group can't be read: %s", error)
             return
-        self._heard_at = self._monotonic()
+        self._answered_at = self._monotonic()
         if own and all(map(self._is_of_lease, answers[len(places) :])):
             self.is_reported, self._unconfirmed = True, []
         commands = [answer for answer in answers[: len(places)] if answer.error is None]
@@ -124,7 +124,7 @@ class WorkerControl:
         report = json.loads(answer.metadata)
         return bool(report.get("run") == self._spec.run and report["lease"]["planned"] == self._lease.planned_at)
 
-    def tell(
+    def report(
         self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "", *, asynchronous: bool = True
     ) -> bool:
         """Report the tasks' statistics to the driver, once a second; `beat_ms` says when their loop last went round.
@@ -133,18 +133,18 @@ class WorkerControl:
             Whether they were sent, or with `asynchronous=False` whether they were committed.
         """
         now = self._monotonic()
-        if now - self._told_at < _TELL_SECONDS:
+        if now - self._reported_at < _REPORT_SECONDS:
             return False
-        self._told_at = now
+        self._reported_at = now
         offsets = []
-        told = {
+        report = {
             "run": self._spec.run,
             "trouble": trouble[:300],
             "lease": {"number": self._lease.number, "planned": self._lease.planned_at, "topics": self._topics},
         }
         for item in figures:
             item.sign(beat_ms)
-            metadata = json.dumps({**told, "figures": item.to_json()})
+            metadata = json.dumps({**report, "figures": item.to_json()})
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
         if not self.is_reported:
@@ -238,26 +238,26 @@ class DriverControl:
         return time_ms
 
     def figures(self) -> tuple[list[TaskFigures], str]:
-        """Return what this run's tasks told last, and what a group waits for. Raises KafkaException.
+        """Return what this run's tasks reported last, and what a group waits for. Raises KafkaException.
 
-        What tasks told an earlier run stands there until they tell something new.
+        What tasks reported to an earlier run remains until they report to this one.
         """
-        found, trouble, leases = [], "", []
+        figures, trouble, leases = [], "", []
         commands = [TopicPartition(*place) for place in _places(self._spec)]
         answers = self._consumer.committed(commands + self._places, _ANSWER_SECONDS)
         self.command = max(self.command, self._latest(answers[: len(commands)]))
         for answer in answers[len(commands) :]:
             if answer.error is None and answer.offset >= 0 and answer.metadata:
-                told = json.loads(answer.metadata)
-                if told.get("run") != self._spec.run:
+                report = json.loads(answer.metadata)
+                if report.get("run") != self._spec.run:
                     continue
                 # Workers of release 0.2 do not report the topics.
-                leases.append((int(told["lease"]["planned"]), str(told["lease"].get("topics", ""))))
-                found.append(TaskFigures.from_json(told["figures"]))
-                trouble = trouble or told["trouble"]
+                leases.append((int(report["lease"]["planned"]), str(report["lease"].get("topics", ""))))
+                figures.append(TaskFigures.from_json(report["figures"]))
+                trouble = trouble or report["trouble"]
         self.planned, self.topics = max([(self.planned, self.topics), *leases])
         self.begun = min(leases)[0] if len(leases) == len(self._places) else -1
-        return found, trouble
+        return figures, trouble
 
     def close(self) -> None:
         """Leave the broker."""

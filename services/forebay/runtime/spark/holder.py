@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from forebay.runtime.process.outliving import is_supervised, leave_driver
-from forebay.runtime.spark.other_code import OtherCodeError, told
+from forebay.runtime.spark.other_code import OtherCodeError, explain_failure
 from forebay.runtime.spark.sealed import SealedSpec
 
 
@@ -25,7 +25,7 @@ def hold_lease(sealed: SealedSpec, lease: str) -> str:
         return hold(spec, lease)
     except Exception as error:  # whatever ends a lease
         # Elsewhere the driver's own files may have been edited since it started: that excuses nothing.
-        failure = told(error, spec) if is_supervised() else error
+        failure = explain_failure(error, spec) if is_supervised() else error
         if failure is error:
             raise
         leave_driver(failure)

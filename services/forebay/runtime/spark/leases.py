@@ -90,7 +90,7 @@ class Holding:
         if runner is None:
             if self._is_orphaned:
                 raise Unavailable(_ORPHANED)
-            if self._control.is_told_to_end:
+            if self._control.must_end:
                 if not self._lease.restore:
                     return self._result(is_done=False)
                 # The next lease would take the state for restored, so this lease has not ended.
@@ -180,7 +180,7 @@ class Holding:
             runner = self._process.build(self._spec, self._lease)
             runner.belongs_to = self._origin
             figures = [task.figures for task in runner.group.tasks]
-            if self._control.tell(figures, now_ms(), asynchronous=False):
+            if self._control.report(figures, now_ms(), asynchronous=False):
                 # The records that it reads first are judged by it.
                 self._process.look_at_clock(self._spec)
             # Loading the tables may take minutes, in which Spark may have repeated the task on another executor.
@@ -196,7 +196,7 @@ class Holding:
                 log.warning("%s: %s: trying again until it answers", name, self._logged)
             if runner is not None:
                 runner.stop()
-                self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
+                self._control.report([task.figures for task in runner.group.tasks], now_ms(), str(error))
             return None
         self._process.loops[self._group] = runner
         self._opened_at = self._process.monotonic()
@@ -208,7 +208,7 @@ class Holding:
         trouble = runner.trouble
         if self._process.monotonic() >= self._next_put:
             self._trouble = self._keep(runner)
-        self._tell(runner, trouble or self._trouble or runner.keeper.trouble)
+        self._report(runner, trouble or self._trouble or runner.keeper.trouble)
         look_again(self._spec.application)
 
     def _keep(self, runner: GroupRunner) -> str:
@@ -231,8 +231,8 @@ class Holding:
             return str(error)
         return ""
 
-    def _tell(self, runner: GroupRunner, trouble: str) -> None:
-        self._control.tell(_measured_figures(runner), runner.beat_ms, trouble)
+    def _report(self, runner: GroupRunner, trouble: str) -> None:
+        self._control.report(_measured_figures(runner), runner.beat_ms, trouble)
 
     @property
     def _is_over(self) -> bool:
@@ -247,7 +247,7 @@ class Holding:
                 return False
             if not self._has_ends and self._process.monotonic() - self._begun >= self._interval:
                 return True
-        return self._control.is_told_to_end
+        return self._control.must_end
 
     @property
     def _has_ends(self) -> bool:
@@ -262,7 +262,7 @@ class Holding:
 
     def _end(self, runner: GroupRunner) -> None:
         """Write the last snapshots of the lease, and end its loop unless other leases follow."""
-        is_last, is_ended = self._lease.until is not None, self._control.is_told_to_end
+        is_last, is_ended = self._lease.until is not None, self._control.must_end
         if runner.is_alive:
             try:
                 runner.hold(ALL_SECONDS)

@@ -21,10 +21,10 @@ class OtherCodeError(Exception):
         )
 
 
-def told(failure: Exception, spec: JobSpec) -> Exception:
-    """Return a lease's failure; as OtherCodeError where this worker has other code than its driver.
+def explain_failure(failure: Exception, spec: JobSpec) -> Exception:
+    """Return a lease's failure, as OtherCodeError if this worker has other code than its driver.
 
-    What passes by itself (a broker away, a group taken over) is no matter of code.
+    A failure that passes by itself (the broker is away, another worker has the group) has nothing to do with code.
     """
     if isinstance(failure, Unavailable):
         return failure

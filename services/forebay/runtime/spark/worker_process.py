@@ -31,7 +31,7 @@ def is_working(control: WorkerControl | None, loops: Collection[GroupRunner]) ->
     Args:
         control: of the worker's latest lease.
     """
-    if control is not None and control.is_told_to_leave:
+    if control is not None and control.must_leave:
         for runner in loops:
             runner.stop()
     return any(runner.is_working for runner in loops)

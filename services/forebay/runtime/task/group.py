@@ -138,7 +138,7 @@ class TaskGroup:
         except OffsetsLost:
             # The new owner of the group has processed these records and purged them: then this commit fails.
             positions = [task.position for task in self.tasks if task.position.n]
-            self._tell_markers(positions, () if positions else self._marks(self._clock()))
+            self._commit_markers(positions, () if positions else self._marks(self._clock()))
             raise
         self._senders.measure(lease)
         commits = self._turns.compute(lease, most, self._senders.processing_seconds)
@@ -169,7 +169,7 @@ class TaskGroup:
             GroupFenced, Unavailable.
         """
         if self.is_open and self._monotonic() - self._committed_at >= seconds:
-            self._tell_markers([task.position for task in self.tasks if task.position.n])
+            self._commit_markers([task.position for task in self.tasks if task.position.n])
 
     def is_done(self, lease: Lease) -> bool:
         """Return whether a lease that ends by itself has nothing left to do."""
@@ -214,14 +214,14 @@ class TaskGroup:
             self._has_more, self._stamped_at = False, now
         else:
             # Nothing was written since the last mark, so it still proves what it did.
-            self._tell_markers(positions)
+            self._commit_markers(positions)
         self.coverage.learn(known_at)
 
     def _stamp(self, positions: list[TaskPosition], number: int) -> None:
         places = [(topic, task.settings.number) for task in self.tasks for topic in task.changelog_rows.topics]
         ends = self._surroundings.ends(places)
         # Another owner of the group may have written what is before these ends: then this commit fails.
-        self._tell_markers(positions, self._marks(number))
+        self._commit_markers(positions, self._marks(number))
         for task in self.tasks:
             offsets = {topic: ends[topic, task.settings.number] for topic in task.changelog_rows.topics}
             self.coverage.note(task, {**offsets, NUMBER: number})
@@ -255,7 +255,7 @@ class TaskGroup:
     def _mark_the_rest(self) -> None:
         """Commit the remaining positions to the marker group, so that the lag of a caught-up job is 0."""
         if self.is_open and not self._is_marked:
-            self._tell_markers([task.position for task in self.tasks if task.position.n])
+            self._commit_markers([task.position for task in self.tasks if task.position.n])
 
     def mark(self) -> None:
         """Commit the remaining positions to the marker group, and have processed repartition records purged."""
@@ -270,7 +270,7 @@ class TaskGroup:
             }
         )
 
-    def _tell_markers(self, positions: list[TaskPosition], marks: Sequence[SnapshotMark] = ()) -> None:
+    def _commit_markers(self, positions: list[TaskPosition], marks: Sequence[SnapshotMark] = ()) -> None:
         if not positions and not marks:
             return
         try:

@@ -42,7 +42,7 @@ class RetryWatch:
         self._interval_seconds = 0.0
         self._statistics = ""
         self._created_at = 0.0
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def configure(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Return the configuration of a producer that is made right after this call, and watched from then on.
@@ -78,8 +78,8 @@ class RetryWatch:
             "statistics.interval.ms": interval if 0 < interval <= _INTERVAL_MS else _INTERVAL_MS,
         }
         for name, value in required.items():
-            if name in config and int(config[name]) != value and name not in self._told:
-                self._told.add(name)
+            if name in config and int(config[name]) != value and name not in self._logged:
+                self._logged.add(name)
                 log.warning(
                     "the client option %s=%s is not followed by producers of task groups, which use %d: commits would "
                     "wait, or open their groups again (docs/production.md); leave the option out",

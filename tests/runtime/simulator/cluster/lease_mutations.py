@@ -104,7 +104,7 @@ MUTATIONS = (
     ),
     LeaseMutation(
         "A worker ends its lease on the driver's command",
-        (WorkerControl, "is_told_to_end", property(lambda self: False)),
+        (WorkerControl, "must_end", property(lambda self: False)),
         GROWING,
     ),
     LeaseMutation(
