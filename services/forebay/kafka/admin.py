@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import ConfigEntry, ConfigResource, ConfigSource, NewTopic, ResourceType
 
 from forebay.kafka.admission import Admission
-from forebay.kafka.errors import KafkaRefused, TopicMissing, TopicsDiffer
+from forebay.kafka.errors import KafkaRefused, KafkaUnavailable, TopicMissing, TopicsDiffer, without_partitions
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, TopicDifference, TopicSpec, differences
 
@@ -45,7 +45,7 @@ class TopicAdmin:
         missing = [spec for name, spec in wanted.items() if name not in existing]
         created = self._create(missing)
         # The controller answers before all brokers know the topic. A client that asks another one would not find it.
-        self._wait(lambda: self.describe(wanted).keys() >= wanted.keys(), f"{', '.join(created)} to show up")
+        self._wait(lambda: self._are_usable(wanted), f"{', '.join(created)} to show up")
         differing = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
         if differing:
             raise TopicsDiffer([str(line) for line in differing])
@@ -58,7 +58,7 @@ class TopicAdmin:
 
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         """Return the topics that exist, by name in the order asked for."""
-        topics = self._describe(names)
+        topics = self._describe_usable(names)
         configs = self._configs(list(topics))
         return {
             name: TopicDescription(
@@ -76,7 +76,7 @@ class TopicAdmin:
 
     def partitions(self, names: Iterable[str]) -> dict[str, int]:
         """Return the number of partitions of the topics that exist; needs no right to see configuration."""
-        return {name: len(topic.partitions) for name, topic in self._describe(names).items()}
+        return {name: len(topic.partitions) for name, topic in self._describe_usable(names).items()}
 
     def names(self) -> list[str]:
         """Return the names of all topics that we may see."""
@@ -95,11 +95,11 @@ class TopicAdmin:
 
     def delete(self, names: Iterable[str]) -> tuple[str, ...]:
         """Delete topics with all their records, and give the names of those that existed once they are gone."""
-        asked = list(self.describe(names))
+        asked = list(self._describe(names))
         if asked:
             for name, future in self._admin.delete_topics(asked, operation_timeout=self._timeout_s).items():
                 self._if_exists(future, name)
-            self._wait(lambda: not self.describe(asked), f"{', '.join(asked)} to go")
+            self._wait(lambda: not self._describe(asked), f"{', '.join(asked)} to go")
         return tuple(asked)
 
     def _create(self, specs: list[TopicSpec]) -> tuple[str, ...]:
@@ -116,6 +116,18 @@ class TopicAdmin:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise self._admission.failure(error, f"can't create the topic {name}") from error
         return tuple(created)
+
+    def _are_usable(self, names: Collection[str]) -> bool:
+        topics = self._describe(names)
+        return topics.keys() >= set(names) and all(topic.partitions for topic in topics.values())
+
+    def _describe_usable(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return what `_describe` returns. Raises KafkaUnavailable for a topic that has no partitions at the moment."""
+        topics = self._describe(names)
+        for name, topic in topics.items():
+            if not topic.partitions:
+                raise KafkaUnavailable(without_partitions(name))
+        return topics
 
     def _describe(self, names: Iterable[str]) -> dict[str, Any]:
         """Return librdkafka's description of the topics that exist, by name in the order asked for."""

@@ -53,6 +53,11 @@ class RegistryRefused(Exception):
     """The schema registry answered no: an incompatible schema, a wrong password; says why and what to do."""
 
 
+def without_partitions(topic: str) -> str:
+    """Return the message for a topic that a broker describes without partitions."""
+    return f"the topic {topic} has no partitions yet: it is being created or deleted, or the controller moves"
+
+
 _PASSING = frozenset(
     {
         KafkaError._TRANSPORT,

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicColle
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.ends import offsets_at, partition_begins, partition_ends
-from forebay.kafka.errors import failure_of
+from forebay.kafka.errors import failure_of, without_partitions
 from forebay.runtime.errors import TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import Partitioned as Ends
 
@@ -50,8 +50,14 @@ class BrokerView:
         return self._partitions
 
     def topic_ids(self) -> dict[str, str]:
-        """Return the broker's id of each topic, the job's own included. Raises TopicChanged where one is not there."""
-        ids = {}
+        """Return the broker's id of each topic, the job's own included.
+
+        Raises:
+            TopicChanged: a topic does not exist.
+            Unavailable: the broker does not answer, or describes a topic without partitions. It does so for a moment
+                while the topic is created or deleted, or while the controller moves.
+        """
+        ids, partitions = {}, {}
         for topic, future in self._admin.describe_topics(TopicCollection([*self._topics, *self._own])).items():
             try:
                 described = future.result(self._timeout)
@@ -61,9 +67,12 @@ class BrokerView:
                 raise failure_of(error.args[0], f"can't describe {topic}") from error
             except TimeoutError as error:
                 raise Unavailable(f"can't describe {topic}: no answer within {self._timeout} s") from error
+            if not described.partitions:
+                raise Unavailable(without_partitions(topic))
             ids[topic] = str(described.topic_id)
             if topic in self._topics:
-                self._partitions[topic] = len(described.partitions)
+                partitions[topic] = len(described.partitions)
+        self._partitions = partitions
         self._looked_at = time.monotonic()
         return ids
 

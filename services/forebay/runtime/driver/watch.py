@@ -30,8 +30,12 @@ class Watcher:
 
     Args:
         rights: explains what the broker refuses, and is asked now and then: some refusals just look like silence.
-        compare_topics: called once an interval with the digest of the topics as they are (`LeasePlanner.topics`).
+        compare_topics: called with the digest of the topics (`LeasePlanner.topics`) once two looks in turn have shown
+            the same. While the controller moves, a broker may describe topics wrongly for a moment.
         end: called with the reason once the broker has refused our login for a minute. None: the job keeps trying.
+        planner: describes the topics; None: a new one.
+        lag: reads the lag from the broker; None: a new reader.
+        monotonic: returns the time in seconds.
     """
 
     def __init__(
@@ -43,16 +47,22 @@ class Watcher:
         compare_topics: Callable[[str], None],
         seconds: float = 2.0,
         end: Callable[[str], None] | None = None,
+        planner: LeasePlanner | None = None,
+        lag: BrokerLag | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._planner = LeasePlanner(spec, timeout=5.0)
+        self._monotonic = monotonic
+        self._planner = planner or LeasePlanner(spec, timeout=5.0)
         self._compare_topics = compare_topics
         self._interval = spec.limits.checkpoint_interval_ms / 1000
-        self._topics_looked_at = time.monotonic()
+        self._topics_due_at = monotonic() + self._interval
+        self._topics: str | None = None
+        """Digest of the topics at the latest look; None: the broker did not answer."""
         self._metrics, self._health, self._seconds = metrics, health, seconds
         self._application = spec.application
-        self._tasks, self._lag = spec.tasks, BrokerLag(spec.kafka, spec.application)
+        self._tasks, self._lag = spec.tasks, lag or BrokerLag(spec.kafka, spec.application)
         self._rights, self._logged = rights, ""
-        self._rights_looked_at = time.monotonic()
+        self._rights_looked_at = monotonic()
         self._kafka, self._matches = spec.kafka, MatchWatch(spec) if spec.matched else None
         self._end, self._ended = end, False
         self._closed = threading.Event()
@@ -69,12 +79,16 @@ class Watcher:
 
     def _watch(self) -> None:
         while not self._closed.wait(self._seconds):
-            self._guard(self._look_at_lag)
-            if time.monotonic() - self._topics_looked_at >= self._interval:
-                self._guard(self._look_at_topics)
-            if time.monotonic() - self._rights_looked_at > _RIGHTS_SECONDS:
-                self._guard(self._look_at_rights)
-                self._guard(self._look_at_matches)
+            self.look()
+
+    def look(self) -> None:
+        """Look at what is due. Only the watcher's thread calls this."""
+        self._guard(self._look_at_lag)
+        if self._monotonic() >= self._topics_due_at:
+            self._guard(self._look_at_topics)
+        if self._monotonic() - self._rights_looked_at > _RIGHTS_SECONDS:
+            self._guard(self._look_at_rights)
+            self._guard(self._look_at_matches)
 
     def _guard(self, look: Callable[[], None]) -> None:
         try:
@@ -88,14 +102,19 @@ class Watcher:
             log.exception("%s: watching failed: retrying in %.0f s", self._application, self._seconds)
 
     def _look_at_topics(self) -> None:
-        self._topics_looked_at = time.monotonic()
-        topics = self._planner.topics()
-        if topics is not None:
-            self._compare_topics(topics)
+        self._topics_due_at = self._monotonic() + self._interval
+        before, self._topics = self._topics, self._planner.topics()
+        if self._topics is None:
+            return
+        if self._topics == before:
+            self._compare_topics(self._topics)
+        else:
+            # The next round shows whether the topics stay as they are.
+            self._topics_due_at = self._monotonic()
 
     def _look_at_rights(self) -> None:
         trouble = self._rights.trouble()
-        self._rights_looked_at = time.monotonic()
+        self._rights_looked_at = self._monotonic()
         if trouble:
             self._health.failing(trouble)
         if self._end is not None and not self._ended and self._rights.refused_seconds >= REFUSED_S:
