@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from forebay.processor.api import AnyProcessor, LateRecord, Timer
 from forebay.processor.arrivals import TimerMessage
@@ -38,45 +39,21 @@ class Steps:
         self._bounds, self.checks_puts = bounds, checks_puts
 
     def punctuate(self, now: int) -> None:
-        """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
-        context = self._context
-        context.key, context.timestamp, context.message = "", now, None
-        context.output_bytes_left = self._most_output_bytes
-        mark = len(context.outputs)
-        try:
-            self._processor.on_wall_clock(now, context)
-            if self.checks_puts:
-                self._effects.check_puts()
-        except FAILURES as error:
-            self._effects.undo(mark)
-            self._reports.blame(TimerMessage(Timer(now, "wall clock", "")), error, now)
-        else:
-            self._report_late(Timer(now, "wall clock", ""), now)
-            self._effects.keep()
+        """Call the processor's `on_wall_clock` at `now` (ms)."""
+        self._context.message = None
+        self._call(Timer(now, "wall clock", ""), now, self._processor.on_wall_clock, now)
 
     def fire(self, clock: int) -> bool:
         """Fire the timers due by the context's closing time; return whether that were all of them.
 
         If the time is over, or if what was fired makes a commit too large, the others fire with the next commit.
         """
-        context, fired, bounds = self._context, 0, self._bounds
+        context, fired, bounds, on_timer = self._context, 0, self._bounds, self._processor.on_timer
         context.message = None
         try:
             while (timer := self._timers.pop_due(context.closing_time)) is not None:
                 fired += 1
-                context.key, context.timestamp = timer.key, timer.due
-                context.output_bytes_left = self._most_output_bytes
-                mark = len(context.outputs)
-                try:
-                    self._processor.on_timer(timer, context)
-                    if self.checks_puts:
-                        self._effects.check_puts()
-                except FAILURES as error:
-                    self._effects.undo(mark)
-                    self._reports.blame(TimerMessage(timer), error, clock)
-                else:
-                    self._report_late(timer, clock)
-                    self._effects.keep()
+                self._call(timer, clock, on_timer, timer)
                 if bounds is not UNBOUNDED and (
                     bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
                 ):
@@ -85,6 +62,26 @@ class Steps:
         finally:
             self._reports.result.timers_fired += fired
         return True
+
+    def _call(self, timer: Timer, clock: int, callback: Callable[[Any, Any], None], argument: object) -> None:
+        """Call back the processor. A failure goes to .errors, a LateRecord to .late; both undo what the call did."""
+        context = self._context
+        context.key, context.timestamp = timer.key, timer.due
+        context.output_bytes_left = self._most_output_bytes
+        mark = len(context.outputs)
+        try:
+            callback(argument, context)
+            if self.checks_puts:
+                self._effects.check_puts()
+        except LateRecord as late:
+            self._effects.undo(mark)
+            self._reports.report_late(TimerMessage(timer), late.by_ms, clock)
+        except FAILURES as error:
+            self._effects.undo(mark)
+            self._reports.blame(TimerMessage(timer), error, clock)
+        else:
+            self._report_late(timer, clock)
+            self._effects.keep()
 
     def run_isolated(self, step: Callable[[], None]) -> None:
         """Run a step of the record in hand; if it fails, undo it and report the record; the other steps continue."""
