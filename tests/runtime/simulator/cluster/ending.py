@@ -24,6 +24,7 @@ _MOST_FENCES = 6
 """How many owners a group may get within that time."""
 _REPORT_SECONDS = 5.0
 """Within which tasks report their lease."""
+_AHEAD_SECONDS = 3_600.0
 _MOST_CHANGES = 20
 """How often the leases change until a group stays with its worker."""
 _FLAKY = 0.1
@@ -88,6 +89,21 @@ class Ending:
     def change(self) -> None:
         """End the leases: all groups get their next ones."""
         self._change(None, _SECONDS)
+
+    def change_with_a_clock_ahead(self) -> None:
+        """End the leases while the driver's clock is ahead, and set it back: the next leases last."""
+        cluster, driver = self._cluster, self._driver()
+        command = cluster.control.latest(INPUT)
+        driver.clock.seconds += _AHEAD_SECONDS
+        driver.job.rebalance()
+        self._turn_until(lambda: cluster.control.latest(INPUT) > command, _SECONDS)
+        driver.clock.seconds -= _AHEAD_SECONDS
+        self._turn_until(lambda: False, _REPORT_SECONDS)
+        query = self._driver().query
+        batch = -1 if query is None else query.query.batch
+        self._turn_until(lambda: False, _SECONDS)
+        if driver.query is not query or query is None or query.query.batch > batch:
+            cluster.findings.append("leases do not last after a command of a clock that was ahead")
 
     def change_without_broker(self) -> None:
         """End the leases while a worker does not reach the broker: the other groups get their next leases."""

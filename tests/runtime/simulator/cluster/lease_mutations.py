@@ -121,7 +121,7 @@ MUTATIONS = (
     LeaseMutation(
         "A lease is planned later than every command to end leases",
         (LeasePlanner, "_now", lambda self: self._clock()),
-        CLOCKS,
+        LeaseSetup(end="change_with_a_clock_ahead", rate=0.0),
     ),
     LeaseMutation(
         "A command ends leases that were planned before the driver's clock was set back",

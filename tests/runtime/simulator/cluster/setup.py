@@ -58,7 +58,8 @@ def draining_setup() -> LeaseSetup:
 
 def lease_setup_of(seed: int) -> LeaseSetup:
     """Return the setup of a seed: some add partitions, are rescaled, or have several sub-topologies."""
-    end = ("stop", "vanish", "stop_without_broker", "change_without_broker", "change_before_report")[seed // 2 % 5]
+    ends = ("stop", "vanish", "stop_without_broker", "change_without_broker", "change_before_report")
+    end = (*ends, "change_with_a_clock_ahead")[seed // 2 % 6]
     rate = (0.1, 0.3)[seed // 8 % 2]
     setup = LeaseSetup(rate=rate, adds_partitions=seed % 2 == 1, outlasts_grace=seed % 3 == 0, end=end)
     if seed % 5 == 4:
