@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from forebay.builder import Topology
 from forebay.codec import DecodeError
 from forebay.formats import Format
 from forebay.processor.arrivals import RefusedTime
+from forebay.runtime.changelog.topics import internal_topic
 from forebay.testing import TestDriver
 from tests.dsl.driving import Driven
 
 
-def in_two_sub_topologies(t: Topology) -> None:
-    prices, orders = t.global_table("prices", int, store="prices"), t.stream("orders", str)
+def in_two_sub_topologies(t: Topology, price: Any = int) -> None:
+    prices, orders = t.global_table("prices", price, store="prices"), t.stream("orders", str)
     orders.left_join(prices, lambda _, price: str(price), str, key_of=lambda _, what: what).to("at-once")
     by_value = orders.select_key(lambda _, what: what, str).repartition("by-value")
     by_value.left_join(prices, lambda _, price: str(price), str, key_of=lambda key, _: key).to("later")
@@ -35,6 +39,49 @@ def test_a_bad_record_is_reported_once(tasks: int) -> None:
     for customer in "abcdef":
         sent = driver.pipe(customer, "tea", "orders")
         assert [(record.topic, record.value) for record in sent] == [("at-once", "5"), ("later", "5")]
+
+
+def test_a_sub_topology_that_reads_the_table_later_reports_what_the_first_one_has_read_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    codec = Changed()
+    driver = Driven(lambda t: in_two_sub_topologies(t, Format("changed", int, lambda _contracts: codec)), 2).driver
+    topics = driver._loop.topics
+    monkeypatch.setattr(topics, "forget_used", lambda positions: None)
+    driver.pipe_bytes(b"tea", b"old", topic="prices")
+    assert driver.errors == []
+    # The next release can't read the record, and its second sub-topology does not know the table yet.
+    codec.reads_old = False
+    ((at, place),) = ((end[2], end[:2]) for end in driver.stages[0].state_tasks[0].position.ends if end[2])
+    for (internal, number), position in list(topics.positions.items()):
+        if internal == internal_topic("driven", 1):
+            ends = tuple(end for end in position.ends if end[0] != "prices")
+            topics.positions[internal, number] = replace(position, ends=ends)
+    driver.restart()
+    assert [(failure.key, failure.value) for failure in driver.errors] == [(b"tea", b"old")]
+    assert reports_of(driver, 1) == [((*place, at),), ()], "the first task's, as long as its position exists"
+    driver.restart()
+    driver.pipe_bytes(b"tea", b"worse", topic="prices")
+    assert [failure.value for failure in driver.errors] == [b"old", b"worse"], "the first one reports what comes now"
+    assert reports_of(driver, 1) == [((*place, at),), ()]
+
+
+def reports_of(driver: TestDriver, part: int) -> list[object]:
+    return [task.position.reports for task in driver.stages[part].state_tasks]
+
+
+class Changed:
+    """A codec of which a later release can't read all records."""
+
+    is_frozen, reads_old = True, True
+
+    def encode(self, record: int) -> bytes:
+        return record.to_bytes(8)
+
+    def decode(self, data: bytes) -> int:
+        if len(data) != 8 and not (data == b"old" and self.reads_old):
+            raise DecodeError("no value")
+        return int.from_bytes(data)
 
 
 class Short:

@@ -62,8 +62,8 @@ class TaskEngine:
         self._most_output_bytes = settings.max_output_bytes
         self._effects = Effects(self._context, self._journal, self.timers)
         elsewhere = codecs.topics_of(settings.reported_elsewhere)
-        self._reports = Reports(settings.service, rooms, self._context, codecs.handed_topics, elsewhere, self._result)
-        self._steps = Steps(processor, self._context, self._effects, self.timers, self._reports)
+        self.reports = Reports(settings.service, rooms, self._context, codecs.handed_topics, elsewhere, self._result)
+        self._steps = Steps(processor, self._context, self._effects, self.timers, self.reports)
         self._context.isolated, self._context.apart = self._steps.run_isolated, self._steps.run_apart
 
     @property
@@ -127,7 +127,7 @@ class TaskEngine:
         """
         assert not self._journal.entries, "effects of an earlier record are neither kept nor undone"
         result = self._result = BatchResult(outputs=self._context.begin(clock, self.position))
-        self._reports.begin(result, bounds)
+        self.reports.begin(result, bounds)
         self._steps.begin(bounds, checks_puts=encoding is StateEncoding.EACH)
         self._rooms.begin(clock)
         times = self._rooms.event_times(clock, self.settings.max_future_ms)
@@ -145,7 +145,7 @@ class TaskEngine:
                 return self._cut(streams, stream_time)
             over = until
             if failure is not None:
-                self._reports.report(message, failure, clock, ErrorStage.DECODE)
+                self.reports.report(message, failure, clock, ErrorStage.DECODE)
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
@@ -153,7 +153,7 @@ class TaskEngine:
                 try:
                     identity = None if (name := ident_of(event)) is None else digest(name)
                 except FAILURES as error:
-                    self._reports.blame(message, error, clock)
+                    self.reports.blame(message, error, clock)
                     continue
                 # Before stream time moves: an input that is replayed would otherwise close windows early.
                 if identity is not None and seen(identity, now):
@@ -283,14 +283,14 @@ class TaskEngine:
                 self._effects.check_puts()
         except LateRecord as late:
             self._effects.undo(mark)
-            self._reports.report_late(message, late.by_ms, clock)
+            self.reports.report_late(message, late.by_ms, clock)
             return False
         except FAILURES as error:
             self._effects.undo(mark)
-            self._reports.blame(message, error, clock)
+            self.reports.blame(message, error, clock)
             return False
         if context.late_by != IN_TIME:
-            self._reports.report_late(message, context.late_by, clock)
+            self.reports.report_late(message, context.late_by, clock)
             context.late_by = IN_TIME
         # As `Effects.keep` does, without the call: most records set no timer.
         self._journal.entries.clear()

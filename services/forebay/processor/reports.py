@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from forebay.codec import EncodeError, Unavailable
 from forebay.processor.arrivals import fails_everywhere
@@ -24,6 +24,9 @@ class Reports:
     Args:
         handed: repartition topics that are read; their records are reported as they were before the repartition.
         elsewhere: topics whose failed records another task reports.
+
+    Attributes:
+        own: offsets by topic and partition of `elsewhere` before which this task reports failed records itself.
     """
 
     def __init__(
@@ -39,7 +42,8 @@ class Reports:
         self._rooms = rooms
         self._context = context
         self._handed = handed
-        self._elsewhere = elsewhere
+        self.elsewhere = elsewhere
+        self.own: Mapping[tuple[str, int], int] = {}
         self._bounds = UNBOUNDED
         self.result = result
 
@@ -55,12 +59,16 @@ class Reports:
 
     def report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
         """Report a record or timer that failed."""
-        if self._elsewhere and message.topic() in self._elsewhere and fails_everywhere(error):
+        if self.elsewhere and self._is_reported_elsewhere(message) and fails_everywhere(error):
             return
         if isinstance(error, EncodeError):
             stage = ErrorStage.ENCODE
         record = as_received(message, self._handed)
         self.result.errors.append(error_record(record, self._service, stage, error, clock, self._rooms.errors))
+
+    def _is_reported_elsewhere(self, message: Message) -> bool:
+        topic = message.topic()
+        return topic in self.elsewhere and message.offset() >= self.own.get((topic, message.partition()), 0)
 
     def report_late(self, message: Message, by_ms: int, clock: int) -> None:
         """Report a record that came too late."""

@@ -56,6 +56,7 @@ class TaskPosition:
         groups: number of groups the job had.
         sub_topology: the task's sub-topology, by its name (see `SubTopology.identity`); "" if a release wrote it that
             knew sub-topologies by their number only.
+        reports: offsets of global tables before which the task reports bad records itself (see `own_reports`).
         handed_to: in positions of releases that handed records over through Spark: tasks that were handed any.
     """
 
@@ -70,6 +71,7 @@ class TaskPosition:
     groups: int = 0
     handed_to: int = 0
     sub_topology: str = ""
+    reports: Ends = ()
 
     @property
     def tag(self) -> bytes:
@@ -93,6 +95,8 @@ class TaskPosition:
             "groups": self.groups,
             "part": self.sub_topology,
         }
+        if self.reports:
+            fields["reports"] = self.reports
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
@@ -113,6 +117,7 @@ class TaskPosition:
                 recent=ErrorCount(*fields["recent"]),
                 groups=fields["groups"],
                 sub_topology=fields.get("part", ""),
+                reports=_ends(fields.get("reports", ())),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StateConflict(

@@ -17,6 +17,7 @@ from forebay.runtime.task.coverage import Coverage, Retention
 from forebay.runtime.task.gathering import Gathering
 from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.lag import measure_lag
+from forebay.runtime.task.own_reports import with_own_reports
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
 from forebay.runtime.task.senders import Senders
@@ -114,6 +115,7 @@ class TaskGroup:
         self._has_more = True
         for task in self.tasks:
             position = positions[task.place] or TaskPosition(lease.checkpoint, 0)
+            position = with_own_reports(task.place, position, task.engine.reports.elsewhere, positions)
             task.stand_at(position, self._surroundings.inputs(task.place, lease, position))
             task.figures.stand(task.table)
             self._idleness.begin(task)

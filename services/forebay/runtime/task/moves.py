@@ -165,6 +165,7 @@ class _Plan:
         named = [origin for origin in origins if self._written[origin].name == task.identity or origins == [place]]
         for rows in [self._written[origin] for origin in named]:
             ends |= {at: end for at, end in rows.ends.items() if at[0] in task.whole}
+        own = next((rows.position for rows in self._written if rows.name == task.identity), None)
         topics = {topic for topic, _ in task.partitions}
         position = replace(
             known[0] if known else newest,
@@ -174,6 +175,7 @@ class _Plan:
             ends=_sort(ends),
             senders=tuple(time for rows in known for time in rows.senders if time.topic in topics),
             sub_topology=task.identity,
+            reports=own.reports if own is not None else (),
         )
         return Move(position, tuple(origins))
 

@@ -107,6 +107,7 @@ class StateTask:
         assert not position.n or self.table.tag == position.tag, f"{name}: the table is not of commit {position.n}"
         assert set(position.ends) <= set(inputs.ends), f"{name}: an input is not read from where its position ends"
         self.position, self.input = position, inputs
+        self.engine.reports.own = {end[:2]: end[2] for end in position.reports}
         try:
             self.engine.load(Position(position.stream_time, position.closing_time))
         except DeclarationChanged as error:
@@ -172,6 +173,7 @@ class StateTask:
             recent=recent.fade(),
             groups=self.settings.groups,
             sub_topology=self.settings.sub_topology,
+            reports=self.position.reports,
         )
         if result.is_empty and not times and not self._moves(position):
             return None
