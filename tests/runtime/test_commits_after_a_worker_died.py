@@ -18,7 +18,7 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> JobRunner:
     monkeypatch.setattr(query, "data_source", lambda sealed: sealed)
     monkeypatch.setattr(query, "SealedSpec", lambda spec: spec)
     registered: list[Any] = []
-    context = SimpleNamespace(getConf=dict)
+    context = SimpleNamespace(getConf=dict, environment={})
     source = SimpleNamespace(register=registered.append)
     session: Any = SimpleNamespace(dataSource=source, registered=registered, sparkContext=context)
     kafka: Any = None
