@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from own_topics import new_name, new_topic, settings_of
 from topic_reading import read_topic
 
+from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
 from forebay.runtime.maintenance import error_replay
-from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
+from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed, ReplayRefused
 
 
 def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
@@ -30,11 +34,11 @@ def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
     fail(settings, source, errors, range(10))
     progress: list[int] = []
 
-    def run() -> Replayed:
-        replay = ErrorReplay(settings, application, errors, {source: 2})
+    def run(begin: int | None = None) -> Replayed:
+        replay = ErrorReplay(settings, application, errors, {source: 2}, begin)
         return replay.run(lambda done: progress.append(done.sent.total()))
 
-    assert run().sent.total() == 10
+    assert run(0).sent.total() == 10
     assert len(progress) >= 3, "several transactions"
     assert len(epochs) == len(progress) + 1, "each has its own epoch; the last one found nothing"
     fail(settings, source, errors, range(10, 13))
@@ -44,6 +48,68 @@ def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
     assert [len(messages) for messages in result.values()] == [7, 6]
     values = sorted(int(m.value() or b"") for messages in result.values() for m in messages)
     assert values == list(range(13)), "each once"
+
+
+def test_a_replay_without_a_position_is_refused_unless_it_is_told_where_to_begin(endpoints: Endpoints) -> None:
+    settings = settings_of(endpoints)
+    source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors", 3), new_name("replay")
+
+    def run(begin: int | None = None) -> int:
+        return ErrorReplay(settings, application, errors, {source: 2}, begin).run(lambda _: None).sent.total()
+
+    assert run() == 0, "nothing failed yet"
+    forget_positions(settings, application)
+    fail(settings, source, errors, range(3))
+    with pytest.raises(ReplayRefused, match=r"no position .*`--from beginning`"):
+        run()
+    assert run(0) == 3
+    committed = positions(settings, application, errors, 3)
+    assert sorted(committed.values()) == [0, 0, 3], "a partition without records has a position, too"
+    with pytest.raises(ReplayRefused, match="leave out --from"):
+        run(0)
+    forget_positions(settings, application)
+    fail(settings, source, errors, range(3, 5))
+    with pytest.raises(ReplayRefused, match=r"no position .*`--from OFFSET`"):
+        run()
+    assert run(3) == 2
+    assert sum(len(messages) for messages in read_topic(settings, source).values()) == 5
+
+
+def test_records_of_a_topic_that_is_no_input_are_not_passed_over_by_mistake(endpoints: Endpoints) -> None:
+    settings = settings_of(endpoints)
+    source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors"), new_name("replay")
+    fail(settings, source, errors, range(2))
+    fail(settings, "renamed", errors, range(2, 4))
+    with pytest.raises(ReplayRefused, match=r"offset 2 .* failed in renamed.*--topic.*`--leave-out renamed`"):
+        ErrorReplay(settings, application, errors, {source: 2}, 0).run(lambda _: None)
+    assert not any(read_topic(settings, source).values()), "nothing was sent, and no open transaction is in the way"
+    done = ErrorReplay(settings, application, errors, {source: 2}, 0, ["renamed"]).run(lambda _: None)
+    assert (done.sent.total(), done.passed_over.total()) == (2, 2)
+
+
+def test_records_that_the_client_s_queue_does_not_hold_at_once_are_all_sent(endpoints: Endpoints) -> None:
+    settings = settings_of(endpoints)
+    source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors"), new_name("replay")
+    fail(settings, source, errors, range(50))
+    small = replace(settings, kafka={**settings.kafka, "queue.buffering.max.messages": "4"})
+    assert ErrorReplay(small, application, errors, {source: 2}, 0).run(lambda _: None).sent.total() == 50
+    assert sum(len(messages) for messages in read_topic(settings, source).values()) == 50
+
+
+def forget_positions(settings: KafkaSettings, application: str) -> None:
+    """Delete the group as a broker does after a while without commits."""
+    group = replay_group(application)
+    admin = AdminClient(settings.admin())
+    admin.delete_consumer_groups([group])[group].result(30)
+
+
+def positions(settings: KafkaSettings, application: str, topic: str, partitions: int) -> dict[int, int]:
+    consumer = Consumer(settings.consumer(**{"group.id": replay_group(application)}))
+    try:
+        places = consumer.committed([TopicPartition(topic, number) for number in range(partitions)], 30)
+        return {place.partition: place.offset for place in places}
+    finally:
+        consumer.close()
 
 
 def fail(settings: KafkaSettings, source: str, errors: str, numbers: range) -> None:

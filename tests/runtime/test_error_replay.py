@@ -10,7 +10,7 @@ import pytest
 from forebay.processor.messages import Headers
 from forebay.processor.side_topics import error_record
 from forebay.room import Room
-from forebay.runtime.maintenance.error_replay import Again, Unfit, again, reason_of
+from forebay.runtime.maintenance.failed_records import Again, Unfit, again, reason_of
 
 INPUTS = {"events": 4}
 
@@ -86,6 +86,8 @@ def test_a_record_without_a_time_is_sent_without_one() -> None:
 
 UNFIT = [
     (Record(topic_="app-x-repartition"), "after the repartition topic"),
+    (Record(topic_="renamed"), "renamed, where it failed, is no input of the job"),
+    (Record(time=0), "its timestamp is 0"),
     (Record(partition_=9), "its partition 9 does not exist any more: events has 4 partitions"),
 ]
 

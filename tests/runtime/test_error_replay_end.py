@@ -133,7 +133,8 @@ def replay(job: PoisonedJob, monkeypatch: pytest.MonkeyPatch, batch: int) -> Rep
     monkeypatch.setattr(error_replay, "Consumer", job.consumer)
     monkeypatch.setattr(error_replay, "Producer", job.producer)
     kafka = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere:1")
-    return ErrorReplay(kafka, "job", ERRORS, {SOURCE: 1}).run(lambda _: None)
+    begin = None if job.replayed else 0
+    return ErrorReplay(kafka, "job", ERRORS, {SOURCE: 1}, begin).run(lambda _: None)
 
 
 @pytest.mark.parametrize("batch", [1, 3, 100])

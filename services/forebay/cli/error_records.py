@@ -12,7 +12,22 @@ from forebay.cli.lazy import CommandGroup
 from forebay.cli.names import rename_topics, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing
+from forebay.runtime.driver.matched import matches
 from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
+
+
+class BeginType(click.ParamType[int]):
+    """Where the first replay begins: an offset of `.errors`."""
+
+    name = "beginning|OFFSET"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if value == "beginning":
+            return 0
+        text = str(value)
+        if not text.isdecimal():
+            self.fail(f"{text!r}: give beginning, or an offset of the topic .errors", param, ctx)
+        return int(text)
 
 
 @click.group(cls=CommandGroup)
@@ -24,35 +39,58 @@ def errors() -> None:
     epilog="""\b
 Examples:
   forebay errors replay user-sessions --dry-run
+  forebay errors replay user-sessions --from beginning   # the first time
   forebay errors replay user-sessions"""
 )
 @service_argument
 @click.option("--application", help="Application id of the job. Default: SERVICE.")
 @click.option("--dry-run", is_flag=True, help="Say what would be sent; send nothing.")
+@click.option(
+    "--from", "begin", type=BeginType(), help="Where the first replay begins; refused if the position is known."
+)
+@click.option(
+    "--leave-out", "left_out", multiple=True, metavar="TOPIC", help="Pass over the records of a former input, for good."
+)
 @topics_option
 @connection_options
 def replay(
-    service: Service, application: str | None, *, dry_run: bool, topics: dict[str, str], **connection: Any
+    service: Service,
+    application: str | None,
+    *,
+    dry_run: bool,
+    begin: int | None,
+    left_out: tuple[str, ...],
+    topics: dict[str, str],
+    **connection: Any,
 ) -> None:
     """Send the records of SERVICE's .errors back to their input topics, unchanged: each once.
 
     Use it after the cause of the failures is fixed. Key, value, timestamp, headers and partition are the record's own;
-    the error.* headers are left out. Every thousand are one transaction, which notes what was sent in the group
-    APPLICATION-replay: if a run breaks off, run the command again; it resumes. A record that fails again is a new
-    record of .errors. The job may run meanwhile. If a window is closed by now, the record goes to .late.
+    the error.* headers are left out. A thousand records at most are one transaction, which also commits the position in
+    .errors to the group APPLICATION-replay: if a run breaks off, run the command again; it resumes. The first replay
+    needs --from beginning. A record that fails again is a new record of .errors. The job may run meanwhile. If a window
+    is closed by now, the record goes to .late.
     """
     (service,) = rename_topics((service,), topics)
     kafka = connect(**connection)
     name = application or service.name
     topic = service.as_application(name).errors.name
+    if service.patterns:
+        service = service.matched(matches(service, name, TopicAdmin(kafka).names()))
     inputs = [topic_of_service.name for topic_of_service in service.inputs]
     partitions = TopicAdmin(kafka).partitions([topic, *inputs])
     missing = [topic_name for topic_name in (topic, *inputs) if topic_name not in partitions]
     if missing:
         raise TopicMissing(f"there is no topic {', '.join(missing)}: `forebay topics create {service.name}` creates it")
-    run = ErrorReplay(kafka, name, topic, {topic_name: partitions[topic_name] for topic_name in inputs})
+    if begin and partitions[topic] > 1:
+        raise click.UsageError(f"--from {begin}: {topic} has {partitions[topic]} partitions: give --from beginning")
+    run = ErrorReplay(
+        kafka, name, topic, {topic_name: partitions[topic_name] for topic_name in inputs}, begin, left_out
+    )
     if dry_run:
-        _show(run.look(), "would be sent", f"nothing was sent: `forebay errors replay {service.name}` sends them")
+        would = run.look()
+        first = " --from beginning" if would.is_first and begin is None else ""
+        _show(would, "would be sent", f"nothing was sent: `forebay errors replay {service.name}{first}` sends them")
         return
     done = run.run(lambda so_far: click.echo(f"{so_far.sent.total()} sent", err=True))
     _show(done, "sent", "")

@@ -130,6 +130,10 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
             return (
                 _topic(Operation.READ, service.errors, "records that failed"),
                 *(_topic(Operation.WRITE, topic, "the same records again") for topic in service.inputs),
+                *(
+                    Right(Operation.WRITE, Resource.TOPIC, literal_start(pattern), "the same", prefixed=True)
+                    for pattern in service.patterns
+                ),
                 Right(Operation.READ, Resource.GROUP, replayed, "which were sent again"),
                 Right(Operation.WRITE, Resource.TRANSACTIONAL_ID, replayed, "each once"),
             )

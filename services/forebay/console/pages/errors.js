@@ -68,7 +68,7 @@ function errors(job, topic, found) {
       "section",
       { class: "card" },
       h("h2", null, "Send them again"),
-      "Once the cause is fixed, send each record back to its input topic, unchanged and once. The first command shows what the second one would send.",
+      "Once the cause is fixed, send each record back to its input topic, unchanged and once. The first command shows what would be sent, and which command sends it.",
       command(`forebay errors replay ${job} --dry-run`),
       command(`forebay errors replay ${job}`),
     ),

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from forebay.kafka.committed import read_committed
 from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
-from forebay.processor.messages import Headers
+from forebay.runtime.maintenance.failed_records import Again, NoInput, Unfit, again, reason_of
 
 _SECONDS = 30.0
-_BATCH = 5_000
+_BATCH = 1_000
+_CHUNK = 100
+_BATCH_BYTES = 32 * 1024 * 1024
 _POLL_S = 1.0
 _LARGEST = 64 * 1024 * 1024
-_LONGEST = 200
-_NUMBERED = re.compile(r"[\w.-]*\d[\w.-]*")
-_FIRST_FACT = "error.class"
-"""The job's own headers stand behind the record's, and begin with this one (forebay.processor.side_topics)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
-    """A record as it is sent again; `timestamp` in ms, None where it had none."""
-
-    topic: str
-    partition: int
-    key: bytes | None
-    value: bytes | None
-    timestamp: int | None
-    headers: Headers
-
-
-class Unfit(Exception):
-    """A record can't be sent again as it was; the message says why."""
+class ReplayRefused(Exception):
+    """Records would be sent twice, or passed over for good; the message says what to do."""
 
 
 @dataclass(slots=True)
@@ -48,49 +34,12 @@ class Replayed:
     Args:
         sent: records by input topic and by what they failed of.
         passed_over: records that can't be sent again, by why.
+        is_first: whether no position of an earlier replay is known.
     """
 
     sent: Counter[tuple[str, str]] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
-
-
-def again(message: Message, inputs: Mapping[str, int]) -> Again:
-    """Return the record that a record of `.errors` was. Raises Unfit.
-
-    Args:
-        inputs: the job's input topics with their numbers of partitions.
-    """
-    headers: Headers = list(message.headers() or ())  # type: ignore[arg-type]
-    at = max((place for place, (name, _) in enumerate(headers) if name == _FIRST_FACT), default=-1)
-    if at < 0:
-        raise Unfit("it has no header error.class: the job did not write it")
-    facts = {name: (value or b"").decode(errors="replace") for name, value in headers[at:]}
-    for name in ("error.shortened", "error.headers"):
-        if name in facts:
-            raise Unfit(f"parts of it were left out ({name}): send the original again, from its input topic")
-    if "error.timer" in facts or not facts.get("error.topic"):
-        raise Unfit("a timer failed, not a record: the timer runs again at its next time")
-    topic = facts["error.topic"]
-    if topic not in inputs:
-        raise Unfit(
-            f"it failed after the repartition topic {topic}: send the input record again from which it was made"
-        )
-    try:
-        partition, timestamp = int(facts["error.partition"]), int(facts["error.timestamp"])
-    except (KeyError, ValueError):
-        raise Unfit("its headers error.partition and error.timestamp are not numbers") from None
-    if not 0 <= partition < inputs[topic]:
-        raise Unfit(f"its partition {partition} does not exist any more: {topic} has {inputs[topic]} partitions")
-    return Again(topic, partition, message.key(), message.value(), timestamp if timestamp >= 0 else None, headers[:at])
-
-
-def reason_of(message: Message) -> str:
-    """Return why a record failed, in a few words, without the names and numbers in the text."""
-    facts: dict[str, str | bytes | None] = dict(message.headers() or ())
-    values = (facts.get(f"error.{name}") for name in ("stage", "class", "message"))
-    texts = [text.decode(errors="replace") if isinstance(text, bytes) else text or "?" for text in values]
-    said = _NUMBERED.sub("…", " ".join(texts[2].split()))
-    return f"{texts[0]}: {texts[1]}: {said[:_LONGEST]}"
+    is_first: bool = False
 
 
 class ErrorReplay:
@@ -103,26 +52,46 @@ class ErrorReplay:
     Args:
         topic: the job's `.errors`.
         inputs: its input topics with their numbers of partitions.
+        begin: offset in `.errors` to begin at if no position of an earlier replay is known.
+        left_out: other topics, whose records are passed over.
     """
 
-    def __init__(self, kafka: KafkaSettings, application: str, topic: str, inputs: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        application: str,
+        topic: str,
+        inputs: Mapping[str, int],
+        begin: int | None = None,
+        left_out: Collection[str] = (),
+    ) -> None:
         self._kafka = kafka
         self._group = replay_group(application)
         self._topic = topic
         self._inputs = inputs
+        self._begin = begin
+        self._left_out = left_out
 
     def look(self) -> Replayed:
         """Return what a run would do now; changes nothing. Raises Unavailable."""
-        replayed = Replayed()
-        for messages in self._batches(self._ends()):
+        ends = self._ends()
+        starts, is_first = self._starts(ends)
+        replayed = Replayed(is_first=is_first)
+        for messages in self._batches(starts, ends):
             for message in messages:
                 self._sort(message, replayed)
         return replayed
 
     def run(self, on_transaction: Callable[[Replayed], None]) -> Replayed:
-        """Send the records not sent yet; call `on_transaction` after each. Raises Unavailable: run it again."""
+        """Send the records not sent yet; call `on_transaction` after each.
+
+        Raises:
+            ReplayRefused: it is not known which were sent, or a record failed in a topic that is no input.
+            Unavailable: run it again.
+        """
         done = Replayed()
         ends = self._ends()
+        self._check_begin(ends)
         while self._send_next(ends, done):
             on_transaction(done)
         return done
@@ -135,63 +104,93 @@ class ErrorReplay:
         first: what it sent shows in the group, which is read then.
         """
         producer = self._producer()
-        with closing(self._batches(ends)) as batches:
-            messages = next(batches, None)
-        if messages is None:
-            return False
-        consumer = self._consumer()
-        try:
-            self._send(producer, consumer, messages, done)
-        finally:
-            consumer.close()
-        return True
+        starts, _ = self._starts(ends)
+        with closing(self._batches(starts, ends)) as batches:
+            messages = next(batches, [])
+        # The positions of all partitions, even if nothing is sent: otherwise the broker would delete the position of a
+        # partition in which nothing failed for a while, and keep the others.
+        self._send(producer, starts, messages, done)
+        return bool(messages)
 
-    def _send(self, producer: Producer, consumer: Consumer, messages: list[Message], done: Replayed) -> None:
-        ends: dict[int, int] = {}
+    def _check_begin(self, ends: Mapping[int, int]) -> None:
+        """Refuse to guess which records were sent. Raises ReplayRefused."""
+        starts, is_first = self._starts(ends)
+        if not is_first and self._begin is not None:
+            raise ReplayRefused(
+                f"the group {self._group} has a position in {self._topic}, behind the records that were sent: leave "
+                "out --from. Nothing was sent"
+            )
+        if is_first and self._begin is None and any(starts[number] < end for number, end in ends.items()):
+            raise ReplayRefused(
+                f"the group {self._group} has no position in {self._topic}, so it is not known which records were sent "
+                "before: brokers delete a position after offsets.retention.minutes (7 days) without a replay. Nothing "
+                "was sent. If there was no replay before, give `--from beginning`; if there was, give the first offset "
+                f"of {self._topic} to send, `--from OFFSET`"
+            )
+
+    def _send(self, producer: Producer, starts: Mapping[int, int], messages: list[Message], done: Replayed) -> None:
+        positions = dict(starts)
         part = Replayed()
+        consumer = self._consumer()
         try:
             producer.begin_transaction()
             for message in messages:
-                ends[message.partition() or 0] = (message.offset() or 0) + 1
-                record = self._sort(message, part)
+                positions[message.partition() or 0] = (message.offset() or 0) + 1
+                record = self._sort(message, part, is_sent=True)
                 if record is not None:
                     _produce(producer, record)
-            places = [TopicPartition(self._topic, partition, end) for partition, end in ends.items()]
+            places = [TopicPartition(self._topic, number, position) for number, position in positions.items()]
             producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), _SECONDS)
             producer.commit_transaction(_SECONDS)
+        except ReplayRefused:
+            _abort(producer)
+            raise
         except KafkaException as error:
+            _abort(producer)
             raise failure_of(error.args[0], "these records were not sent; give the command again") from error
+        finally:
+            consumer.close()
         done.sent += part.sent
         done.passed_over += part.passed_over
 
-    def _sort(self, message: Message, found: Replayed) -> Again | None:
+    def _sort(self, message: Message, found: Replayed, *, is_sent: bool = False) -> Again | None:
+        """Return a record to send and count it. Raises ReplayRefused: it would be passed over by mistake."""
         try:
             record = again(message, self._inputs)
         except Unfit as unfit:
+            if is_sent and isinstance(unfit, NoInput) and unfit.topic not in self._left_out:
+                raise ReplayRefused(
+                    f"the record at offset {message.offset()} of {self._topic} failed in {unfit.topic}, which is no "
+                    "input of the job. If the job has other topic names, give its --topic options; to pass over the "
+                    f"records of this topic for good, give `--leave-out {unfit.topic}`"
+                ) from None
             found.passed_over[str(unfit)] += 1
             return None
         found.sent[record.topic, reason_of(message)] += 1
         return record
 
-    def _batches(self, ends: Mapping[int, int]) -> Generator[list[Message], None, None]:
-        """Yield what stands before `ends` and was not sent yet, some records at a time."""
+    def _batches(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> Generator[list[Message], None, None]:
+        """Yield what stands between `starts` and `ends`, some records at a time."""
         consumer = self._consumer()
         try:
-            places = self._starts(consumer, ends)
-            left = {number for number, end in ends.items() if end > places[number]}
-            consumer.assign([TopicPartition(self._topic, number, places[number]) for number in left])
+            left = {number for number, end in ends.items() if end > starts[number]}
+            consumer.assign([TopicPartition(self._topic, number, starts[number]) for number in left])
+            batch: list[Message] = []
+            size = 0
             while left:
-                batch = []
-                for message in consumer.consume(_BATCH, _POLL_S):
+                messages = consumer.consume(min(_CHUNK, _BATCH), _POLL_S)
+                for message in messages:
                     number, error = message.partition() or 0, message.error()
                     if error is None and (message.offset() or 0) < ends[number]:
                         batch.append(message)
+                        size += len(message.key() or b"") + len(message.value() or b"")
                     elif error is not None and error.code() != KafkaError._PARTITION_EOF:
                         raise failure_of(error, f"{self._topic} can't be read")
                     if error is not None or (message.offset() or 0) + 1 >= ends[number]:
                         left.discard(number)
-                if batch:
+                if batch and (not left or not messages or len(batch) >= _BATCH or size >= _BATCH_BYTES):
                     yield batch
+                    batch, size = [], 0
         except KafkaException as error:
             raise failure_of(error.args[0], f"{self._topic} can't be read") from error
         finally:
@@ -208,10 +207,23 @@ class ErrorReplay:
         finally:
             consumer.close()
 
-    def _starts(self, consumer: Consumer, numbers: Iterable[int]) -> dict[int, int]:
-        """Return from where on each partition was not sent yet, or is still kept."""
-        places = consumer.committed([TopicPartition(self._topic, number) for number in numbers], _SECONDS)
-        return {place.partition: max(self._bounds(consumer, place.partition)[0], place.offset) for place in places}
+    def _starts(self, numbers: Iterable[int]) -> tuple[dict[int, int], bool]:
+        """Return from where on each partition was not sent yet, or is still kept, and whether no position is known.
+
+        A position behind the end of its partition is one of a topic that was deleted. Of a partition without a position
+        nothing was sent, if others have one.
+        """
+        consumer = self._consumer()
+        try:
+            places = read_committed(consumer, [TopicPartition(self._topic, number) for number in numbers], _SECONDS)
+            bounds = {place.partition: self._bounds(consumer, place.partition) for place in places}
+        except KafkaException as error:
+            raise failure_of(error.args[0], f"{self._group} can't be read") from error
+        finally:
+            consumer.close()
+        known = {place.partition: place.offset for place in places if 0 <= place.offset <= bounds[place.partition][1]}
+        begin = 0 if known or self._begin is None else self._begin
+        return {number: max(low, known.get(number, begin)) for number, (low, _) in bounds.items()}, not known
 
     def _bounds(self, consumer: Consumer, number: int) -> tuple[int, int]:
         low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)
@@ -233,5 +245,17 @@ class ErrorReplay:
 def _produce(producer: Producer, record: Again) -> None:
     at = 0 if record.timestamp is None else record.timestamp
     headers: list[tuple[str, str | bytes | None]] = list(record.headers)
-    producer.produce(record.topic, record.value, record.key, record.partition, timestamp=at, headers=headers)
+    while True:
+        try:
+            producer.produce(record.topic, record.value, record.key, record.partition, timestamp=at, headers=headers)
+            break
+        except BufferError:
+            # The client's queue is full. It is emptied by the broker's answers, or when the transaction times out.
+            producer.poll(_POLL_S)
     producer.poll(0)
+
+
+def _abort(producer: Producer) -> None:
+    """Abort what can't be committed: an open transaction hides what comes behind it until it times out."""
+    with suppress(KafkaException):
+        producer.abort_transaction(_SECONDS)
