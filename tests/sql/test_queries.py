@@ -209,9 +209,10 @@ def test_show_describe_explain(pages: SqlPages) -> None:
         assert [line for line in ask(pages, statement)[1] if "end" in line], "otherwise a client takes it for cut off"
     assert rows(pages, "DESCRIBE totals;")[0] == {"column": "ID", "type": "STRING", "role": "key"}
     plan = [row["plan"] for row in rows(pages, "EXPLAIN totals;")]
-    assert plan[2:5] == [
+    assert plan[2:6] == [
         "  give COUNT(*) as C, SUM(S.N) as TOTAL",
         "    keep where (COUNT(*) < 5)",
+        "        (COUNT(*):BIGINT < 5)",
         "      aggregate COUNT(*), SUM(S.N)",
     ]
 

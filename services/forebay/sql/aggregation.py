@@ -9,9 +9,11 @@ from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.aggregates.registry import Aggregate, Argument, limit_list
 from forebay.sql.aggregates.standard import STANDARD
 from forebay.sql.aliases import Item
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound, BoundColumn
 from forebay.sql.catalog import BOUNDS, Named, Windowing
 from forebay.sql.errors import SqlError
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.generate import code_of
 from forebay.sql.plan import Aggregated, Code, Filtered, Projected, Step
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS, Relation
@@ -33,10 +35,10 @@ class GroupNames:
     def __init__(self, window: WindowClause | None) -> None:
         self._window = window
 
-    def resolve(self, column: Column) -> Typed:
+    def resolve(self, column: Column) -> Bound:
         """Return a bound of the window. Raises SqlError for what is neither grouped by nor aggregated."""
         if self._window is not None and column.name in BOUNDS and not column.source:
-            return Typed(f"w[{list(BOUNDS).index(column.name)}]", BOUNDS[column.name])
+            return BoundColumn(f"w[{list(BOUNDS).index(column.name)}]", BOUNDS[column.name], column.name)
         raise SqlError(
             column.place,
             f"the column {column.name} has many values in a group: add it to GROUP BY, or aggregate it, such as "
@@ -73,17 +75,17 @@ def aggregate(
         window,
         query.emit == "FINAL",
     )
-    replaced: dict[Expression, Typed] = {
-        expression: Typed(f"k[{at}]", key.named.type)
+    replaced: dict[Expression, Bound] = {
+        expression: BoundColumn(f"k[{at}]", key.named.type, to_sql(expression))
         for at, (expression, key) in enumerate(zip(analysis.group_by, grouped.keys, strict=True))
     }
     for at, (call, (aggregate, _)) in enumerate(zip(calls, calls_made, strict=True)):
-        replaced[call] = Typed(f"r[{at}]", aggregate.type)
+        replaced[call] = BoundColumn(f"r[{at}]", aggregate.type, to_sql(call))
 
     def code(expression: Expression, *, condition: bool = False) -> Code:
-        make = Generator(GroupNames(window), FUNCTIONS, replaced, standard=query.standard)
-        typed = make.condition(expression) if condition else make.of(expression)
-        return Code(typed.source, typed.type, make.namespace, to_sql(expression))
+        make = Binder(GroupNames(window), FUNCTIONS, replaced, standard=query.standard)
+        result = make.condition(expression) if condition else make.of(expression)
+        return code_of(make, result, to_sql(expression))
 
     if analysis.having is not None:
         step = Filtered(step, code(analysis.having, condition=True))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from forebay.sql import aggregation, joining
 from forebay.sql.aliases import Item
+from forebay.sql.bound import BoundColumn
 from forebay.sql.catalog import BOUNDS, PSEUDO, Catalog, Named, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import explode
@@ -114,7 +115,8 @@ class Analysis:
         """Return the code of a value; a made key's comes of the key."""
         for at, key in enumerate(relation.keys):
             if key.is_made and expression in key.equals:
-                return Code(f"k[{at}]", key.named.type, {}, key.named.name)
+                column = BoundColumn(f"k[{at}]", key.named.type, key.named.name)
+                return Code(column.source, column.type, {}, column.name, column)
         return relation.code(expression)
 
     def _relation(self, items: Sequence[Item]) -> Relation:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from forebay.sql import casts
+from forebay.sql.bound import Bound, BoundLiteral
 from forebay.sql.errors import SqlError
 from forebay.sql.literals import type_of_literal
 from forebay.sql.syntax import ArrayOf, Expression, Literal, MapOf, StructOf
 from forebay.sql.types import (
-    BIGINT,
     BOOLEAN,
     DOUBLE,
-    INT,
     NULL,
     STRING,
     ArrayType,
@@ -29,20 +27,20 @@ from forebay.sql.types import (
 )
 
 if TYPE_CHECKING:
-    from forebay.sql.generate import Generator, Typed
+    from forebay.sql.binding import Binder
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 _POWER_OF_TEN = re.compile(_NUMBER.pattern + r"[eE][+-]?[0-9]{1,2}")
 
 
-def alike(make: Generator, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
-    """Return the sources of values as their common type. Raises SqlError."""
+def alike(make: Binder, values: Sequence[Bound], where: Expression) -> tuple[list[Bound], SqlType]:
+    """Return values as their common type. Raises SqlError."""
     kind: SqlType = NULL
     # ksqlDB's CoercionUtil lets the first value that is not null decide between texts and other types.
     lead = next((value.type for value in values if value.type != NULL), NULL)
     others = [value.type for value in values if value.type not in (STRING, NULL)]
     if lead == STRING:  # numbers and BOOLEANs that are written down behind a text are texts
-        values = [_as_text(make, value) for value in values]
+        values = [_as_text(value) for value in values]
     elif others:  # string literals take the type of the other values
         values = [_read(make, value, others[0], where) for value in values]
     for value in values:
@@ -50,10 +48,10 @@ def alike(make: Generator, values: Sequence[Typed], where: Expression) -> tuple[
         if shared is None:
             raise SqlError(where.place, f"{kind} and {value.type} don't go together: CAST one to the other's type")
         kind = shared
-    return [make.cast(value, kind, where).source for value in values], kind
+    return [make.cast(value, kind, where) for value in values], kind
 
 
-def convert_nested(make: Generator, expressions: Sequence[Expression]) -> Sequence[Expression]:
+def convert_nested(make: Binder, expressions: Sequence[Expression]) -> Sequence[Expression]:
     """Return the expressions of a list; texts within ARRAY, MAP and STRUCT are numbers where the first value has them.
 
     Raises SqlError.
@@ -86,39 +84,38 @@ def _number_of(text: str) -> Decimal | int:
     return int(text) if text.lstrip("+-").isdecimal() else Decimal(f"{Decimal(text):f}")
 
 
-def _as_text(make: Generator, value: Typed) -> Typed:
+def _as_text(value: Bound) -> Bound:
     """Return a number or BOOLEAN that is written down as the text that it is."""
-    constant = make.namespace.get(value.source)
-    if isinstance(constant, Decimal):
-        return value._replace(source=repr(f"{constant:f}"), type=STRING)
-    if value.type in (INT, BIGINT) and value.source.lstrip("-").isdecimal():
-        return value._replace(source=repr(value.source), type=STRING)
-    if value.type == BOOLEAN and value.source in ("True", "False"):
-        return value._replace(source=repr(value.source.lower()), type=STRING)
+    match value:
+        case BoundLiteral(bool() as boolean):
+            return BoundLiteral(str(boolean).lower(), STRING)
+        case BoundLiteral(Decimal() as number):
+            return BoundLiteral(f"{number:f}", STRING)
+        case BoundLiteral(int() as number):
+            return BoundLiteral(str(number), STRING)
     return value
 
 
-def _read(make: Generator, value: Typed, kind: SqlType, where: Expression) -> Typed:
-    if value.type != STRING or value.source[:1] not in ("'", '"'):
+def _read(make: Binder, value: Bound, kind: SqlType, where: Expression) -> Bound:
+    if not isinstance(value, BoundLiteral) or not isinstance(value.value, str):
         return value
     if is_number(kind):
         return _number(make, value, kind, where)
     if kind == BOOLEAN:
-        if casts.boolean_of(literal_eval(value.source)) is None:
-            raise SqlError(where.place, f"{value.source} is no BOOLEAN: write true or false")
+        if casts.boolean_of(value.value) is None:
+            raise SqlError(where.place, f"{value.value!r} is no BOOLEAN: write true or false")
         return make.cast(value, kind, where)
     return value
 
 
-def _number(make: Generator, value: Typed, kind: SqlType, where: Expression) -> Typed:
+def _number(make: Binder, value: BoundLiteral, kind: SqlType, where: Expression) -> Bound:
     """Return a text that is written down as the number that it is, of its own type."""
-    text = str(literal_eval(value.source)).strip()
+    text = value.value.strip()
     if _NUMBER.fullmatch(text) or _POWER_OF_TEN.fullmatch(text):
         number = _number_of(text)
-        source = make.constant(number) if isinstance(number, Decimal) else repr(number)
-        return value._replace(source=source, type=type_of_literal(number))
+        return BoundLiteral(number, type_of_literal(number))
     try:
         float(text)
     except ValueError as error:
-        raise SqlError(where.place, f"{value.source} is no {kind}: write a number") from error
+        raise SqlError(where.place, f"{value.value!r} is no {kind}: write a number") from error
     return make.cast(value, DOUBLE, where)

@@ -41,6 +41,6 @@ def explain(program: Program, command: Command) -> Explained:
             named = ", ".join(query.name for query in program.queries)
             raise SqlError(command.place, f"there is no query {name}: write one of {named or 'none'}")
     graph = graph_of(picture_without_service(topology_of(program))) if program.queries else {}
-    lines = [line for query in queries for line in query.lines()]
+    lines = [line for query in queries for line in query.lines(typed=True)]
     lines.append(f"one job: sub-topologies {len(graph.get('stages', ()))}, queries {len(program.queries)}")
     return Explained(lines, upstream(graph, (query.target.topic for query in queries)) if queries else {})

@@ -8,9 +8,11 @@ from itertools import product
 from typing import Any
 
 from forebay.sql.aliases import Item
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound, BoundColumn
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import Special
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.generate import code_of
 from forebay.sql.limits import check_items
 from forebay.sql.plan import Code, Exploded, Slot
 from forebay.sql.printed import to_sql
@@ -33,19 +35,21 @@ def explode(relation: Relation, items: Sequence[Item]) -> Relation:
         raise SqlError(next(iter(calls)).place, "a table's rows can't be exploded: one key has one row; use a stream")
     start = len(relation.slots)
     slots = tuple(Slot("", to_sql(call), code.type) for call, code in calls.items())
-    replaced = {call: Typed(f"r[{start + at}]", code.type) for at, (call, code) in enumerate(calls.items())}
+    replaced = {
+        call: BoundColumn(f"r[{start + at}]", code.type, to_sql(call)) for at, (call, code) in enumerate(calls.items())
+    }
     step = Exploded(relation.step, tuple(calls.values()))
     return replace(relation, step=step, slots=relation.slots + slots, replaced={**relation.replaced, **replaced})
 
 
 def _code(relation: Relation, call: Call) -> Code:
-    make = relation.generator()
+    make = relation.binder()
     rows = TABLE_FUNCTIONS[call.name](make, call)
     assert isinstance(rows.type, ArrayType)
-    return Code(rows.source, rows.type.item, make.namespace, to_sql(call))
+    return replace(code_of(make, rows, to_sql(call)), type=rows.type.item)
 
 
-def _explode(make: Generator, call: Call) -> Typed:
+def _explode(make: Binder, call: Call) -> Bound:
     if len(call.arguments) != 1:
         raise SqlError(call.place, f"write {call.name}(an array)")
     array = make.of(call.arguments[0])
@@ -54,9 +58,9 @@ def _explode(make: Generator, call: Call) -> Typed:
     return array
 
 
-def _cube_explode(make: Generator, call: Call) -> Typed:
+def _cube_explode(make: Binder, call: Call) -> Bound:
     array = _explode(make, call)
-    return make.apply(f"{make.constant(cube)}({{0}})", [array], ArrayType(array.type))
+    return make.apply(call.name, f"{make.constant(cube)}({{0}})", [array], ArrayType(array.type))
 
 
 def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:

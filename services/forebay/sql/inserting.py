@@ -7,10 +7,12 @@ from typing import Any
 
 from forebay.formats import no_contracts
 from forebay.sql import evolution
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound
 from forebay.sql.catalog import ROWTIME, Catalog, Named, Source
 from forebay.sql.compiled import compile_tuple
 from forebay.sql.errors import SqlError
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.generate import source_of
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS
 from forebay.sql.schemas.topics import key_of, value_of
@@ -80,16 +82,16 @@ def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dic
 
 
 class _NoNames:
-    def resolve(self, column: Column) -> Typed:
+    def resolve(self, column: Column) -> Bound:
         raise SqlError(column.place, f"{column.name} can't stand here: VALUES takes texts in single quotes")
 
 
 def _value(expression: Expression, column: Named) -> Any:
     """Return the value of an expression as a column holds it. Raises SqlError."""
-    make = Generator(_NoNames(), FUNCTIONS)
+    make = Binder(_NoNames(), FUNCTIONS)
     given = make.of(expression)
     cast = make.cast(given, column.type, expression)
-    result, held = compile_tuple("", [given.source, cast.source], make.namespace)()
+    result, held = compile_tuple("", [source_of(make, given), source_of(make, cast)], make.namespace)()
     if result is not None and column.type in (INT, BIGINT) and not isinstance(result, str):
         held = as_held(result, column.type)
     if result is not None and held is None:

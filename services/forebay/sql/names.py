@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from forebay.sql.aliases import Aliases, Item
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound, BoundColumn
 from forebay.sql.catalog import BOUNDS, ROWTIME, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.loaded import REGISTRY
-from forebay.sql.generate import Generator, Typed
 from forebay.sql.instants import timestamp_of
 from forebay.sql.syntax import Call, Column, Expression, Field, Literal, Query, Selected, Star
 from forebay.sql.types import NULL, SqlType, StructType
@@ -116,7 +117,7 @@ class Sources:
 
     def type_of(self, expression: Expression) -> SqlType:
         """Return the type of an expression over the sources. Raises SqlError."""
-        return Generator(_Types(self.by_alias), REGISTRY).of(expression).type
+        return Binder(_Types(self.by_alias), REGISTRY).of(expression).type
 
     def _own_name(self, expression: Expression) -> str:
         if isinstance(expression, Column):
@@ -151,6 +152,6 @@ class _Types:
     def __init__(self, by_alias: dict[str, Source]) -> None:
         self._by_alias = by_alias
 
-    def resolve(self, column: Column) -> Typed:
+    def resolve(self, column: Column) -> Bound:
         source = self._by_alias.get(column.source)
-        return Typed("r[0]", (None if source is None else source.type_of(column.name)) or NULL)
+        return BoundColumn("r[0]", (None if source is None else source.type_of(column.name)) or NULL)

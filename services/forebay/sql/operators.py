@@ -1,4 +1,4 @@
-"""Operators: arithmetic, comparison, logic of three values; the Python source of each."""
+"""Operators, bound: arithmetic, comparison, logic of three values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay.sql import arithmetic
+from forebay.sql.bound import Bound, BoundLiteral, BoundLogic, BoundMap, BoundRow
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import chain
 from forebay.sql.like import like
@@ -32,7 +33,7 @@ from forebay.sql.types import (
 )
 
 if TYPE_CHECKING:
-    from forebay.sql.generate import Generator, Typed
+    from forebay.sql.binding import Binder
 
 _COMPARED = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _DECIMALS = {
@@ -44,19 +45,19 @@ _DECIMALS = {
 }
 
 
-def apply(make: Generator, call: Call) -> Typed | None:
-    """Return the source of an operator; None: the call is a function's. Raises SqlError."""
+def apply(make: Binder, call: Call) -> Bound | None:
+    """Return an operator, bound; None: the call is a function's. Raises SqlError."""
     name, arguments = call.name, call.arguments
     if name in ("AND", "OR"):
-        return _logic(make, call)
+        left, right = map(make.condition, arguments)
+        return BoundLogic(name, left, right)
     if name == "NOT" and len(arguments) == 1:
-        return make.apply("(not {0})", [make.condition(arguments[0])], BOOLEAN)
+        return make.apply("NOT", "(not {0})", [make.condition(arguments[0])], BOOLEAN)
     if name == "IS NULL":
-        _, value = make.once(make.of(arguments[0]).source)
-        return _typed_source(f"({value} is None)" if value else "False", BOOLEAN)
+        return _is_null(make, make.of(arguments[0]))
     if name == "IS DISTINCT":
-        (one, other), _ = make.alike([make.of(argument) for argument in arguments], call)
-        return _typed_source(f"({one} != {other})", BOOLEAN)
+        values, _ = make.alike([make.of(argument) for argument in arguments], call)
+        return make.apply_to(name, "({0} != {1})", values, BOOLEAN)
     if name == "IN":
         return _in(make, call)
     if name == "BETWEEN":
@@ -69,7 +70,7 @@ def apply(make: Generator, call: Call) -> Typed | None:
         if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
             raise SqlError(escape.place, "write one letter behind ESCAPE")
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
-        return make.apply(f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
+        return make.apply(name, f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
     if name in _COMPARED:
         return _compare(make, call)
     if name in _DECIMALS or name == "||":
@@ -79,46 +80,30 @@ def apply(make: Generator, call: Call) -> Typed | None:
     return None
 
 
-def _typed_source(source: str, kind: SqlType) -> Typed:
-    from forebay.sql.generate import Typed  # noqa: PLC0415 (each makes the other)
-
-    return Typed(source, kind)
-
-
-def _logic(make: Generator, call: Call) -> Typed:
-    """Return AND or OR: unknown unless one side decides."""
-    decides = "False" if call.name == "AND" else "True"
-    left, right = (make.condition(argument).source for argument in call.arguments)
-    one, first = make.once(left)
-    other, second = make.once(right)
-    return _typed_source(
-        f"({decides} if {first or one} is {decides} else {decides} if {second or other} is {decides} "
-        f"else None if {one} is None or {other} is None else {'True' if call.name == 'AND' else 'False'})",
-        BOOLEAN,
-    )
+def _is_null(make: Binder, value: Bound) -> Bound:
+    # Python warns of a comparison of literals with None.
+    if isinstance(value, BoundLiteral | BoundRow | BoundMap):
+        return BoundLiteral(isinstance(value, BoundLiteral) and value.value is None, BOOLEAN)
+    return make.apply_to("IS NULL", "({0} is None)", [value], BOOLEAN)
 
 
-def _unknown(make: Generator) -> str:
-    """Return the source of what a comparison with null gives."""
-    return "None" if make.standard else "False"
+def _unknown(make: Binder) -> bool | None:
+    """Return the result of a comparison with null."""
+    return None if make.standard else False
 
 
-def _in(make: Generator, call: Call) -> Typed:
+def _in(make: Binder, call: Call) -> Bound:
     values = [argument.value if isinstance(argument, Literal) else None for argument in call.arguments[1:]]
     if make.standard and None in values:  # one that is null leaves unknown what none of the others decides
         subject, *others = call.arguments
         same = [Call("=", (subject, other), place=call.place) for other in others]
         return make.of(chain("OR", same, call.place))
-    sources, kind = make.all_alike(call.arguments, call)
-    return make.apply(
-        f"({{0}} in ({', '.join(source.replace('{', '{{').replace('}', '}}') for source in sources[1:])},))",
-        [_typed_source(sources[0], kind)],
-        BOOLEAN,
-        _unknown(make),
-    )
+    given, _ = make.all_alike(call.arguments, call)
+    listed = ", ".join(f"{{{at}}}" for at in range(1, len(given)))
+    return make.apply_to("IN", f"({{0}} in ({listed},))", given, BOOLEAN, (0,), _unknown(make))
 
 
-def _between(make: Generator, call: Call) -> Typed:
+def _between(make: Binder, call: Call) -> Bound:
     if make.standard:  # one bound may decide where the other is null
         value, low, high = call.arguments
         sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
@@ -127,13 +112,12 @@ def _between(make: Generator, call: Call) -> Typed:
     for bound in values[1:]:
         if values[0].type == STRING and common(STRING, bound.type) is None:
             raise SqlError(call.place, f"STRING and {bound.type} can't be compared: write the bound as a text")
-    sources, kind = make.alike(values, call)
+    values, kind = make.alike(values, call)
     subject, first, last = (_order_source(make, kind, place) for place in ("{0}", "{1}", "{2}"))
-    given = [_typed_source(source, kind) for source in sources]
-    return make.apply(f"({first} <= {subject} <= {last})", given, BOOLEAN, "False")
+    return make.apply("BETWEEN", f"({first} <= {subject} <= {last})", values, BOOLEAN, False)
 
 
-def _compare(make: Generator, call: Call) -> Typed:
+def _compare(make: Binder, call: Call) -> Bound:
     left, right = (make.of(argument) for argument in call.arguments)
     kind = common(left.type, right.type)
     if kind is None:
@@ -150,29 +134,29 @@ def _compare(make: Generator, call: Call) -> Typed:
     one, other = (
         _order_source(make, kind, place) if call.name not in ("=", "!=") else place for place in ("{0}", "{1}")
     )
-    return make.apply(f"({one} {_COMPARED[call.name]} {other})", [left, right], BOOLEAN, _unknown(make))
+    return make.apply(call.name, f"({one} {_COMPARED[call.name]} {other})", [left, right], BOOLEAN, _unknown(make))
 
 
-def _order_source(make: Generator, kind: SqlType, place: str) -> str:
+def _order_source(make: Binder, kind: SqlType, place: str) -> str:
     """Return the source of what a value is ordered by."""
     return f"{make.constant(rank_bytes)}({place})" if kind == BYTES and not make.standard else place
 
 
-def _calculate(make: Generator, call: Call) -> Typed:
+def _calculate(make: Binder, call: Call) -> Bound:
     left, right = (make.of(argument) for argument in call.arguments)
     if call.name in ("+", "||") and STRING in (left.type, right.type):
         if not {left.type, right.type} <= {STRING, NULL}:
             raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
         if make.in_lambda:  # its calls may double a text each time
-            return make.apply(f"{make.constant(added_texts)}({{0}}, {{1}})", [left, right], STRING)
-        return make.apply("({0} + {1})", [left, right], STRING)
+            return make.apply(call.name, f"{make.constant(added_texts)}({{0}}, {{1}})", [left, right], STRING)
+        return make.apply(call.name, "({0} + {1})", [left, right], STRING)
     sides = [item.type for item in (left, right)]
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
         raise SqlError(call.place, f"{left.type} {call.name} {right.type} can't be calculated: give numbers")
     if NULL in sides and not make.standard:
         raise SqlError(call.place, f"{call.name} of a NULL has no meaning: CAST the NULL to a type, or leave it out")
     if NULL in sides:
-        return _typed_source("None", next((side for side in sides if side != NULL), INT))
+        return BoundLiteral(None, next((side for side in sides if side != NULL), INT))
     if DOUBLE in sides:
         return _doubles(make, call, [make.cast(item, DOUBLE, call) for item in (left, right)])
     if any(isinstance(side, DecimalType) for side in sides):
@@ -181,45 +165,45 @@ def _calculate(make: Generator, call: Call) -> Typed:
         function = make.constant(_DECIMALS[call.name])
         shaped = make.constant(arithmetic.decimal_of)
         return _arithmetic(
-            make, f"{shaped}({function}({{0}}, {{1}}), {kind.precision}, {kind.scale})", [left, right], kind
+            make, call.name, f"{shaped}({function}({{0}}, {{1}}), {kind.precision}, {kind.scale})", [left, right], kind
         )
     return _wholes(make, call, [left, right])
 
 
-def _doubles(make: Generator, call: Call, sides: Sequence[Typed]) -> Typed:
+def _doubles(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
     if call.name in "+-*":
-        return _arithmetic(make, f"({{0}} {call.name} {{1}})", sides, DOUBLE)
+        return _arithmetic(make, call.name, f"({{0}} {call.name} {{1}})", sides, DOUBLE)
     function = arithmetic.quotient if call.name == "/" else arithmetic.remainder
-    return _arithmetic(make, f"{make.constant(function)}({{0}}, {{1}})", sides, DOUBLE)
+    return _arithmetic(make, call.name, f"{make.constant(function)}({{0}}, {{1}})", sides, DOUBLE)
 
 
-def _wholes(make: Generator, call: Call, sides: Sequence[Typed]) -> Typed:
+def _wholes(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
     kind = BIGINT if BIGINT in (sides[0].type, sides[1].type) else INT
     wrap = make.constant(arithmetic.wrapped_int if kind == INT else arithmetic.wrapped_long)
     if call.name in "+-*":
-        return _arithmetic(make, f"{wrap}({{0}} {call.name} {{1}})", sides, kind)
+        return _arithmetic(make, call.name, f"{wrap}({{0}} {call.name} {{1}})", sides, kind)
     function = arithmetic.whole_quotient if call.name == "/" else arithmetic.whole_remainder
-    return _arithmetic(make, f"{wrap}({make.constant(function)}({{0}}, {{1}}))", sides, kind)
+    return _arithmetic(make, call.name, f"{wrap}({make.constant(function)}({{0}}, {{1}}))", sides, kind)
 
 
-def _negative(make: Generator, call: Call) -> Typed:
+def _negative(make: Binder, call: Call) -> Bound:
     value = make.of(call.arguments[0])
     if not is_number(value.type):
         raise SqlError(call.place, f"{value.type} can't be negative: give a number")
     if isinstance(value.type, DecimalType):
-        return _arithmetic(make, f"{make.constant(arithmetic.decimal_negative)}({{0}})", [value], value.type)
+        return _arithmetic(make, call.name, f"{make.constant(arithmetic.decimal_negative)}({{0}})", [value], value.type)
     if value.type == DOUBLE:
-        return _arithmetic(make, "(-{0})", [value], value.type)
+        return _arithmetic(make, call.name, "(-{0})", [value], value.type)
     wrap = make.constant(arithmetic.wrapped_int if value.type == INT else arithmetic.wrapped_long)
-    return _arithmetic(make, f"{wrap}(-{{0}})", [value], value.type)
+    return _arithmetic(make, call.name, f"{wrap}(-{{0}})", [value], value.type)
 
 
-def _arithmetic(make: Generator, template: str, sides: Sequence[Typed], kind: SqlType) -> Typed:
+def _arithmetic(make: Binder, name: str, template: str, sides: Sequence[Bound], kind: SqlType) -> Bound:
     """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
     if make.in_lambda:
         # ksqlDB fails on a null inside a lambda, so the whole call becomes null.
-        return _typed_source(template.format(*(side.source for side in sides)), kind)
-    return make.apply(template, sides, kind)
+        return make.apply_to(name, template, sides, kind)
+    return make.apply(name, template, sides, kind)
 
 
 def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from forebay.sql.aggregates.registry import Aggregate
+from forebay.sql.bound import Bound, BoundColumn, to_text
 from forebay.sql.catalog import Named, Source, Windowing
 from forebay.sql.errors import NOWHERE, Place
 from forebay.sql.syntax import WindowClause
@@ -31,12 +33,13 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A generated expression: source over k (key columns), r (row), w (window), and its type."""
+    """A generated expression: source over k (key columns), r (row), w (window), its type, and what it was made of."""
 
     source: str
     type: SqlType
     namespace: dict[str, Any]
     shown: str
+    bound: Bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,23 +170,44 @@ class QueryPlan:
     is_insert: bool = False
     place: Place = field(default=NOWHERE, compare=False)
 
-    def lines(self) -> Iterator[str]:
-        """Return the plan as lines of text."""
+    def lines(self, *, typed: bool = False) -> Iterator[str]:
+        """Return the plan as lines of text.
+
+        Args:
+            typed: whether each expression follows its step, with the types and casts that it was bound with.
+        """
         kind = "table" if self.is_table else "stream"
         columns = ", ".join(f"{item} KEY" for item in self.target.keys)
         rest = ", ".join(map(str, self.target.values))
         yield f"{self.name}: {kind} {self.target.name} -> topic {self.target.topic}"
         yield f"  columns {', '.join(item for item in (columns, rest) if item)}"
-        yield from shown(self.step, 1)
+        yield from shown(self.step, 1, typed=typed)
 
 
-def shown(step: Step, depth: int = 0) -> Iterator[str]:
+def shown(step: Step, depth: int = 0, *, typed: bool = False) -> Iterator[str]:
     """Return a step and those it reads as lines of text, the last one first."""
     yield "  " * depth + _line(step)
+    for code in _codes(step) if typed else ():
+        if not isinstance(code.bound, BoundColumn):
+            yield "  " * (depth + 2) + to_text(code.bound)
     for parent in (
         (step.left, step.right) if isinstance(step, Joined) else () if isinstance(step, Scan) else (step.parent,)
     ):
-        yield from shown(parent, depth + 1)
+        yield from shown(parent, depth + 1, typed=typed)
+
+
+def _codes(step: Step) -> Iterable[Code]:
+    """Return the expressions of a step."""
+    match step:
+        case Rekeyed(_, codes) | Exploded(_, codes) | Projected(_, codes):
+            return codes
+        case Filtered(_, condition):
+            return (condition,)
+        case Joined(foreign_key=Code() as key):
+            return (key,)
+        case Aggregated(_, _, arguments):
+            return chain.from_iterable(arguments)
+    return ()
 
 
 def _line(step: Step) -> str:

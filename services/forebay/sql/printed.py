@@ -18,7 +18,8 @@ from forebay.sql.syntax import (
     StructOf,
 )
 
-_SIGNS = frozenset(["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "AND", "OR", "LIKE"])
+SIGNS = frozenset(["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "AND", "OR", "LIKE"])
+"""Operators that are written between their operands."""
 
 
 def to_sql(expression: Expression) -> str:
@@ -28,7 +29,7 @@ def to_sql(expression: Expression) -> str:
             return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value).upper()
         case Column(name, source):
             return f"{source}.{name}" if source else name
-        case Call(name, (one, other)) if name in _SIGNS:
+        case Call(name, (one, other)) if name in SIGNS:
             return f"({to_sql(one)} {name} {to_sql(other)})"
         case Call(name, arguments):
             return f"{name}({_list_of(arguments)})"

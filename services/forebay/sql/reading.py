@@ -9,12 +9,14 @@ from typing import Any
 from forebay.builder.keys import Windowed
 from forebay.processor.messages import Origin
 from forebay.sql.aggregation import is_aggregate
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound, BoundLiteral
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWSTART, Catalog, Named, Source
 from forebay.sql.compiled import compile_tuple
 from forebay.sql.encodings.readers import writer
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import TABLE_FUNCTIONS
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.generate import source_of
 from forebay.sql.names import Sources
 from forebay.sql.plan import Code, Scan, Slot
 from forebay.sql.printed import to_sql
@@ -175,21 +177,21 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 class _NoNames:
-    def resolve(self, column: Column) -> Typed:
+    def resolve(self, column: Column) -> Bound:
         raise SqlError(column.place, "a column can't stand here")
 
 
 def _constant(value: Expression, like: Named, *, pulls: bool) -> Any:
     """Return a literal as a key column holds it; None: no key equals it. Raises SqlError."""
-    make = Generator(_NoNames(), FUNCTIONS)
+    make = Binder(_NoNames(), FUNCTIONS)
     literal = make.of(value)
     # A pull query does not read texts as numbers, as ksqlDB's QueryFilterNode, although IN does elsewhere.
     if pulls and STRING in (literal.type, like.type) and common(literal.type, like.type) is None:
         raise SqlError(
             value.place, f"{to_sql(value)} can't be converted to the type of the key column {like}: CAST it to the type"
         )
-    (_, source), _kind = make.alike([Typed("None", like.type), literal], value)
-    result = compile_tuple("", [source], make.namespace)()[0]
+    (_, constant), _kind = make.alike([BoundLiteral(None, like.type), literal], value)
+    result = compile_tuple("", [source_of(make, constant)], make.namespace)()[0]
     return None if result is None else as_held(result, like.type)
 
 

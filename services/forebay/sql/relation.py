@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from forebay.sql.binding import Binder
+from forebay.sql.bound import NOTHING, Bound, BoundColumn
 from forebay.sql.catalog import Named, Windowing
 from forebay.sql.errors import SqlError
 from forebay.sql.functions import loaded
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.generate import code_of
 from forebay.sql.plan import Code, Slot, Step
 from forebay.sql.printed import to_sql
 from forebay.sql.syntax import Column, Expression
-from forebay.sql.types import NULL
 from forebay.sql.walk import columns, parts
 
 FUNCTIONS = loaded.REGISTRY
@@ -49,34 +50,33 @@ class Relation:
     format: str
     is_table: bool
     windowing: Windowing | None = None
-    replaced: dict[Expression, Typed] = field(default_factory=dict)
+    replaced: dict[Expression, Bound] = field(default_factory=dict)
     is_framed: bool = False
     standard: bool = False
 
-    def generator(self) -> Generator:
-        """Return what makes code of expressions over the rows."""
-        return Generator(RowNames(self.slots), FUNCTIONS, self.replaced, standard=self.standard)
+    def binder(self) -> Binder:
+        """Return what binds expressions over the rows."""
+        return Binder(RowNames(self.slots), FUNCTIONS, self.replaced, standard=self.standard)
 
     def code(self, expression: Expression) -> Code:
         """Return an expression over a row as code. Raises SqlError."""
-        return _code(self.generator(), expression)
+        return _code(self.binder(), expression)
 
     def code_of_key(self, expression: Expression) -> Code:
         """Return an expression over the key alone as code; null where it needs more than that. Raises SqlError."""
         results = {
-            equal: Typed(f"(k and k[{at}])", key.named.type)  # a record may have no key
+            equal: BoundColumn(f"(k and k[{at}])", key.named.type, key.named.name)  # a record may have no key
             for at, key in enumerate(self.keys)
             for equal in key.equals
         }
         if any(part in self.replaced for part in parts(expression)) or not results.keys() >= set(columns(expression)):
-            return Code("None", NULL, {}, to_sql(expression))
-        return _code(Generator(RowNames(()), FUNCTIONS, results, standard=self.standard), expression)
+            return code_of(Binder(RowNames(()), FUNCTIONS), NOTHING, to_sql(expression))
+        return _code(Binder(RowNames(()), FUNCTIONS, results, standard=self.standard), expression)
 
     def condition(self, expression: Expression) -> Code:
         """Return a condition over a row as code. Raises SqlError."""
-        make = self.generator()
-        result = make.condition(expression)
-        return Code(result.source, result.type, make.namespace, to_sql(expression))
+        make = self.binder()
+        return code_of(make, make.condition(expression), to_sql(expression))
 
 
 class RowNames:
@@ -85,14 +85,13 @@ class RowNames:
     def __init__(self, slots: tuple[Slot, ...]) -> None:
         self._slots = {(slot.source, slot.name): (at, slot.type) for at, slot in enumerate(slots)}
 
-    def resolve(self, column: Column) -> Typed:
+    def resolve(self, column: Column) -> Bound:
         """Return where a column of a row is. Raises SqlError."""
         slot = self._slots.get((column.source, column.name))
         if slot is None:
             raise SqlError(column.place, f"the column {column.name} can't stand here: its rows do not have it")
-        return Typed(f"r[{slot[0]}]", slot[1])
+        return BoundColumn(f"r[{slot[0]}]", slot[1], column.name)
 
 
-def _code(make: Generator, expression: Expression) -> Code:
-    result = make.of(expression)
-    return Code(result.source, result.type, make.namespace, to_sql(expression))
+def _code(make: Binder, expression: Expression) -> Code:
+    return code_of(make, make.of(expression), to_sql(expression))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from forebay.sql.bound import BoundColumn
 from forebay.sql.catalog import Named, Source
-from forebay.sql.generate import Typed
+from forebay.sql.generate import code_of
 from forebay.sql.plan import Code, Projected, Rekeyed, Step
 from forebay.sql.relation import Relation
 from forebay.sql.syntax import Column
@@ -21,8 +22,9 @@ def widen_step(step: Step, keys: Sequence[Named], target: Source, relation: Rela
     if same or relation.windowing is not None:  # such a key keeps its window, and its columns as they are
         return rows
     codes = tuple(
-        _as(Code(f"(k and k[{at}])", one.type, {}, one.name), other, relation)
+        _as(Code(place, one.type, {}, one.name, BoundColumn(place, one.type, one.name)), other, relation)
         for at, (one, other) in enumerate(zip(keys, target.keys, strict=True))
+        if (place := f"(k and k[{at}])")
     )
     return Rekeyed(rows, codes, target.keys, target.encoding.key_kind, alone=codes)
 
@@ -30,6 +32,7 @@ def widen_step(step: Step, keys: Sequence[Named], target: Source, relation: Rela
 def _as(code: Code, named: Named, relation: Relation) -> Code:
     if code.type == named.type:
         return code
-    make = relation.generator()
-    result = make.cast(Typed(code.source, code.type), named.type, Column(named.name))
-    return Code(result.source, result.type, {**code.namespace, **make.namespace}, f"CAST({code.shown} AS {named.type})")
+    make = relation.binder()
+    make.namespace.update(code.namespace)
+    result = make.cast(code.bound, named.type, Column(named.name))
+    return code_of(make, result, f"CAST({code.shown} AS {named.type})")

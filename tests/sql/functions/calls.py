@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound, BoundColumn
 from forebay.sql.compiled import compile_tuple
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import expression
 from forebay.sql.functions.loaded import REGISTRY
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.generate import source_of
 from forebay.sql.reader import Reader
 from forebay.sql.syntax import Column
 from forebay.sql.tokens import tokens_of
@@ -22,27 +24,27 @@ class Columns:
     def __init__(self, types: dict[str, SqlType]) -> None:
         self._types = list(types.items())
 
-    def resolve(self, column: Column) -> Typed:
+    def resolve(self, column: Column) -> Bound:
         for at, (name, kind) in enumerate(self._types):
             if name == column.name:
-                return Typed(f"r[{at}]", kind)
+                return BoundColumn(f"r[{at}]", kind, name)
         raise SqlError(column.place, f"there is no column {column.name}")
 
 
-def generate(text: str, types: dict[str, SqlType] | None = None) -> tuple[Generator, Typed]:
-    """Return an expression's source. Raises SqlError."""
-    make = Generator(Columns(types or {}), REGISTRY)
+def bind(text: str, types: dict[str, SqlType] | None = None) -> tuple[Binder, Bound]:
+    """Return an expression, bound. Raises SqlError."""
+    make = Binder(Columns(types or {}), REGISTRY)
     return make, make.of(expression(Reader(text, tokens_of(text))))
 
 
 def type_of(text: str, types: dict[str, SqlType] | None = None) -> SqlType:
     """Return an expression's type. Raises SqlError."""
-    return generate(text, types)[1].type
+    return bind(text, types)[1].type
 
 
 def value_of(text: str, columns: Mapping[str, tuple[SqlType, Any]] | None = None) -> Any:
     """Return an expression's value; columns have types. Raises SqlError, LimitReached."""
     given = columns or {}
-    make, result = generate(text, {name: kind for name, (kind, _) in given.items()})
+    make, result = bind(text, {name: kind for name, (kind, _) in given.items()})
     row = tuple(value for _, value in given.values())
-    return compile_tuple("k, r, w", [result.source], make.namespace)(None, row, None)[0]
+    return compile_tuple("k, r, w", [source_of(make, result)], make.namespace)(None, row, None)[0]

@@ -7,12 +7,14 @@ from itertools import islice
 from typing import Any
 
 from forebay.sql import casts
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound
 from forebay.sql.compiled import STOPS
 from forebay.sql.errors import SqlError
 from forebay.sql.extension.annotations import ANY_DECIMAL, Parameter
 from forebay.sql.extension.conversion import Conversion, pass_value
 from forebay.sql.extension.failures import Failures
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.functions.registry import template_of
 from forebay.sql.limits import ARRAY_ITEMS, count_call, create_items
 from forebay.sql.syntax import Call, Lambda
 from forebay.sql.types import BIGINT, INT, NULL, ArrayType, DecimalType, SqlType, as_decimal
@@ -75,8 +77,8 @@ class ScalarFunction:
         self._result = result
         self._failures = failures
 
-    def apply(self, make: Generator, call: Call) -> Typed:
-        """Return the source of a call. Raises SqlError: the arguments don't fit."""
+    def apply(self, make: Binder, call: Call) -> Bound:
+        """Return a call, bound. Raises SqlError: the arguments don't fit."""
         if any(isinstance(argument, Lambda) for argument in call.arguments):
             raise SqlError(call.place, f"{call.name} takes values, no functions: write a value")
         arguments = [make.of(argument) for argument in call.arguments]
@@ -89,15 +91,9 @@ class ScalarFunction:
         name = make.constant(self._caller([parameter for parameter, _ in fitting]))
         result = self._result.type
         assert result is not None
-        template: list[str] = []
-        strict: list[Typed] = []
-        for value, (parameter, _) in zip(values, fitting, strict=True):
-            if parameter.takes_null:
-                template.append(value.source.replace("{", "{{").replace("}", "}}"))
-            else:  # a null makes the result null
-                template.append(f"{{{len(strict)}}}")
-                strict.append(value)
-        return make.apply(f"{name}({', '.join(template)})", strict, result)
+        # Without `takes_null`, a null makes the result null.
+        strict = [at for at, (parameter, _) in enumerate(fitting) if not parameter.takes_null]
+        return make.apply_to(call.name, template_of(name, values), values, result, strict)
 
     def _caller(self, parameters: Sequence[Parameter]) -> Callable[..., Any]:
         """Return what calls the function with converted values, and converts and bounds its result."""

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from forebay.sql import casts
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound
 from forebay.sql.errors import SqlError
-from forebay.sql.functions.registry import first, function, item_of, special
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.functions.registry import first, function, item_of, special, template_of
 from forebay.sql.limits import create_items, create_letters
 from forebay.sql.order import rank, smallest_to_largest
 from forebay.sql.syntax import Call
@@ -125,7 +126,7 @@ def as_map(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
 
 
 @special("ARRAY_JOIN", 1, 2)
-def _array_join(make: Generator, call: Call) -> Typed:
+def _array_join(make: Binder, call: Call) -> Bound:
     values, *marks = (make.of(argument) for argument in call.arguments)
     kind = values.type.item if isinstance(values.type, ArrayType) else NULL
     if not isinstance(values.type, ArrayType) or isinstance(kind, ArrayType | MapType | StructType):
@@ -141,8 +142,8 @@ def _array_join(make: Generator, call: Call) -> Typed:
         return (mark or "").join(texts)
 
     make.limit()
-    given = ", ".join(item.source for item in (values, *(make.cast(mark, STRING, call) for mark in marks)))
-    return Typed(f"{make.constant(join)}({given})", STRING)
+    given = [values, *(make.cast(mark, STRING, call) for mark in marks)]
+    return make.apply_to(call.name, template_of(make.constant(join), given), given, STRING)
 
 
 def _has(values: Sequence[Any] | None, sought: Any) -> bool:

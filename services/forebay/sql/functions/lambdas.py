@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import special
-from forebay.sql.generate import Generator, Typed
 from forebay.sql.limits import count_call
 from forebay.sql.syntax import Call, Expression, Lambda
 from forebay.sql.types import BOOLEAN, NULL, ArrayType, MapType, SqlType, common
@@ -70,41 +71,40 @@ def reduce(values: Any, state: Any, step: Callable[..., Any]) -> Any:
 
 
 @special("TRANSFORM", 2, 3)
-def _transform(make: Generator, call: Call) -> Typed:
+def _transform(make: Binder, call: Call) -> Bound:
     subject = make.of(call.arguments[0])
     results = [_lambda(argument) for argument in call.arguments[1:]]
     match subject.type:
         case ArrayType(item) if len(results) == 1:
             step = make.function([item], results[0])
             name = make.constant(transform)
-            return make.apply(f"{name}({{0}}, {_plain(step)})", [subject], ArrayType(step.type))
+            return make.apply_to(call.name, f"{name}({{0}}, {{1}})", [subject, step], ArrayType(step.type), (0,))
         case MapType(key, value) if len(results) == 2:
             keys, values = (make.function([key, value], item) for item in results)
             name = make.constant(transform_map)
-            return make.apply(
-                f"{name}({{0}}, {_plain(keys)}, {_plain(values)})", [subject], MapType(keys.type, values.type)
-            )
+            kind = MapType(keys.type, values.type)
+            return make.apply_to(call.name, f"{name}({{0}}, {{1}}, {{2}})", [subject, keys, values], kind, (0,))
     raise SqlError(call.place, "write TRANSFORM(array, x => ...) or TRANSFORM(map, (k, v) => ..., (k, v) => ...)")
 
 
 @special("FILTER", 2, 2)
-def _filter(make: Generator, call: Call) -> Typed:
+def _filter(make: Binder, call: Call) -> Bound:
     subject = make.of(call.arguments[0])
     result = _lambda(call.arguments[1])
     match subject.type:
         case ArrayType(item):
             step = _condition(make.function([item], result), call)
             name = make.constant(filter_items)
-            return make.apply(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
+            return make.apply_to(call.name, f"{name}({{0}}, {{1}})", [subject, step], subject.type, (0,))
         case MapType(key, value):
             step = _condition(make.function([key, value], result), call)
             name = make.constant(filter_entries)
-            return make.apply(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
+            return make.apply_to(call.name, f"{name}({{0}}, {{1}})", [subject, step], subject.type, (0,))
     raise SqlError(call.place, "write FILTER(array, x => ...) or FILTER(map, (k, v) => ...)")
 
 
 @special("REDUCE", 3, 3)
-def _reduce(make: Generator, call: Call) -> Typed:
+def _reduce(make: Binder, call: Call) -> Bound:
     subject, state = make.of(call.arguments[0]), make.of(call.arguments[1])
     match subject.type:
         case ArrayType(item):
@@ -126,10 +126,10 @@ def _reduce(make: Generator, call: Call) -> Typed:
         # Generate the lambda again, because its types depend on the state's type.
         step = make.function([kind, *parts[1:]], _lambda(call.arguments[2]), kind)
     name = make.constant(reduce)
-    return Typed(f"{name}({subject.source}, {state.source}, {step.source})", state.type)
+    return make.apply_to(call.name, f"{name}({{0}}, {{1}}, {{2}})", [subject, state, step], state.type)
 
 
-def _condition(step: Typed, call: Call) -> Typed:
+def _condition(step: Bound, call: Call) -> Bound:
     if step.type not in (BOOLEAN, NULL):
         raise SqlError(
             call.place, f"the function of FILTER gives {step.type}, not a condition: compare it with something"
@@ -141,7 +141,3 @@ def _lambda(given: Expression) -> Lambda:
     if not isinstance(given, Lambda):
         raise SqlError(given.place, "write a function here: x => ...")
     return given
-
-
-def _plain(step: Typed) -> str:
-    return step.source.replace("{", "{{").replace("}", "}}")

@@ -1,4 +1,4 @@
-"""What functions there are: signatures, how arguments fit them, the source of a call."""
+"""What functions there are: signatures, how arguments fit them, calls with bound arguments."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.sql import casts
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.generate import Generator, Typed
 from forebay.sql.syntax import Call, Lambda, Literal
 from forebay.sql.types import (
     BIGINT,
@@ -30,7 +31,7 @@ from forebay.sql.types import (
 )
 
 Result = SqlType | Callable[[list[SqlType]], SqlType]
-Special = Callable[[Generator, Call], Typed]
+Special = Callable[[Binder, Call], Bound]
 
 _EXACT: dict[str, SqlType] = {
     "s": STRING,
@@ -128,10 +129,10 @@ def function(
 
 
 def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special], Special]:
-    """Declare a function whose source is made of its call's syntax, with so many arguments."""
+    """Declare a function that binds the syntax of its call itself, with so many arguments."""
 
     def declare(made: Special) -> Special:
-        def check_call(make: Generator, call: Call) -> Typed:
+        def check_call(make: Binder, call: Call) -> Bound:
             given = len(call.arguments)
             if not least <= given <= most:
                 wanted = str(least) if least == most else f"{least} or more" if most == _ANY else f"{least} to {most}"
@@ -148,8 +149,8 @@ def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special],
 class Registry:
     """The functions declared, applied to calls."""
 
-    def apply(self, make: Generator, call: Call) -> Typed:
-        """Return the source of a call. Raises SqlError naming the signatures or functions that exist."""
+    def apply(self, make: Binder, call: Call) -> Bound:
+        """Return a call, bound. Raises SqlError naming the signatures or functions that exist."""
         result = SPECIAL.get(call.name)
         if result is not None:
             return result(make, call)
@@ -170,7 +171,7 @@ class Registry:
         raise SqlError(call.place, f"{call.name}({given}) does not exist: write {named}")
 
 
-def _call_of(make: Generator, call: Call, signature: Signature, arguments: list[Typed], wanted: list[SqlType]) -> Typed:
+def _call_of(make: Binder, call: Call, signature: Signature, arguments: list[Bound], wanted: list[SqlType]) -> Bound:
     given = [make.cast(item, kind, call) for item, kind in zip(arguments, wanted, strict=True)]
     try:
         result = signature.result(wanted) if callable(signature.result) else signature.result
@@ -184,9 +185,13 @@ def _call_of(make: Generator, call: Call, signature: Signature, arguments: list[
     if signature.is_limited:
         make.limit()
     name = make.constant(signature.call(result) if signature.typed else signature.call)
-    if signature.takes_null:
-        return Typed(f"{name}({', '.join(item.source for item in given)})", result)
-    return make.apply(f"{name}({', '.join(f'{{{at}}}' for at in range(len(given)))})", given, result)
+    strict = () if signature.takes_null else range(len(given))
+    return make.apply_to(call.name, template_of(name, given), given, result, strict)
+
+
+def template_of(name: str, arguments: Sequence[Bound]) -> str:
+    """Return the template of a plain call of a function."""
+    return f"{name}({', '.join(f'{{{at}}}' for at in range(len(arguments)))})"
 
 
 def _first_text(call: Call) -> Place:

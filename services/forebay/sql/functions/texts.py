@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound
 from forebay.sql.errors import SqlError
-from forebay.sql.functions.registry import function, special
-from forebay.sql.generate import Generator, Typed
+from forebay.sql.functions.registry import function, special, template_of
 from forebay.sql.limits import create_letters
 from forebay.sql.syntax import Call
 from forebay.sql.types import BYTES, INT, NULL, STRING, ArrayType
@@ -109,14 +110,14 @@ def concat_ws(separator: Any, *parts: Any) -> Any:
 
 
 @special("CONCAT", 1)
-def _concat(make: Generator, call: Call) -> Typed:
+def _concat(make: Binder, call: Call) -> Bound:
     arguments = [make.of(argument) for argument in call.arguments]
     kind = BYTES if any(argument.type == BYTES for argument in arguments) else STRING
     if any(argument.type not in (kind, NULL) for argument in arguments):
         raise SqlError(call.place, "CONCAT joins texts, or BYTES: CAST the values to STRING")
     make.limit()
     concat = make.constant(_concat_of(b"" if kind == BYTES else ""))
-    return Typed(f"{concat}({', '.join(argument.source for argument in arguments)})", kind)
+    return make.apply_to(call.name, template_of(concat, arguments), arguments, kind)
 
 
 function("LEN", "s", INT, len)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 
 from forebay.sql.arithmetic import within_bits
+from forebay.sql.binding import Binder
+from forebay.sql.bound import Bound
 from forebay.sql.datetimes import lenient, read, write
 from forebay.sql.datetimes.days import DAY_MS
 from forebay.sql.datetimes.patterns import parts_of
 from forebay.sql.datetimes.zones import zone_of
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import function, special
-from forebay.sql.generate import Generator, Typed
 from forebay.sql.syntax import Call, Literal
 from forebay.sql.types import BIGINT, DATE, INT, STRING, TIME, TIMESTAMP, SqlType
 
@@ -26,7 +27,7 @@ _UNITS = {
 
 
 @special("TIMESTAMPADD TIMESTAMPSUB DATEADD DATESUB TIMEADD TIMESUB")
-def _move(make: Generator, call: Call) -> Typed:
+def _move(make: Binder, call: Call) -> Bound:
     kind: SqlType = {"DA": DATE, "TS": TIMESTAMP}.get(call.name[:2], TIME)
     if call.name.startswith("TIMESTAMP"):
         kind = TIMESTAMP
@@ -39,9 +40,9 @@ def _move(make: Generator, call: Call) -> Typed:
     step = -unit if call.name.endswith("SUB") else unit
     number, value = make.of(call.arguments[1]), make.cast(make.of(call.arguments[2]), kind, call)
     if kind == TIME:
-        return make.apply(f"({{1}} + {{0}} * {step}) % {DAY_MS}", [number, value], TIME)
+        return make.apply(call.name, f"({{1}} + {{0}} * {step}) % {DAY_MS}", [number, value], TIME)
     moved = make.constant(_moved_date if kind == DATE else _moved_timestamp)
-    return make.apply(f"{moved}({{1}}, {{0}} * {step})", [number, value], kind)
+    return make.apply(call.name, f"{moved}({{1}}, {{0}} * {step})", [number, value], kind)
 
 
 def _moved_date(days: int, ms: int) -> int:

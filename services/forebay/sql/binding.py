@@ -1,0 +1,257 @@
+"""Binds expressions: names to columns, calls to functions, with the types and casts that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from forebay.sql import casts, coercion, limits, operators
+from forebay.sql.bound import (
+    NOTHING,
+    Bound,
+    BoundCall,
+    BoundCase,
+    BoundColumn,
+    BoundLambda,
+    BoundLiteral,
+    BoundMap,
+    BoundRow,
+)
+from forebay.sql.compiled import constant_of
+from forebay.sql.errors import SqlError
+from forebay.sql.literals import type_of_literal
+from forebay.sql.syntax import (
+    ArrayOf,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Field,
+    Item,
+    Lambda,
+    Literal,
+    MapOf,
+    StructOf,
+)
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    INT,
+    NULL,
+    STRING,
+    ArrayType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+_FEW_VALUES = 16
+"""Texts and arrays that an expression may create without counting their sizes."""
+
+
+class Names(Protocol):
+    """What columns mean where an expression stands."""
+
+    def resolve(self, column: Column) -> Bound:
+        """Return where a column is, and its type. Raises SqlError."""
+        ...
+
+
+class Functions(Protocol):
+    """The functions there are."""
+
+    def apply(self, make: Binder, call: Call) -> Bound:
+        """Return a call, bound. Raises SqlError."""
+        ...
+
+
+class Binder:
+    """Binds expressions.
+
+    Args:
+        replaced: expressions that are bound already, such as what a query is grouped by.
+        standard: whether a comparison with null is unknown, not false.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        functions: Functions,
+        replaced: Mapping[Expression, Bound] | None = None,
+        *,
+        standard: bool = False,
+    ) -> None:
+        self.standard = standard
+        self.names = names
+        self.functions = functions
+        self.replaced = replaced or {}
+        self.namespace: dict[str, Any] = {}
+        self._sized = 0
+        self._parameters: list[dict[str, BoundColumn]] = []
+
+    def constant(self, value: Any) -> str:
+        """Return the name under which generated code finds a value."""
+        return constant_of(self.namespace, value)
+
+    def of(self, expression: Expression) -> Bound:
+        """Return an expression, bound. Raises SqlError."""
+        result = self.replaced.get(expression)
+        if result is not None:
+            return result
+        match expression:
+            case Literal(value):
+                return BoundLiteral(value, type_of_literal(value))
+            case Column(name, source):
+                return self._column(expression, name, source)
+            case Call():
+                outcome = operators.apply(self, expression)
+                return self._counting(outcome if outcome is not None else self.functions.apply(self, expression))
+            case Cast(value, kind):
+                return self._counting(self.cast(self.of(value), kind, expression))
+            case Case(whens, default):
+                return self._case(whens, default, expression)
+            case Field(struct, name):
+                return self._field(self.of(struct), name, expression)
+            case Item(container, index):
+                return self._item(self.of(container), self.of(index), expression)
+            case StructOf(fields):
+                parts = [(name, self.of(value)) for name, value in fields]
+                kind = StructType(tuple((name, part.type) for name, part in parts))
+                return BoundRow(tuple(part for _, part in parts), kind)
+            case ArrayOf(items):
+                values, item = self.all_alike(items, expression)
+                return BoundRow(tuple(values), ArrayType(item))
+            case MapOf(entries):
+                keys, key = self.all_alike([name for name, _ in entries], expression)
+                values, value_kind = self.all_alike([value for _, value in entries], expression)
+                return BoundMap(tuple(zip(keys, values, strict=True)), MapType(key, value_kind))
+        raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
+
+    @property
+    def in_lambda(self) -> bool:
+        """Whether the expression is in the body of a lambda, which one record may call any number of times."""
+        return bool(self._parameters)
+
+    def limit(self) -> None:
+        """Have the time and size counted that a record takes: its expressions could take any amount."""
+        self.constant(limits.begin)
+
+    def _counting(self, value: Bound) -> Bound:
+        """Return a value whose size is counted, if it is in a lambda or among many others."""
+        if not isinstance(value.type, ArrayType | MapType) and value.type not in (STRING, BYTES):
+            return value
+        self._sized += 1
+        if not self.in_lambda and self._sized <= _FEW_VALUES:
+            return value
+        self.limit()
+        return BoundCall("", f"{self.constant(limits.count_created)}({{0}})", (value,), value.type)
+
+    def apply(
+        self, name: str, template: str, arguments: Sequence[Bound], result: SqlType, null: bool | None = None
+    ) -> Bound:
+        """Return a call of a template of {0}, {1}... that gives `null` if an argument is null."""
+        return self.apply_to(name, template, arguments, result, range(len(arguments)), null)
+
+    def apply_to(
+        self,
+        name: str,
+        template: str,
+        arguments: Sequence[Bound],
+        result: SqlType,
+        strict: Collection[int] = (),
+        null: bool | None = None,
+    ) -> Bound:
+        """Return a call of a template that gives `null` if one of the `strict` arguments is null."""
+        if any(arguments[at].type == NULL for at in strict):
+            return BoundLiteral(null, result)
+        return BoundCall(name, template, tuple(arguments), result, null, strict)
+
+    def cast(self, value: Bound, kind: SqlType, where: Expression) -> Bound:
+        """Return a value as another type. Raises SqlError where that can't be."""
+        try:
+            cast = casts.caster(value.type, kind)
+        except TypeError as error:
+            raise SqlError(where.place, f"{error}: give a value of another type") from error
+        if cast is not None:
+            return self.apply("CAST", f"{'float' if cast is float else self.constant(cast)}({{0}})", [value], kind)
+        if isinstance(value, BoundLiteral):
+            return BoundLiteral(value.value, kind)
+        # Python holds both types alike.
+        return value if value.type == kind else BoundCall("CAST", "{0}", (value,), kind)
+
+    def alike(self, values: Sequence[Bound], where: Expression) -> tuple[list[Bound], SqlType]:
+        """Return values as their common type. Raises SqlError."""
+        return coercion.alike(self, values, where)
+
+    def all_alike(self, expressions: Sequence[Expression], where: Expression) -> tuple[list[Bound], SqlType]:
+        """Return expressions as their common type. Raises SqlError."""
+        return self.alike([self.of(expression) for expression in coercion.convert_nested(self, expressions)], where)
+
+    def function(self, parameters: Sequence[SqlType], made: Lambda, result: SqlType | None = None) -> BoundLambda:
+        """Return a function written in place, whose results may be cast to a type. Raises SqlError."""
+        if len(parameters) != len(made.parameters):
+            raise SqlError(made.place, f"the function takes {len(made.parameters)} values, it gets {len(parameters)}")
+        depth = sum(len(parameter) for parameter in self._parameters)
+        names = {
+            name: BoundColumn(f"p{depth + at}", kind, name)
+            for at, (name, kind) in enumerate(zip(made.parameters, parameters, strict=True))
+        }
+        self.limit()
+        self._parameters.append(names)
+        try:
+            body = self.of(made.body)
+            if result is not None:
+                body = self.cast(body, result, made.body)
+        finally:
+            self._parameters.pop()
+        return BoundLambda(tuple(names.values()), body)
+
+    def _column(self, column: Column, name: str, source: str) -> Bound:
+        if not source:
+            for names in reversed(self._parameters):
+                if name in names:
+                    return names[name]
+        return self.names.resolve(column)
+
+    def _case(
+        self, whens: Sequence[tuple[Expression, Expression]], default: Expression | None, where: Expression
+    ) -> Bound:
+        values = [self.of(value) for _, value in whens]
+        values.append(self.of(default) if default is not None else NOTHING)
+        values, kind = self.alike(values, where)
+        if kind == NULL:
+            raise SqlError(where.place, "every value of this CASE is null: give one a type with CAST")
+        conditions = [self.condition(condition) for condition, _ in whens]
+        return BoundCase(tuple(zip(conditions, values[:-1], strict=True)), values[-1], kind)
+
+    def condition(self, expression: Expression) -> Bound:
+        """Return a condition, bound. Raises SqlError where it is none."""
+        result = self.of(expression)
+        if result.type not in (BOOLEAN, NULL):
+            raise SqlError(expression.place, f"this is {result.type}, not a condition: compare it with something")
+        return result
+
+    def _field(self, struct: Bound, name: str, where: Expression) -> Bound:
+        if not isinstance(struct.type, StructType):
+            raise SqlError(where.place, f"-> {name} needs a STRUCT, this is {struct.type}")
+        at = struct.type.index(name)
+        if at is None:
+            named = ", ".join(field for field, _ in struct.type.fields)
+            raise SqlError(where.place, f"the struct has no field {name}: write one of {named}")
+        return self.apply(f"->{name}", f"{{0}}[{at}]", [struct], struct.type.fields[at][1])
+
+    def _item(self, container: Bound, index: Bound, where: Expression) -> Bound:
+        match container.type:
+            case ArrayType(item) if index.type in (INT, BIGINT):
+                return self.apply("[]", f"{self.constant(operators.item)}({{0}}, {{1}})", [container, index], item)
+            case MapType(key, value):
+                return self.apply("[]", "{0}.get({1})", [container, self.cast(index, key, where)], value)
+        raise SqlError(
+            where.place, f"[] needs an ARRAY and a whole number, or a MAP and a key; this is {container.type}"
+        )
+
+
+def _word(expression: Expression) -> str:
+    return {"Star": "*", "Lambda": "a function"}.get(type(expression).__name__, "this")
