@@ -445,6 +445,23 @@ def test_a_reader_of_a_schema_with_one_message_refuses_another_message_and_a_for
             decoder.decode(frame(schema_id, path))
 
 
+PACKAGES = (
+    'syntax = "proto3"; package v1; message Order { int32 id = 1; message Line { int32 id = 1; } }',
+    'syntax = "proto3"; package v2; message Refund { int32 id = 1; } '
+    "message Order { int32 id = 1; message Line { int32 id = 1; } }",
+)
+
+
+@pytest.mark.parametrize(("name", "path"), [("Order", b"\x02\x02"), ("v1.Order.Line", b"\x04\x02\0")])
+def test_a_message_of_another_package_is_read_if_the_subject_has_it(name: str, path: bytes) -> None:
+    decoder = ProtobufDecoder(PACKAGES[0], name, lambda number: PACKAGES[number % 2], {1}.__contains__)
+    assert decoder.decode(frame(1, path)).id == 7
+    others = ((1, b"\0", "v2.Refund"), (3, path, f"v2.{name.removeprefix('v1.')}"))
+    for schema_id, other_path, writer in others:
+        with pytest.raises(DecodeError, match=f"it is a message {writer}, not v1.{name.removeprefix('v1.')}:"):
+            decoder.decode(frame(schema_id, other_path))
+
+
 def test_a_schema_and_a_message_are_looked_up_once() -> None:
     asked: list[int] = []
 

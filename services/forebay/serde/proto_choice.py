@@ -7,7 +7,7 @@ from collections.abc import Callable
 from google.protobuf.descriptor import Descriptor
 
 from forebay.codec import DecodeError
-from forebay.serde.proto_messages import messages_of
+from forebay.serde.proto_messages import all_messages, messages_of, name_in_file, path_of
 from forebay.serde.proto_text import WrongProto
 
 MessagePath = tuple[int, ...]
@@ -27,10 +27,11 @@ def writers_message(text: str, schema_id: int, path: MessagePath) -> Descriptor:
 def check_message(chosen: Descriptor, writer: Descriptor, path: MessagePath, owns: Callable[[], bool]) -> None:
     """Refuse a record of another message. Parsed as the chosen message, its bytes would be other values.
 
-    A message that another version of the subject's schema has in the same place was renamed.
+    A version of the subject may have another package. A message that it has in the same place was renamed, unless one
+    of the two schemas has both names.
 
     Args:
-        chosen: The reader's message, one of the outermost of its schema.
+        chosen: The reader's message.
         writer: The record's message.
         path: Its place in the writer's schema.
         owns: Returns whether the writer's schema is of the reader's subject. It is called only if the names differ.
@@ -40,7 +41,13 @@ def check_message(chosen: Descriptor, writer: Descriptor, path: MessagePath, own
     """
     if writer.full_name == chosen.full_name:
         return
-    own, others = list(chosen.file.message_types_by_name), list(writer.file.message_types_by_name)
-    if path == (own.index(chosen.name),) and chosen.name not in others and writer.name not in own and owns():
+    name, writers_name = name_in_file(chosen), name_in_file(writer)
+    is_renamed = path == path_of(chosen) and name not in _names(writer) and writers_name not in _names(chosen)
+    if (writers_name == name or is_renamed) and owns():
         return
     raise DecodeError(f"it is a message {writer.full_name}, not {chosen.full_name}")
+
+
+def _names(message: Descriptor) -> frozenset[str]:
+    """Return the names of all messages in a message's file."""
+    return frozenset(map(name_in_file, all_messages(message.file.message_types_by_name.values())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -96,10 +97,13 @@ def _add_well_known(pool: Any, name: str) -> bool:
 
 
 def message_of(text: str, name: str = "") -> Descriptor:
-    """Return the message of a name, full or not; the first without one. Raises WrongProto."""
+    """Return the message of a name, with its package or without; the first without a name. Raises WrongProto.
+
+    The name of a message within another one begins with that message's name.
+    """
     messages = messages_of(text)
-    for message in messages:
-        if name in ("", message.name, message.full_name):
+    for message in all_messages(messages):
+        if name in ("", message.full_name, name_in_file(message)):
             return message
     names = ", ".join(message.full_name for message in messages) or "none"
     raise WrongProto(f"the schema has no message {name}: it has {names}")
@@ -107,6 +111,21 @@ def message_of(text: str, name: str = "") -> Descriptor:
 
 _LENGTH_OF_DIGITS = 3
 """Length of the longest number of digits that counts. `int` refuses texts of thousands of digits."""
+
+
+def all_messages(messages: Iterable[Descriptor]) -> Iterator[Descriptor]:
+    """Yield messages and those within them, without the entries of maps."""
+    for message in messages:
+        if not message.GetOptions().map_entry:
+            yield message
+            yield from all_messages(message.nested_types)
+
+
+def name_in_file(message: Descriptor) -> str:
+    """Return the name of a message without its package."""
+    return str(message.full_name).removeprefix(f"{message.file.package}.")
+
+
 META_FILE = "confluent/meta.proto"
 """Defines the option that `decimal_option` writes."""
 
@@ -139,10 +158,18 @@ def class_of(message: Descriptor) -> Any:
     return message_factory.GetMessageClass(message)
 
 
+def path_of(message: Descriptor) -> tuple[int, ...]:
+    """Return the place of a message in its schema: its index, after that of the message around it."""
+    around = message.containing_type
+    if around is None:
+        return (list(message.file.message_types_by_name).index(message.name),)
+    return *path_of(around), [nested.name for nested in around.nested_types].index(message.name)
+
+
 def path_bytes(message: Descriptor) -> bytes:
-    """Return what stands between a schema's id and a message of its outermost ones: a zero byte for the first."""
-    at = list(message.file.message_types_by_name).index(message.name)
-    return b"\0" if at == 0 else integer_bytes(1) + integer_bytes(at)
+    """Return the bytes between a schema's id and a message: its path, which is a zero byte for the first message."""
+    path = path_of(message)
+    return b"\0" if path == (0,) else b"".join(map(integer_bytes, (len(path), *path)))
 
 
 def read_path(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
