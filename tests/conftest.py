@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import settings
 
+from forebay.serde import subjects
 from forebay.serde.subjects import LocalSubjects, connect
 
 settings.register_profile("forebay", deadline=None, derandomize="CI" in os.environ)
@@ -50,6 +51,12 @@ def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("these tests have no Spark")
 
     monkeypatch.setattr("forebay.runtime.driver.session.start_jvm", start)
+
+
+@pytest.fixture(autouse=True)
+def _keeps_its_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the registry that a test connects, for example by a command: test drivers of other tests would use it."""
+    monkeypatch.setattr(subjects, "_connected", list(subjects._connected))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from forebay.cli import inserted
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries import sending
 from forebay.queries.sql_pages import SqlPages
-from forebay.serde.subjects import LocalSubjects, connect
+from forebay.serde.subjects import LocalSubjects, connect, connected_subjects
 from forebay.sql.errors import SqlError
 from forebay.sql.inserting import Inserted, record_of
 from forebay.sql.program import program_of
@@ -115,6 +115,9 @@ def test_records_of_a_file_are_sent_to_topics_that_never_had_one(monkeypatch: py
     monkeypatch.setattr(inserted, "load_job", lambda _: Job)
     monkeypatch.setattr(sending, "empty_topics", lambda _, topics: empty & set(topics))
     monkeypatch.setattr(sending, "send_records", send)
+    connect(LocalSubjects())
+    before = connected_subjects()
     assert inserted.send_inserted(kafka, service) == {"keyless": 1, "rows": 1}
+    assert connected_subjects() is before
     assert inserted.send_inserted(kafka, service) == {}
     assert sent == [SENT["INTO keyless VALUES (1)"], SENT["INTO t VALUES (-7, 'a,b')"]]

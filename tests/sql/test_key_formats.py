@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from forebay.codec import registering
+from forebay.formats import no_contracts
+from forebay.serde.subjects import LocalSubjects
+from forebay.sql.program import program_of
+from forebay.sql.schemas.topics import key_of
 from tests.sql.driven import Driven
 
 HALLS = "CREATE TABLE halls (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='halls', VALUE_FORMAT='JSON');"
@@ -69,3 +76,17 @@ def test_keys_that_are_not_a_number_are_one_group(kind: str) -> None:
     sent = driven.send("s", None, {"A": "NaN", "B": "1", "C": "c"})
     assert driven.driver.errors == []
     assert [value for _, value, _ in sent] == [(4,)]
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "PROTOBUF", "JSON_SR", "JSON"])
+@pytest.mark.parametrize("columns", ["x DOUBLE KEY", "x DOUBLE KEY, y ARRAY<DOUBLE> KEY"])
+def test_every_nan_of_an_output_key_is_written_as_the_same_bytes(
+    kind: str, columns: str, registry: LocalSubjects
+) -> None:
+    sql = f"CREATE STREAM s ({columns}, v INT) WITH (KAFKA_TOPIC='s', KEY_FORMAT='{kind}', VALUE_FORMAT='JSON');"
+    source = program_of(sql, "test.sql").catalog.find("S")
+    assert source is not None
+    codec = key_of(source).codec(no_contracts)
+    values = (math.nan, -math.nan, math.inf - math.inf)
+    assert len({codec.encode((value, (value,))[: columns.count("KEY")]) for value in values}) == 1
+    assert registering(codec) is not None or kind == "JSON"

@@ -6,7 +6,7 @@ from forebay.catalog import Service
 from forebay.job import load_job
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
-from forebay.serde.subjects import connect_when_asked
+from forebay.serde.subjects import connected_meanwhile
 
 
 def send_inserted(kafka: KafkaSettings, service: Service) -> dict[str, int]:
@@ -24,8 +24,10 @@ def send_inserted(kafka: KafkaSettings, service: Service) -> dict[str, int]:
     from forebay.queries.sending import empty_topics, send_records  # noqa: PLC0415 (few services have such statements)
     from forebay.sql.inserting import record_of  # noqa: PLC0415
 
-    connect_when_asked(lambda: shared_registry(kafka.registry()))
-    records = [record_of(insert, program.catalog) for insert in program.inserts]
+    # Afterwards, the process has no registry again: code that runs later, such as a test driver's, must not register
+    # its schemas there.
+    with connected_meanwhile(lambda: shared_registry(kafka.registry())):
+        records = [record_of(insert, program.catalog) for insert in program.inserts]
     empty = empty_topics(kafka, sorted({record.topic for record in records}))
     wanted = [record for record in records if record.topic in empty]
     if wanted:

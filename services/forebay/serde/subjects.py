@@ -116,14 +116,26 @@ def connect_nowhere() -> None:
 
 
 @contextmanager
-def registering_nothing() -> Iterator[None]:
-    """Let this process's registry be read alone: schemas that are registered meanwhile are forgotten afterwards."""
+def connected_meanwhile(make: Callable[[], Subjects]) -> Iterator[None]:
+    """Give this process another registry, and afterwards the previous one, or none.
+
+    Args:
+        make: Returns the registry. It is called when the registry is asked for.
+    """
     before = list(_connected)
-    connect(OwnSubjects(before[0]) if before else LocalSubjects())
+    connect_when_asked(make)
     try:
         yield
     finally:
         _connected[:] = before
+
+
+@contextmanager
+def registering_nothing() -> Iterator[None]:
+    """Let this process's registry be read alone: schemas that are registered meanwhile are forgotten afterwards."""
+    subjects = OwnSubjects(_connected[0]) if _connected else LocalSubjects()
+    with connected_meanwhile(lambda: subjects):
+        yield
 
 
 def connected_subjects() -> Subjects:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from forebay.codec import Codec, EncodeError
+from forebay.codec import Codec, EncodeError, registering
 from forebay.formats import BOOLEAN as BOOLEAN_BYTES
 from forebay.formats import BYTES as RAW
 from forebay.formats import DOUBLE as DOUBLE_BYTES
@@ -70,12 +70,18 @@ class EqualKeys:
 
     def __init__(self, inner: Codec[Any]) -> None:
         self._inner = inner
+        self.register = registering(inner)
 
     def decode(self, data: bytes) -> Any:
         return self._inner.decode(data)
 
     def encode(self, record: Any) -> bytes:
         return self._inner.encode(_as_equal(record))
+
+
+def as_equal_keys(codec: Codec[Any], columns: tuple[Named, ...]) -> Codec[Any]:
+    """Return the codec of keys that writes equal keys as equal bytes."""
+    return EqualKeys(codec) if any(_varies(column.type) for column in columns) else codec
 
 
 def _as_equal(value: Any) -> Any:
@@ -164,8 +170,7 @@ def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
         return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
     codec = codec_of(used.partition(" ")[0], columns, Encoding(delimiter=delimiter_of(used)), is_key=True)
-    if any(_varies(column.type) for column in columns):
-        codec = EqualKeys(codec)
+    codec = as_equal_keys(codec, columns)
     names = ", ".join(str(column.type) if len(columns) == 1 else str(column) for column in columns)
     row, of_row = _rows(used, columns, codec)
     wire = Wire(used, columns, "bare" if len(columns) == 1 else "")

@@ -8,7 +8,7 @@ from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.serde.proto_messages import message_of
 from forebay.sql.catalog import FRAMED, Encoding, Form, Named, Source
-from forebay.sql.encodings.rows import json_schema_rows, key_format, value_format
+from forebay.sql.encodings.rows import as_equal_keys, json_schema_rows, key_format, value_format
 from forebay.sql.encodings.wires import Wire
 from forebay.sql.schemas import avro, json_schema, protobuf
 from forebay.sql.schemas.codecs import (
@@ -45,7 +45,8 @@ def _key(
     inner = key_format(columns, kind)
     camel = "".join(part.capitalize() for part in name.split("_"))
     wraps = kind.startswith("PROTOBUF") or len(columns) != 1
-    codec = frame_schema(kind, columns, form, f"{topic}-key", f"{avro.NAMESPACE}.{camel}Key", wraps=wraps)
+    framed = frame_schema(kind, columns, form, f"{topic}-key", f"{avro.NAMESPACE}.{camel}Key", wraps=wraps)
+    codec = as_equal_keys(framed, columns)
     wire = Wire(kind, columns, "" if wraps else "bare")
     name = f"{inner.name} of {topic}"
     return Format(name, tuple, lambda _: codec, inner.row, inner.of_row, wire=wire, takes=wire.takes)
