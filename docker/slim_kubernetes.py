@@ -8,7 +8,16 @@ import sys
 from pathlib import Path
 
 _APIS = ("apps_v1", "coordination_v1", "core_v1")
-_MODELS = ("V1Deployment", "V1DeploymentList", "V1Lease", "CoreV1Event", "V1Status", "VersionInfo")
+_MODELS = (
+    "V1Deployment",
+    "V1DeploymentList",
+    "V1Pod",
+    "V1PodList",
+    "V1Lease",
+    "CoreV1Event",
+    "V1Status",
+    "VersionInfo",
+)
 _IMPORT = re.compile(r"from kubernetes\.client\.(api|models)\.(\w+) import (\w+)")
 
 

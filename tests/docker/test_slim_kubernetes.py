@@ -13,7 +13,7 @@ import pytest
 
 from docker.slim_kubernetes import main
 
-CALLER = Path(__file__).parents[2] / "services" / "forebay" / "runtime" / "kubernetes" / "api.py"
+CALLERS = Path(__file__).parents[2] / "services" / "forebay" / "runtime" / "kubernetes"
 
 
 @pytest.mark.long
@@ -23,13 +23,18 @@ def test_every_class_that_forebay_calls_is_left(tmp_path: Path) -> None:
     assert spec.origin is not None
     shutil.copytree(Path(spec.origin).parent, tmp_path / "kubernetes", ignore=shutil.ignore_patterns("__pycache__"))
     main(tmp_path / "kubernetes")
-    called = sorted(set(re.findall(r"\bclient\.([A-Z]\w+)", CALLER.read_text())))
+    text = "".join(file.read_text() for file in CALLERS.glob("*.py"))
+    called = sorted(set(re.findall(r"\bclient\.([A-Z]\w+)", text)))
     assert {"CoreV1Api", "V1LeaseSpec"} <= set(called)
+    watched = re.findall(r"\bclient\.(\w+Api)\(\w+\)\.(list_\w+)", text)
+    assert len(watched) == 2
     statements = [
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})",
         "from kubernetes import client, config, watch",
         f"assert client.__file__.startswith({str(tmp_path)!r})",
-        f"missing = [name for name in {called} if not hasattr(client, name)]",
+        f"watched = [getattr(getattr(client, api), method) for api, method in {watched}]",
+        "types = [watch.Watch().get_return_type(method) for method in watched]",
+        f"missing = [name for name in {called} + types if not hasattr(client, name)]",
         "print(missing, hasattr(client, 'BatchV1Api'))",
     ]
     done = subprocess.run([sys.executable, "-c", "\n".join(statements)], capture_output=True, text=True, check=False)

@@ -62,7 +62,7 @@ def test_if_the_api_refuses_or_does_not_answer_no_driver_follows(api: FakeApi, m
 
 
 def test_the_number_of_wanted_executors_follows_the_deployment(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_api, "_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(kubernetes_api, "RETRY_SECONDS", 0.01)
     wanted = WantedExecutors(PODS)
     before = wanted.number
     assert before is None

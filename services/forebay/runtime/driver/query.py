@@ -133,6 +133,13 @@ class JobRunner:
         log.info("%s: %s: ending the leases, which are planned again", self._spec.application, reason)
         self._outdated = planned
 
+    def end_former_leases(self) -> None:
+        """End the leases of an earlier driver, and the loops that wait for other leases. It is called before `run`."""
+        control = self._connect()
+        with suppress(KafkaException):
+            control.end_leases(is_followed=False)
+        control.close()
+
     def abandon(self) -> None:
         """End without waiting for the running leases, whose workers are gone."""
         self._abandoning.set()

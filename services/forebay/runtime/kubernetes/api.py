@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 _TIMEOUT_SECONDS = 5.0
 _WATCH_SECONDS = 240
-_RETRY_SECONDS = 2.0
+RETRY_SECONDS = 2.0
 
 
 class ApiUnavailable(Exception):
@@ -84,6 +84,31 @@ def is_followed(pods: ExecutorPods) -> bool:
     return bool(deployment.spec.replicas) and deployment.metadata.deletion_timestamp is None
 
 
+def watch_events(
+    what: str, list_of: Callable[[Any], Callable[..., Any]], namespace: str, **selector: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the changes of objects, the existing ones first, until the API ends the connection after minutes.
+
+    Args:
+        what: the objects, in errors.
+        list_of: returns the client's method that lists the objects.
+        selector: chooses some of them.
+
+    Raises:
+        ApiConflict, ApiRefused, ApiUnavailable.
+    """
+    from kubernetes import watch  # noqa: PLC0415
+
+    with _translate_errors(f"watch {what}"):
+        yield from watch.Watch().stream(
+            list_of(api_client()),
+            namespace,
+            timeout_seconds=_WATCH_SECONDS,
+            _request_timeout=(_TIMEOUT_SECONDS, _WATCH_SECONDS + _TIMEOUT_SECONDS),
+            **selector,
+        )
+
+
 class WantedExecutors:
     """Watches how many executors are wanted, on a thread of its own: one open connection, no request a second."""
 
@@ -107,26 +132,23 @@ class WantedExecutors:
         self._closed.set()
 
     def _watch(self) -> None:
-        from kubernetes import client, watch  # noqa: PLC0415
+        from kubernetes import client  # noqa: PLC0415
 
         while not self._closed.is_set():
             try:
-                with _translate_errors(f"watch Deployment {self._pods.name}"):
-                    events = watch.Watch().stream(
-                        client.AppsV1Api(api_client()).list_namespaced_deployment,
-                        self._pods.namespace,
-                        field_selector=f"metadata.name={self._pods.name}",
-                        timeout_seconds=_WATCH_SECONDS,
-                        _request_timeout=(_TIMEOUT_SECONDS, _WATCH_SECONDS + _TIMEOUT_SECONDS),
-                    )
-                    for event in events:
-                        self._number = 0 if event["type"] == "DELETED" else event["object"].spec.replicas
-                        if self._closed.is_set():
-                            return
+                for event in watch_events(
+                    f"Deployment {self._pods.name}",
+                    lambda api: client.AppsV1Api(api).list_namespaced_deployment,
+                    self._pods.namespace,
+                    field_selector=f"metadata.name={self._pods.name}",
+                ):
+                    self._number = 0 if event["type"] == "DELETED" else event["object"].spec.replicas
+                    if self._closed.is_set():
+                        return
             except (ApiConflict, ApiRefused, ApiUnavailable) as error:
                 log.debug("%s", error)
                 self._number = None
-                self._closed.wait(_RETRY_SECONDS)
+                self._closed.wait(RETRY_SECONDS)
 
 
 class LeaseObject:

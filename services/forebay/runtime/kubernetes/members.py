@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from forebay.http.health import Health
 from forebay.runtime.driver.query import JobRunner
 from forebay.runtime.kubernetes.api import WantedExecutors
+from forebay.runtime.kubernetes.executor_pods import Blockade, Blocking, ExecutorPodWatch
 from forebay.runtime.kubernetes.executors import ExecutorPods
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class ExecutorWatch:
         self._pods, self._health, self._runner, self._stopping = pods, health, runner, stopping
         self._membership = Membership()
         self._wanted = WantedExecutors(pods)
+        self._pod_watch, self._blockade = ExecutorPodWatch(pods), Blockade()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="executors", daemon=True)
 
@@ -97,6 +99,7 @@ class ExecutorWatch:
         """Wait until all wanted executors are there, or those that are there have been alone for a while."""
         begun, said = time.monotonic(), 0.0
         self._wanted.start()
+        self._pod_watch.start()
         while not self._stopping.is_set():
             present, wanted = self._present(), self._wanted.number
             now = time.monotonic()
@@ -104,6 +107,8 @@ class ExecutorWatch:
                 log.info("%s: %d executors after %.1f s", self._pods.name, len(present), now - begun)
                 self._membership.use(present)
                 return
+            if not present and self._must_make_room() is not None:
+                self._runner.end_former_leases()
             self._waiting(present, wanted)
             if now - said > 15.0:
                 log.info("%s", self._state(present, wanted))
@@ -117,6 +122,7 @@ class ExecutorWatch:
     def close(self) -> None:
         """End, within seconds."""
         self._wanted.close()
+        self._pod_watch.close()
         self._closed.set()
         self._thread.join(10.0)
 
@@ -132,6 +138,9 @@ class ExecutorWatch:
             if self._membership.shrunk(wanted, time.monotonic()):
                 log.info("%s: %s executors are wanted: redistributing the tasks", self._pods.name, wanted)
                 self._runner.rebalance(is_followed=wanted != 0)
+            blocking = self._must_make_room()
+            if blocking is not None:
+                self._runner.rebalance(is_followed=not blocking.is_alone)
             if not present:
                 self._waiting(present, wanted)
                 if not alone:
@@ -143,6 +152,14 @@ class ExecutorWatch:
                 self._membership.use(present)
                 self._runner.rebalance()
             alone = not present
+
+    def _must_make_room(self) -> Blocking | None:
+        """Return pods whose workers should end now, since their successors can't start before; None: there are none."""
+        blocking = self._blockade.due(self._pod_watch.blocking, time.monotonic())
+        if blocking is not None:
+            names = ", ".join(sorted(blocking.pods))
+            log.info("%s: no node has room for a successor of %s: ending its leases", self._pods.name, names)
+        return blocking
 
     def _present(self) -> Executors:
         ids = self._context._jsc.sc().getExecutorIds().mkString(",")

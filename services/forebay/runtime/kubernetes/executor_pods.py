@@ -1,0 +1,133 @@
+"""Watches the pods of the executors: which of them have to end, and whether their successors can start before that."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.runtime.kubernetes.api import RETRY_SECONDS, ApiConflict, ApiRefused, ApiUnavailable, watch_events
+from forebay.runtime.kubernetes.executors import ExecutorPods
+
+log = logging.getLogger(__name__)
+
+_SETTLE_SECONDS = 2.0
+"""The scheduler may find a node a moment later."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """What matters of an executor's pod.
+
+    Args:
+        is_ending: whether Kubernetes has asked the pod to end.
+        lacks_node: whether the scheduler has found no node for the pod.
+    """
+
+    is_ending: bool
+    lacks_node: bool
+
+    @classmethod
+    def of(cls, pod: Any) -> PodState:
+        """Return the state of a pod of the API."""
+        conditions = (pod.status.conditions if pod.status is not None else None) or ()
+        lacks_node = any(
+            one.type == "PodScheduled" and one.status == "False" and one.reason == "Unschedulable" for one in conditions
+        )
+        return cls(pod.metadata.deletion_timestamp is not None, lacks_node)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """Pods that have to end before their successors can start.
+
+    Args:
+        pods: their names.
+        is_alone: whether no other executor runs.
+    """
+
+    pods: frozenset[str]
+    is_alone: bool
+
+
+def find_blocking(pods: Iterable[tuple[str, PodState]]) -> Blocking | None:
+    """Return the pods that keep their successors from starting; None: no pod waits for that."""
+    states = dict(pods)
+    ending = frozenset(name for name, state in states.items() if state.is_ending)
+    waiting = [state for state in states.values() if state.lacks_node and not state.is_ending]
+    running = [state for state in states.values() if not state.lacks_node and not state.is_ending]
+    return Blocking(ending, not running) if ending and waiting else None
+
+
+class Blockade:
+    """Decides when pods should end at once. It does no I/O; the caller passes the time."""
+
+    def __init__(self) -> None:
+        self._seen: Blocking | None = None
+        self._since = 0.0
+        self._handled: frozenset[str] = frozenset()
+
+    def due(self, blocking: Blocking | None, now: float) -> Blocking | None:
+        """Return pods that have kept their successors from starting for a while, once for each set of pods.
+
+        Args:
+            now: monotonic seconds.
+        """
+        if blocking != self._seen:
+            self._seen, self._since = blocking, now
+        if blocking is None or blocking.pods <= self._handled or now - self._since < _SETTLE_SECONDS:
+            return None
+        self._handled = blocking.pods
+        return blocking
+
+
+class ExecutorPodWatch:
+    """Watches the pods on a thread of its own: one open connection, no request a second."""
+
+    def __init__(self, pods: ExecutorPods) -> None:
+        self._pods = pods
+        self._states: dict[str, PodState] = {}
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="executor-pods", daemon=True)
+
+    @property
+    def blocking(self) -> Blocking | None:
+        """The pods that keep their successors from starting; None: none, or the API does not answer."""
+        return find_blocking(list(self._states.items()))
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching. The thread ends when its connection does."""
+        self._closed.set()
+
+    def _watch(self) -> None:
+        from kubernetes import client  # noqa: PLC0415
+
+        while not self._closed.is_set():
+            self._states.clear()
+            try:
+                for event in watch_events(
+                    "executor pods",
+                    lambda api: client.CoreV1Api(api).list_namespaced_pod,
+                    self._pods.namespace,
+                    label_selector=f"spark-app-selector={self._pods.name}",
+                ):
+                    self._note(event)
+                    if self._closed.is_set():
+                        return
+            except (ApiConflict, ApiRefused, ApiUnavailable) as error:
+                log.debug("%s", error)
+                self._states.clear()
+                self._closed.wait(RETRY_SECONDS)
+
+    def _note(self, event: Any) -> None:
+        name = event["object"].metadata.name
+        if event["type"] == "DELETED":
+            self._states.pop(name, None)
+        else:
+            self._states[name] = PodState.of(event["object"])
