@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import replace
 
@@ -105,7 +106,8 @@ def test_the_command_creates_and_describes_a_services_topics(
     assert "user-sessions.late: exists, 1 partition" in capsys.readouterr().out
     assert command(endpoints, "topics", "describe", "user-sessions") == 0
     described = capsys.readouterr().out
-    assert "user_activity: 4 partitions, 1 copy, id " in described
+    # Another test of the same broker may have added partitions.
+    assert re.search(r"user_activity: [48] partitions, 1 copy, id ", described)
     assert "user-sessions-user-profiles-changelog: 4 partitions" in described
     assert "should be" not in described
 
