@@ -40,6 +40,8 @@ from forebay.runtime.changelog.topics import ChangelogRouter, changelog_topics, 
 from forebay.runtime.driver.rights import JobRights
 from forebay.runtime.maintenance.follower import follower_of
 from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.spark.control import DriverControl
+from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.commit import Destinations, TaskCommit
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
@@ -223,6 +225,13 @@ def test_a_job_that_lacks_one_of_them_says_so_before_it_starts(broker: Secured, 
         cause = f"the transaction was not committed: {right.resource.name}_AUTHORIZATION_FAILED"
         assert f"User:tickets lacks {right}: " in own.explain(cause)
     own.require()
+
+
+def test_a_driver_ends_leases_although_it_may_not_read_failed_records(broker: Secured, job: Job) -> None:
+    spec = JobSpec("ticket-sales", "tickets", 1, 1, broker.user("tickets", PASSWORD), {}, {}, "v1")
+    control = DriverControl(spec)
+    assert control.end_leases() == control.last_command() == control.command
+    control.close()
 
 
 def rights_of(kind: Resource) -> str:
