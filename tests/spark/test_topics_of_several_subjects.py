@@ -15,6 +15,7 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.serde.framing import header
 from forebay.spark.decoding import choose_decoding
+from forebay.spark.errors import OptionError
 from forebay.spark.source_options import PartOptions
 from tests.kafka.registry_double import RegistryDouble, running
 
@@ -65,3 +66,13 @@ def test_a_record_whose_schema_does_not_fit_the_columns_can_t_be_decoded(registr
     _, second = readers(registry)
     with pytest.raises(DecodeError, match="not a record of schema 3"):
         second(record(3, {"id": "x"}))
+
+
+def test_topics_of_different_schemas_need_the_schema_to_read_them_as(registry: RegistryDouble) -> None:
+    registry.answer("GET /subjects/b-value/versions/latest", (200, {"id": 1, "schema": json.dumps(OLD)}))
+    with pytest.raises(OptionError, match=r'a, b have different schemas .* option\("valueSchemaId"'):
+        readers(registry)
+    first, second = readers(registry, schema_id=2)
+    assert second(record(1, {"id": 7})) == {"id": 7, "n": 5}
+    with pytest.raises(DecodeError, match="schema id 1 is not of the subject a-value"):
+        first(record(1, {"id": 7}))

@@ -131,7 +131,7 @@ def choose_decoding(registry: SchemaRegistry, topics: tuple[str, ...], part: str
     if len(texts) > 1:
         raise OptionError(
             f"the topics {', '.join(topics)} have different schemas of their {part}s: read them one by one, or name "
-            f'one subject with option("{part}Subject", ...)'
+            f'the schema to read them as, with option("{part}SchemaId", ...)'
         )
     decoding = min(chosen, key=lambda item: item.subject)
     decoding.column()
