@@ -153,5 +153,5 @@ def test_a_patient_client_waits_for_the_registry(
     lines = [record.getMessage() for record in caplog.records]
     first, *reminders, last = lines
     assert first.endswith("retrying")
-    assert all(": still trying, for " in line for line in reminders)
-    assert last.startswith("it works again after ")
+    assert all(": still retrying after " in line for line in reminders)
+    assert last.startswith("recovered after ")

@@ -96,5 +96,5 @@ def test_other_values_are_refused(kind: Format[Any], value: Any) -> None:
 
 
 def test_a_type_without_a_format_is_refused() -> None:
-    with pytest.raises(TypeError, match="list has no format of its own: give a Record"):
+    with pytest.raises(TypeError, match="list has no format: pass a Record"):
         format_of(list)

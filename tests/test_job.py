@@ -68,14 +68,12 @@ def test_a_format_around_records_needs_their_contract() -> None:
 
 
 def test_a_topic_that_no_earlier_step_sends_can_not_be_read() -> None:
-    with pytest.raises(
-        ValueError, match=r"'a' reads a, which none before it sends: put those that send to it before it"
-    ):
+    with pytest.raises(ValueError, match=r"'a' reads a, to which no earlier sub-topology sends: put"):
         graph(part("a", ["a"], ["a"]))
 
 
 def test_a_job_is_a_chain_or_a_graph() -> None:
-    with pytest.raises(ValueError, match="give one of them"):
+    with pytest.raises(ValueError, match="then= and graph= exclude each other"):
         replace(chain(), graph=(part("", [], []),))
 
 
@@ -101,8 +99,8 @@ def test_it_is_refused_in_every_sub_topology_of_a_chain_and_of_a_graph() -> None
 @pytest.mark.parametrize(
     ("logic", "message"),
     [
-        (Sum(), "one Sum can't serve all tasks: give what makes one for each, the class Sum or a function"),
-        (lambda _: 1, "1 is no Processor: give a class that is derived from Processor, or a function that makes one"),
+        (Sum(), "one Sum can't serve all tasks: to create one for each task, pass the class Sum or a function"),
+        (lambda _: 1, "1 is no Processor: pass a subclass of Processor, or a function that creates one"),
         (partial(lambda processor, _: processor, Sum()), SHARED),
     ],
     ids=["an instance", "no processor", "a partial function"],

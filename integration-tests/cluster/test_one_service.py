@@ -180,7 +180,7 @@ def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release,
     release.settings.append(f"{release.service}.test.seconds=60")
     release.scale(0)
     release.apply(wait=False)
-    with pytest.raises(CommandFailed, match="within 60 s not enough was committed to user_session_stats"):
+    with pytest.raises(CommandFailed, match="within 60 s too few records were committed to user_session_stats"):
         release.namespace.helm("test", "demo", "--logs", "--timeout", "5m")
     release.scale(1)
     poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready again", 180)
@@ -195,7 +195,9 @@ def test_workers_continue_while_their_driver_is_replaced_and_end_with_the_last_o
     executor, driver = release.executor(), f"deployment/demo-{release.service}"
 
     def count_continued() -> int:
-        return release.log(executor, "executor").count("the loops of this worker continue until others take over")
+        return release.log(executor, "executor").count(
+            "the loops of this worker continue until other workers take over"
+        )
 
     job = release.be_busy(bench, seed=12)
     before = count_continued()

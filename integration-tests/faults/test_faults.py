@@ -67,4 +67,4 @@ def test_workers_that_survive_their_executor_leave_a_job_exact(
 ) -> None:
     plan = Plan(9_005, "user-sessions", (Fault(Kind.JVM_KILL, 2.0), Fault(Kind.DRIVER_KILL, 2.0)))
     check(run_plan(faulty, plan, tmp_path / "outliving"), plan)
-    assert "the loops of this worker continue until others take over" in capfd.readouterr().err
+    assert "the loops of this worker continue until other workers take over" in capfd.readouterr().err

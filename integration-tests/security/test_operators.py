@@ -18,8 +18,8 @@ SERVICE = find_service("price-join")
 NEEDED = rights(SERVICE, "priced", Role.OPERATE)
 FEWER = {
     Operation.CREATE: "can't create the topic",
-    Operation.DESCRIBE_CONFIGS: "about the topic",
-    Operation.DELETE: "about the topic",
+    Operation.DESCRIBE_CONFIGS: "can't describe the topic",
+    Operation.DELETE: "can't describe the topic",
 }
 
 Operator = Callable[..., int]

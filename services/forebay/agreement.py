@@ -100,7 +100,7 @@ def _stores(service: Service, job: Job, settings: Any) -> list[str]:
     declared = store_contracts(job, settings)
     names = [store.name for store in _logged_stores(job, settings)]
     lines = [
-        f"two stages of the job declare the store {name!r}: give each a name of its own"
+        f"two stages of the job declare the store {name!r}: choose different names"
         for name in declared
         if names.count(name) > 1
     ]

@@ -84,7 +84,7 @@ def connect(
         InterfaceError: the URL is none, or the token has characters that no header can hold.
     """
     if not url.startswith(("http://", "https://")):
-        raise InterfaceError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST:PORT")
+        raise InterfaceError(f"{url!r} is not the URL of a server: write http://HOST:PORT or https://HOST:PORT")
     if not all("!" <= letter <= "~" for letter in token):
         raise InterfaceError("a token is one word of ASCII: strip the line end if you read it from a file")
     return Connection(url, token, timeout, context)
@@ -111,7 +111,7 @@ class Connection:
 
     def rollback(self) -> None:
         """Raise NotSupportedError: there are no transactions."""
-        raise NotSupportedError("each statement takes effect when it is answered: there is nothing to roll back")
+        raise NotSupportedError("rollback is not supported: each statement takes effect when it is executed")
 
     def close(self) -> None:
         """Refuse further statements."""
@@ -181,7 +181,9 @@ class Cursor:
             columns = next(self._lines)["columns"]
             self.description = tuple((item["name"], item.get("type"), None, None, None, None, None) for item in columns)
         except (KeyError, TypeError) as error:
-            raise InterfaceError("the answer is not that of a query server: check the URL of connect") from error
+            raise InterfaceError(
+                "the server does not answer like a query server: check the URL that connect was called with"
+            ) from error
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Cursor:
@@ -194,7 +196,7 @@ class Cursor:
         """Return the next row; None: there are no more. Raises DatabaseError if the server ended with an error."""
         self._require_open()
         if self.description is None:
-            raise InterfaceError("there is no answer to read: call execute first")
+            raise InterfaceError("there is no result: call execute first")
         for line in self._lines:
             if "row" in line:
                 row = line["row"]
@@ -247,7 +249,9 @@ class Cursor:
                 if text.strip():
                     line: dict[str, Any] = json.loads(text, parse_float=Decimal)
                     if not isinstance(line, dict):
-                        raise InterfaceError("the answer is not that of a query server: check the URL of connect")
+                        raise InterfaceError(
+                            "the server does not answer like a query server: check the URL that connect was called with"
+                        )
                     if "error" in line:
                         raise DatabaseError(str(line["error"]))
                     is_whole |= "end" in line
@@ -257,7 +261,7 @@ class Cursor:
         except ValueError as error:  # half of a line, or another server
             raise OperationalError(f"a line of the answer is not JSON: {error}: run it again") from error
         if not is_whole:
-            raise OperationalError("the answer was cut off: run it again")
+            raise OperationalError("the response ended too early: run the statement again")
 
     def _end(self) -> None:
         answer, self._answer, self._lines = self._answer, None, iter(())
@@ -266,7 +270,7 @@ class Cursor:
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise InterfaceError("the cursor is closed: take another one from the connection")
+            raise InterfaceError("the cursor is closed: create another one with connection.cursor()")
 
 
 def _value(value: Any, kind: str) -> Any:

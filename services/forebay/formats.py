@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Contracts(Protocol):
-    """Where formats that have a contract get their codecs."""
+    """Function that returns the codec of a record class that has a contract."""
 
     def __call__(self, record: type[Any], /) -> Codec[Any]:
         """Return the codec of a record class by the contract of its name."""
@@ -30,20 +30,21 @@ class Contracts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Format(Generic[T]):
-    """How values of one type are written.
+    """How values of one type are encoded as bytes and, if they are keys, as row text.
 
     Args:
-        name: as shown in messages.
-        type: class of the values.
-        codec: makes the codec, given where contracts come from.
-        row: gives a key's row text, which sorts as keys do; None: no key can have this format.
-        of_row: gives the key of a row text.
-        is_contract: whether topics of this format need a contract in a registry.
-        owner: gives the key whose hash says which task has a row text; None: the key itself.
-        layout: names and types of the columns, if values are written by their columns' places and not by name: a
-            store records it with its rows.
-        wire: identifies its bytes to other formats; None: they are its own.
-        takes: whether this format reads the bytes of another format's `wire`; None: it reads only its own.
+        name: Name in messages.
+        type: Class of the values.
+        codec: Function that returns the codec, from a function that returns the codecs of contracts.
+        row: Function from a key to its row text, which sorts like the keys. None: the format is not for keys.
+        of_row: Function from a row text to the key.
+        is_contract: Whether topics of this format need a contract in a registry.
+        owner: Function from a row text to the key whose hash determines the task of the row. None: the row's own key.
+        layout: Names and types of the columns, if values are encoded by position and not by name. A store records the
+            layout with its rows.
+        wire: Identifies the encoding to other formats. None: no other format has the same encoding.
+        takes: Function that returns whether this format reads bytes of another format, from its `wire`. None: it reads
+            only its own bytes.
     """
 
     name: str
@@ -62,19 +63,19 @@ class Format(Generic[T]):
 
     @property
     def is_text(self) -> bool:
-        """Whether a key is its own row text."""
+        """Whether the row text of a key is the key itself."""
         return self is TEXT
 
     def is_same(self, other: Format[Any]) -> bool:
-        """Return whether both write the same bytes, as far as that is known."""
+        """Return whether both formats are known to write the same bytes."""
         return self.codec is other.codec or (self.name, self.type) == (other.name, other.type)
 
     def reads(self, written: Format[Any]) -> bool:
-        """Return whether this format reads what another one wrote."""
+        """Return whether this format can read the bytes that another format wrote."""
         return self.is_same(written) or (self.takes is not None and self.takes(written.wire))
 
     def repartitioned(self) -> Format[T]:
-        """Return the format as it is behind a repartition, where each key is its own owner."""
+        """Return the format after a repartition, where the key itself determines the task of a row."""
         return self if self.owner is None else dataclasses.replace(self, owner=None)
 
 
@@ -155,7 +156,7 @@ def _packed_format(
 
     def encode(value: T) -> bytes:
         if kind is int and value.__class__ is bool:
-            raise TypeError("a boolean is no number here")
+            raise TypeError("a boolean is not accepted as a number")
         # Not-a-numbers differ in their bits: on x86, inf - inf has a sign. Java's serializers write one of them.
         return pack.pack(value if value == value else math.nan)  # noqa: PLR0124
 
@@ -218,7 +219,7 @@ _AVRO: dict[type[Any], Format[Any]] = {}
 
 
 def avro(record: type[T]) -> Format[T]:
-    """Return the format of a record class: Avro in Confluent framing, by the contract of the class's name."""
+    """Return the format of a record class: Avro in Confluent's wire format, with the contract that has its name."""
     known = _AVRO.get(record)
     if known is None:
         known = Format(f"Avro {record.__name__}", record, lambda contracts: contracts(record), is_contract=True)
@@ -227,10 +228,10 @@ def avro(record: type[T]) -> Format[T]:
 
 
 def format_of(spec: type[T] | Format[T]) -> Format[T]:
-    """Return the format of a type: Avro for records, Kafka's own for text, bytes, numbers, booleans, uuids.
+    """Return the format of a type: Avro for records, that of Kafka's serializers for text, bytes, numbers and UUIDs.
 
     Raises:
-        TypeError: neither; name a format.
+        TypeError: The type has no format.
     """
     if isinstance(spec, Format):
         return spec
@@ -240,11 +241,11 @@ def format_of(spec: type[T] | Format[T]) -> Format[T]:
     if is_record_type(spec):
         return avro(spec)
     name = getattr(spec, "__name__", repr(spec))
-    raise TypeError(f"{name} has no format of its own: give a Record, a scalar type, or a Format")
+    raise TypeError(f"{name} has no format: pass a Record, a scalar type, or a Format")
 
 
 def contract_of(kind: Format[Any]) -> str:
-    """Return the name of the contract that a format is, or contains; "": it has no contract."""
+    """Return the name of the contract that a format uses, or "" if it uses none."""
     asked: list[str] = []
 
     def note(record: type[Any], /) -> Codec[Any]:
@@ -259,7 +260,10 @@ def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
     """Return a function from a key's bytes to its row text. Raise TypeError if keys can't have the format."""
     row = kind.row
     if row is None:
-        raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")
+        raise TypeError(
+            f"{kind} can't be used for keys, because equal values may have different "
+            "bytes: pass a format that always writes a value as the same bytes"
+        )
     decode = kind.codec(no_contracts).decode
     return lambda data: row(decode(data))
 
@@ -268,18 +272,21 @@ def key_writer(kind: Format[T]) -> Callable[[str], bytes]:
     """Return a function from a key's row text to its bytes. Raise TypeError if keys can't have the format."""
     of_row = kind.of_row
     if of_row is None:
-        raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")
+        raise TypeError(
+            f"{kind} can't be used for keys, because equal values may have different "
+            "bytes: pass a format that always writes a value as the same bytes"
+        )
     encode = kind.codec(no_contracts).encode
     return lambda text: encode(of_row(text))
 
 
 def no_contracts(record: type[Any], /) -> Codec[Any]:
-    """Refuse: a key's format has no contract."""
+    """Raise TypeError, because the format of a key can't have a contract."""
     raise TypeError(f"{record.__name__} has a contract: it can't be a key's format")
 
 
 def owner_of(kind: Format[Any]) -> Callable[[str], str | bytes]:
-    """Return what encodes a row's record key (bytes unless it is text) as text, whose hash selects the row's task."""
+    """Return the function from a row text to the encoded key whose hash determines the task of the row."""
     if kind.owner is not None:
         return kind.owner
     return _same if kind.is_text else key_writer(kind)

@@ -23,21 +23,21 @@ _matched: dict[str, Matched] = {}
 """The topics that the patterns of a job's module match in this process."""
 
 Logic = Callable[[Any], AnyProcessor]
-"""Makes a processor from the service's settings: a new one in each call, since each task needs its own."""
+"""Creates a processor from the service's settings: a new one in each call, because each task needs its own."""
 
 
 class NewInEachCall:
-    """Logic that is known to make a new processor in each call. Other functions are called twice to find out."""
+    """Logic that creates a new processor in each call. Any other function is called twice to check this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A later processor of a job that is a chain: its records arrive repartitioned by the key they were forwarded with.
+    """A later sub-topology of a chain of processors. Its records are repartitioned by the key of `ctx.forward`.
 
     Args:
-        name: as given to `ctx.forward(to=...)` by the stage before.
-        record: what arrives; its contract has the class name.
-        processor: makes its logic.
+        name: Name by which the previous processor forwards to it, as in `ctx.forward(to=name)`.
+        record: Class of the records that it reads. The contract has the name of the class.
+        processor: Function that creates its processor.
     """
 
     name: str
@@ -46,10 +46,11 @@ class Stage:
 
 
 class TopicFormat(NamedTuple):
-    """How a topic's (or repartition's) keys and values are written.
+    """Formats of the keys and values of a topic or repartition.
 
     Args:
-        value: None: Avro, by the contract of the record's class name.
+        key: Format of the keys.
+        value: Format of the values. None: Avro, with the contract that has the name of the record class.
     """
 
     key: Format[Any] = TEXT
@@ -58,19 +59,19 @@ class TopicFormat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubTopology:
-    """A part of a job that runs as tasks of its own: one processor, fed by topics and by repartitions.
+    """A part of a job with its own tasks: one processor that reads topics and repartitions.
 
     Args:
-        name: "" for the first.
-        processor: makes its logic.
-        inputs: record type by external topic that it reads itself.
-        repartitions: record type by name of each repartition that it reads.
-        sends: names of the repartitions that it forwards to.
-        tables: inputs in which a record without value deletes its key, and repartitions that are kept as tables: of
-            records of one time theirs come first.
-        nullable: inputs and repartitions whose records may have neither key nor value.
-        global_tables: inputs of which every task reads every partition; their records move no time.
-        state_name: what its state is known by, if that is not one of its inputs' names.
+        name: Name of the sub-topology; "" for the first one.
+        processor: Function that creates the processor.
+        inputs: Record type of each input topic.
+        repartitions: Record type of each repartition that it reads.
+        sends: Names of the repartitions that it forwards to.
+        tables: Inputs and repartitions that are tables. A record without a value deletes its key. At equal timestamps,
+            records of tables are processed first.
+        nullable: Inputs and repartitions whose records may have no key or no value.
+        global_tables: Inputs that every task reads completely. Their records do not advance stream time.
+        state_name: Name that identifies its state. By default, the name of one of its inputs.
     """
 
     name: str
@@ -85,9 +86,10 @@ class SubTopology:
 
     @property
     def identity(self) -> str:
-        """The name of its positions, timers and senders. It does not depend on the order of declarations.
+        """Name that identifies the sub-topology's positions, timers and senders.
 
-        It is the first of its repartitions, or else of its topics, in alphabetical order.
+        It does not depend on the order of declarations. By default, it is the alphabetically first name of its
+        repartitions or, if it has none, of its topics.
         """
         # Several sub-topologies may read the same global table, so its name identifies none of them.
         own = self.inputs.keys() - self.global_tables
@@ -96,29 +98,30 @@ class SubTopology:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The wiring of one service. Contracts have the records' class names.
+    """The topics, processors and settings of a service. The contract of a record has the name of its class.
 
     Args:
-        inputs: record type by input topic.
-        outputs: record type by output topic; the first is where a sub-topology without repartitions forwards to by
+        inputs: Record type of each input topic.
+        outputs: Record type of each output topic. A sub-topology without repartitions forwards to the first one by
             default.
-        settings: frozen dataclass of the logic's settings, all with defaults.
-        processor: makes the logic that reads the inputs.
-        then: the stages behind it, in order, each behind a repartition topic.
-        tables: inputs that are read as tables, to be looked up: of records of one time theirs are processed first, and
-            one without value deletes its key (see Processor.removed; in other inputs it can't be used).
-        table_outputs: outputs that hold a table's rows: `emit: latest` sends the last row of a key alone.
-        cached_outputs: those of which a store's cache sends only the last row of a key, regardless of `emit`.
-        graph: the sub-topologies of a job that is no chain, each after those that send to it.
-        formats: of topics and repartitions whose keys are no text or whose values are not Avro.
-        read_formats: of topics that the job also writes, in a format that this one reads.
-        patterns: contracts of the records ("": none is needed) of topics that are read because they match, by pattern.
-        program: of a job that is written in SQL, gives its program (forebay.sql.program.Program).
-        matched: gives the job with the topics that match its patterns among its inputs.
+        settings: Frozen dataclass of the logic's settings. Every setting has a default.
+        processor: Class of the processor that reads the inputs, or a function of the settings that creates it.
+        then: Later sub-topologies of a chain, in order. A repartition topic precedes each of them.
+        tables: Inputs that are tables. A record without a value deletes its key (see Processor.removed); in other
+            inputs it goes to `.errors`. At equal timestamps, records of tables are processed first.
+        table_outputs: Outputs that hold the rows of a table. With `emit: latest`, a commit sends only the last row of
+            each key.
+        cached_outputs: Outputs for which a commit sends only the last row of each key, regardless of `emit`.
+        graph: Sub-topologies of a job that is not a chain. A sub-topology comes after those that send to it.
+        formats: Formats of topics and repartitions whose keys are not text or whose values are not Avro.
+        read_formats: Formats in which topics are read that the job writes in another format.
+        patterns: Contract of the records of topics that are read by pattern, by pattern. "": no contract is needed.
+        program: Function that returns the program of a job in SQL (forebay.sql.program.Program).
+        matched: Function that returns the job with the topics that match its patterns as inputs.
 
     Raises:
-        ValueError: a table is no input, the graph is none, a processor's class lacks what it has to define, or its
-            function returns one processor for all tasks.
+        ValueError: A name in `tables` is not an input, the graph is invalid, a class of a processor does not define
+            what it must, or a function returns the same processor for all tasks.
     """
 
     inputs: Mapping[str, type[Any]]
@@ -141,18 +144,18 @@ class Job:
         if unknown:
             raise ValueError(f"tables {', '.join(unknown)} are no inputs: choose from {', '.join(self.inputs)}")
         if self.graph and self.then:
-            raise ValueError("a job is a chain (then=) or a graph (graph=): give one of them")
+            raise ValueError("then= and graph= exclude each other: pass only one of them")
         _check_order(self.graph)
         for part in self.topology:
             _check_made(part, self.settings)
 
     @property
     def topology(self) -> tuple[SubTopology, ...]:
-        """The sub-topologies, each after those that send to it."""
+        """All sub-topologies. A sub-topology comes after those that send to it."""
         return self.graph or _chain(self)
 
     def sub_topology(self, name: str) -> SubTopology:
-        """Return the sub-topology of a name. Raises KeyError."""
+        """Return the sub-topology with this name. Raise KeyError if the job has no such sub-topology."""
         for sub_topology in self.topology:
             if sub_topology.name == name:
                 return sub_topology
@@ -172,19 +175,19 @@ class Job:
         )
 
     def format_of(self, name: str) -> TopicFormat:
-        """Return the format that a topic or repartition is written in."""
+        """Return the format in which a topic or repartition is written."""
         return self.formats.get(name, TopicFormat())
 
     def read_format_of(self, name: str) -> TopicFormat:
-        """Return the format that an input or repartition is read in."""
+        """Return the format in which an input or repartition is read."""
         return self.read_formats.get(name) or self.format_of(name)
 
     def contract(self, name: str, record: type[Any]) -> str:
-        """Return the contract of a topic's or repartition's records; "" where their format needs none."""
+        """Return the name of the contract of a topic or repartition; "" if its format needs no contract."""
         return contract_of(self.format_of(name).value or avro(record))
 
     def logic(self, stage: int) -> Logic:
-        """Return what makes the processor of a stage; 0 reads the inputs."""
+        """Return the function that creates the processor of a sub-topology, by its number."""
         return self.topology[stage].processor
 
 
@@ -220,8 +223,9 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
         missing = sorted(part.repartitions.keys() - known)
         if missing:
             raise ValueError(
-                f"the sub-topology {part.name!r} reads {', '.join(missing)}, which none before it sends: "
-                "put those that send to it before it; they can't send to each other in a circle"
+                f"the sub-topology {part.name!r} reads {', '.join(missing)}, to which no "
+                "earlier sub-topology sends: put the sub-topologies that send to it first; "
+                "cycles are not possible"
             )
         known |= part.sends
     names = [part.identity for part in graph]
@@ -229,21 +233,22 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
-            f"two sub-topologies of the job read {', '.join(twice)} first: positions are known by it. Read each topic "
-            "in one sub-topology and repartition it for the other, or give them names: state_name="
+            f"two sub-topologies of the job read {', '.join(twice)} first, but positions are "
+            "identified by the first topic. Read each topic in one sub-topology and "
+            "repartition it for the other, or set different names with state_name="
         )
 
 
 def global_tables(job: Job) -> frozenset[str]:
-    """Return the inputs that every task reads whole."""
+    """Return the inputs that every task reads completely."""
     return frozenset(topic for part in job.topology for topic in part.global_tables)
 
 
 def load_job(module: str) -> Job:
-    """Import a service's job.py.
+    """Import a service's job.py and return its job.
 
     Raises:
-        Mistake: it raises, or has no JOB; says where and what to write.
+        Mistake: The module raises an error or has no JOB. The message names the file and says what to write.
     """
     package = package_of(module)
     try:
@@ -264,12 +269,12 @@ def plans_of(job: Job) -> list[Any]:
 
 
 def speaks_sql(job: Job) -> bool:
-    """Return whether a job answers queries in SQL: it is written in SQL, or consists of views."""
+    """Return whether the stores of a job can be queried in SQL: it is written in SQL, or consists of views."""
     return job.program is not None or bool(plans_of(job))
 
 
 def match_topics(module: str, found: Matched) -> None:
-    """Have the job of a module read these topics by its patterns from now on, in this process."""
+    """Set, for this process, the topics that match the patterns of a module's job."""
     _matched[module] = found
 
 

@@ -63,7 +63,7 @@ MISTAKES = {
     ),
     "a forward to nowhere": (
         ("logic.py", "amount=total.amount))", 'amount=total.amount), to="totals")'),
-        r"line 32, in process: ValueError: nothing is called 'totals' here: forward to one of PACKAGE_totals",
+        r"line 32, in process: ValueError: there is no target 'totals': forward to one of PACKAGE_totals",
     ),
     "a timer without on_timer": (
         (

@@ -20,7 +20,7 @@ WRONG = [
         ["user-sessions", "--queries", "price-join=http://a:1"],
         "--queries price-join=...: the console shows only user-sessions",
     ),
-    (["user-sessions", "--queries", "user-sessions=a:1"], "--queries: 'a:1' is no address of a page"),
+    (["user-sessions", "--queries", "user-sessions=a:1"], "--queries: 'a:1' is not a URL"),
     (["user-sessions", "--application", "user-sessions"], "is not NAME=VALUE"),
     (["user-sessions", "--topic", "readings=r"], "--topic: "),
     (["user-sessions", "--token-file", "missing"], "--token-file: missing can't be read"),

@@ -28,7 +28,7 @@ def test_changed_files_end_the_process_after_a_delay(tmp_path: Path, capsys: pyt
     assert ends == [4]
     assert pauses[:3] == [10.0] * 3
     assert 0 <= pauses[3] <= 120
-    assert f"the files in {tmp_path} have changed: starting again in" in capsys.readouterr().err
+    assert f"the files in {tmp_path} have changed: restarting in" in capsys.readouterr().err
 
 
 def test_files_that_are_gone_for_a_moment_do_not_end_it(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_an_answer_that_is_not_whole_is_a_warning_unless_the_statement_limits_it
 @pytest.mark.parametrize("lines", [[], [HEAD], [HEAD, {"row": {"ID": "a"}}]])
 def test_an_answer_without_an_end_is_cut_off(server: Server, lines: list[dict[str, Any]]) -> None:
     server.lines = lines
-    with pytest.raises(dbapi.OperationalError, match="cut off: run it again"):
+    with pytest.raises(dbapi.OperationalError, match="ended too early: run the statement again"):
         server.cursor.execute("SELECT * FROM t;").fetchall()
     with pytest.raises(click.ClickException, match="cut off: run the statement again"):
         list(server.client.lines("SELECT * FROM t;"))

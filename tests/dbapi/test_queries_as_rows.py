@@ -107,7 +107,7 @@ def test_what_is_closed_takes_no_statement(connection: dbapi.Connection) -> None
     with pytest.raises(dbapi.InterfaceError, match="the cursor is closed"):
         cursor.execute("SELECT c FROM t;")
     connection.commit()
-    with pytest.raises(dbapi.NotSupportedError, match="nothing to roll back"):
+    with pytest.raises(dbapi.NotSupportedError, match="rollback is not supported"):
         connection.rollback()
     connection.close()
     with pytest.raises(dbapi.InterfaceError, match="the connection is closed"):

@@ -162,7 +162,9 @@ def test_a_processor_alone_is_driven_with_its_codecs() -> None:
     names = HELD.keys()
     driver = TestDriver(Reversed(), Codecs({"in": text}, dict.fromkeys(names, text), {"out": text}))
     assert [sent.value for sent in driver.pipe("k", "abc", timestamp=1)] == ["cba"]
-    with pytest.raises(TypeError, match="Reversed is a processor: give its codecs=, or a topology or a job it is in"):
+    with pytest.raises(
+        TypeError, match=("Reversed is a processor: pass codecs=, or pass the topology or job that contains it")
+    ):
         TestDriver(Reversed())
 
 

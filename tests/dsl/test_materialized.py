@@ -104,25 +104,26 @@ def fold(left: Any, right: Any) -> str:
 REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "a global table without a changelog": (
         lambda t: t.global_table("g", str, store=Materialized("g", logging=False)),
-        "store g: a global table continues at its position and must restore its rows: logging=True",
+        "store g: a global table resumes at its position, so its rows must be restored from a "
+        "changelog: set logging=True",
     ),
     "a foreign key's subscriptions without a changelog": (
         lambda t: t.table("a", str, store="a").join_by_foreign_key(
             t.table("b", str, store="b"), lambda _, v: v, fold, str, store=Materialized("j", logging=False)
         ),
-        "store j: a join by foreign key needs its subscriptions back: logging=True",
+        "store j: a foreign-key join must restore its subscriptions from a changelog: set logging=True",
     ),
     "a cached versioned table": (
         lambda t: t.table("a", str, store=Materialized("a", caching=True), history_retention_ms=5),
-        "store a: a versioned table is not cached, each of its versions counts",
+        "store a: a versioned table can't be cached, because each of its versions is sent",
     ),
     "a cached deduplication": (
         lambda t: t.stream("a", str).deduplicate(lambda _, v: v, store=Materialized("d", caching=True), ttl_ms=5),
-        "store d: it holds no rows that are sent, so that there is nothing to cache: leave caching= out",
+        "store d: the rows of this store are not sent to an output, so there is nothing to cache: remove caching=",
     ),
     "a cached suppression": (
         lambda t: t.table("a", str, store="a").suppress(UntilTimeLimit(5), store=Materialized("s", caching=False)),
-        "store s: it holds no rows that are sent",
+        "store s: the rows of this store are not sent",
     ),
 }
 

@@ -159,7 +159,7 @@ class NoStart(Windows):
 
 
 def test_windows_that_are_none_are_refused() -> None:
-    with pytest.raises(TopologyError, match="size_ms is None: give the length of its longest window in ms"):
+    with pytest.raises(TopologyError, match="size_ms is None: set it to the length of the longest window in ms"):
         Topology().stream("in", str).group_by_key().windowed_by(NoSize())
     with pytest.raises(ValueError, match=r"NoStart: windows_for\(5\) has no window that starts at 5: add it"):
         NoStart().window_from(5)

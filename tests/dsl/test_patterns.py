@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "a letter that may be missing": (lambda t: t.stream(re.compile("o?rders"), str), "needs a prefix"),
     "read twice": (
         lambda t: [t.stream(re.compile("orders-.*"), str) for _ in range(2)],
-        "the pattern 'orders-.*' is read already: keep what stream",
+        "the pattern 'orders-.*' is read already: use the stream",
     ),
 }
 

@@ -157,7 +157,7 @@ def test_two_processors_of_one_name_are_refused() -> None:
     t = Topology()
     words = t.stream("in", str)
     words.process(Marking, str, name="one")
-    with pytest.raises(TopologyError, match=r"process one: the name is used at .* give each its own name="):
+    with pytest.raises(TopologyError, match=r"process one: the name is used at .* choose another name with name="):
         words.process(Marking, str, name="one")
 
 

@@ -111,7 +111,7 @@ def test_a_processor_chooses_among_named_children() -> None:
 def test_process_values_keeps_the_key() -> None:
     run = Driven(lambda t: t.stream("in", str).process_values(Swap, int, name="swap").to("out"))
     run.driver.pipe("k", "v", "in")
-    assert "process_values() keeps the key" in run.driver.errors[0].headers["error.message"]
+    assert "process_values() can't change the key" in run.driver.errors[0].headers["error.message"]
 
 
 def test_a_store_name_used_twice_is_refused_naming_both_lines() -> None:

@@ -78,7 +78,7 @@ def group_words(t: Topology) -> Any:
 REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "streams of other keys": (
         lambda t: words(t).join(number_keyed_stream(t), pair, str, windows=within(5), store="j"),
-        r"join j: keys are text on one side and long on the other.* give one side the other's keys with select_key",
+        r"join j: keys are text on one side and long on the other.* convert the keys of one side with select_key",
     ),
     "a table of other keys": (
         lambda t: number_keyed_stream(t).join(table(t), pair, str),
@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a grace without a store": (
         lambda t: words(t).join(table(t, 50), pair, str, grace_ms=6),
-        "rows: records that wait for the grace need a store; name it: waiting=",
+        "rows: records that wait for the grace period need a store: name it with waiting=",
     ),
     "a retention shorter than the windows": (
         lambda t: group_words(t).windowed_by(tumbling(1_000)).count(store="counts", retention_ms=10),
@@ -148,39 +148,39 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a suppressed table grouped": (
         lambda t: table(t).suppress(UntilTimeLimit(5), store="held").group_by(lambda _, v: v, str),
-        r"held: group_by\(\) needs the values that updates replace.*; put .materialized\(store=...\) between",
+        r"held: group_by\(\) needs the previous values of rows.*: call .materialized\(store=...\) first",
     ),
     "a suppressed table filtered": (
         lambda t: table(t).suppress(UntilTimeLimit(5), store="held").filter(lambda *_: True),
-        r"held: filter\(\) needs the values that updates replace",
+        r"held: filter\(\) needs the previous values of rows",
     ),
     "a group without subtract": (
         lambda t: table(t).group_by(lambda _, v: v, str).aggregate(NO_SUBTRACT, int, store="n"),
-        "store n: rows leave groups, but the fold has no subtract: give it one",
+        "store n: rows can leave a group, but the fold has no subtract function: pass subtract= to the Fold",
     ),
     "sessions without merge": (
         lambda t: group_words(t).windowed_by(SessionWindows(5)).aggregate(NO_SUBTRACT, int, store="s"),
-        "store s: sessions merge, but the fold has no merge: give it one",
+        "store s: sessions can merge, but the fold has no merge function: pass merge= to the Fold",
     ),
     "finals of an unlimited window": (
         lambda t: group_words(t).windowed_by(UnlimitedWindows(), Emission.FINAL).count(store="u"),
-        "store u: an unlimited window never closes; give its updates: emit=Emission.UPDATES",
+        "store u: an unlimited window never closes, so it has no final result: set emit=Emission.UPDATES",
     ),
     "a topic read twice": (
         lambda t: (words(t), words(t)),
-        r"topic words is read at test_refusals.py:\d+ already: keep what stream\(\) or table\(\) gave there and use",
+        r"topic words is read at test_refusals.py:\d+ already: use the stream or table that stream",
     ),
     "a topic sent two formats": (two_formats, r"topic out is sent text, text at .* and long, text here: map them"),
     "a store named twice": (
         lambda t: (group_words(t).count(store="n"), t.stream("b", str).group_by_key().count(store="n")),
-        r"store n: the name is used at test_refusals.py:\d+ already; give each store its own",
+        r"store n: the name is used at test_refusals.py:\d+ already: choose another name",
     ),
     "a repartition named twice": (
         lambda t: [
             words(t).select_key(lambda _, v: v, str).repartition("r") if i == 0 else t.stream("b", str).repartition("r")
             for i in range(2)
         ],
-        r"repartition r: the name is used at test_refusals.py:\d+ already; give this one another: name=",
+        r"repartition r: the name is used at test_refusals.py:\d+ already: choose another one with name=",
     ),
     "a field that is none": (
         lambda t: t.stream("records", Record, timestamp="time"),
@@ -188,17 +188,17 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a field of text": (
         lambda t: t.stream("texts", str, timestamp="time"),
-        "topic texts: text values have no fields: give a function of the value",
+        "topic texts: text values have no fields: pass a function of the value",
     ),
-    "a type without a format": (lambda t: t.stream("lists", list), "list has no format of its own: give a Record"),
-    "a topic's name": (lambda t: t.stream("a b", str), "topic 'a b': a topic's name is 1 to 249 of"),
+    "a type without a format": (lambda t: t.stream("lists", list), "list has no format: pass a Record"),
+    "a topic's name": (lambda t: t.stream("a b", str), "topic 'a b': a topic's name has 1 to 249 characters of"),
     "a function without topics": (
         lambda t: words(t).to(lambda _, v: v),
-        "a function chooses the topic: name those it chooses among with topics=",
+        "the topic is chosen by a function: list all topics that it may return with topics=",
     ),
     "a branch named twice": (
         lambda t: words(t).split().branch("a", lambda *_: True).branch("a", lambda *_: True),
-        "branch a: the name is used twice",
+        "branch a: two branches have this name",
     ),
     "streams joined without windows": (
         lambda t: words(t).join(t.stream("b", str), pair, str, store="j"),
@@ -210,7 +210,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "streams joined within windows of an aggregate": (
         lambda t: words(t).join(t.stream("b", str), pair, str, windows=tumbling(5), store="j"),
-        r"join j: TimeWindows\(.*\) is no window of a join: give within\(ms\) or JoinWindows",
+        r"join j: TimeWindows\(.*\) is not a join window: pass within\(ms\) or JoinWindows",
     ),
     "a table joined within windows": (
         lambda t: words(t).join(table(t), pair, str, windows=within(5), store="j"),
@@ -226,15 +226,16 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "windows that are a number": (
         lambda t: group_words(t).windowed_by(10),
-        r"windowed_by\(10\): give tumbling\(size_ms\), hopping\(size_ms, advance_ms\), SlidingWindows",
+        r"windowed_by\(10\): pass tumbling\(size_ms\), hopping\(size_ms, advance_ms\), SlidingWindows",
     ),
     "windows of several streams that are a number": (
         lambda t: group_words(t).cogroup(NO_SUBTRACT).windowed_by(10),
-        r"windowed_by\(10\): give tumbling",
+        r"windowed_by\(10\): pass tumbling",
     ),
     "a processor in place of its class": (
         lambda t: words(t).process(Reads(), str, name="reads"),
-        "process reads: one Reads can't serve all tasks: give what makes one for each, the class Reads or a function",
+        "process reads: one Reads can't serve all tasks: to create one for each task, pass "
+        "the class Reads or a function",
     ),
     "a function that returns one processor for all tasks": (
         lambda t: words(t).process(always(Reads()), str, name="reads"),
@@ -255,11 +256,11 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a function that makes no processor": (
         lambda t: words(t).process(lambda: 1, str, name="one"),
-        "process one: 1 is no Processor: give a class that is derived from Processor, or a function that makes one",
+        "process one: 1 is no Processor: pass a subclass of Processor, or a function that creates one",
     ),
     "what is no function at all": (
         lambda t: words(t).process_values("Reads", str, name="reads"),
-        "process reads: 'Reads' is no Processor: give a class",
+        "process reads: 'Reads' is no Processor: pass a subclass",
     ),
     "a processor that lacks process()": (
         lambda t: words(t).process(Nameless, str, name="nameless"),
@@ -267,15 +268,16 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a transformer in place of its class": (
         lambda t: table(t).transform_values(Same(), str, store="same"),
-        "transform same: one Same can't serve all tasks: give what makes one for each, the class Same or a function",
+        "transform same: one Same can't serve all tasks: to create one for each task, pass "
+        "the class Same or a function",
     ),
     "a processor in place of a transformer": (
         lambda t: table(t).transform_values(Reads, str, store="same"),
-        "transform same: <.*Reads object at .* is no ValueTransformer: give a class that is derived from ValueTransf",
+        "transform same: <.*Reads object at .* is no ValueTransformer: pass a subclass of ValueTransf",
     ),
     "something else joined": (
         lambda t: words(t).join("rows", pair, str),
-        "str can't be joined: give a stream, a table or a global table",
+        "str can't be joined: pass a stream, a table or a global table",
     ),
 }
 
@@ -307,7 +309,7 @@ def test_a_global_table_that_nothing_looks_up_is_refused() -> None:
         words(t).to("out")
 
     with pytest.raises(
-        TopologyError, match=r"refusals.py:\d+: global table towns: nothing looks it up, .*: join a stre"
+        TopologyError, match=r"refusals.py:\d+: global table towns: this global table is not used, .*: join a stre"
     ):
         built(describe)
 

@@ -56,7 +56,7 @@ def one() -> Topology:
 def test_an_unsupported_class_is_refused_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(UnknownService, match="there is no service 'nonsense'"):
         forebay.run("nonsense", home=tmp_path)
-    with pytest.raises(ValueError, match=r'a topology needs a name, .*: name="word-counts"'):
+    with pytest.raises(ValueError, match=r'a topology needs a name, .*: pass name="word-counts"'):
         forebay.run(one(), home=tmp_path)
     with pytest.raises(ValueError, match="user-sessions has its own; application= names a job of it"):
         forebay.run("user-sessions", name="mine", home=tmp_path)

@@ -89,7 +89,9 @@ def test_values_of_different_types_are_no_table(address: str, monkeypatch: pytes
 
 
 def test_truncated_entries_are_reported(address: str) -> None:
-    with pytest.raises(CannotQuery, match="store windows has more than 10000 entries: ask for fewer, with bounds"):
+    with pytest.raises(
+        CannotQuery, match=("store windows has more than 10000 entries: restrict the query with bounds")
+    ):
         list(StoreView("windows", lambda: address).entries())
 
 

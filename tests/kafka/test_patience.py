@@ -46,7 +46,7 @@ def test_it_is_tried_until_it_works(caplog: pytest.LogCaptureFixture) -> None:
     assert time.pauses == sorted(time.pauses)
     assert max(time.pauses) == 5.0
     lines = [record.getMessage() for record in caplog.records]
-    assert lines == ["away: retrying", f"it works again after {sum(time.pauses):.1f} s"]
+    assert lines == ["away: retrying", f"recovered after {sum(time.pauses):.1f} s"]
 
 
 def test_it_is_given_up_in_the_end() -> None:
@@ -62,7 +62,7 @@ def test_a_long_wait_logs_its_cause_each_minute(caplog: pytest.LogCaptureFixture
         keep_trying(failing(float("inf"), Unavailable("away")), 150.0, clock=time.clock, pause=time.pause)
     first, *reminders = [record.getMessage() for record in caplog.records]
     assert first == "away: retrying"
-    assert [line.split(",")[0] for line in reminders] == ["away: still trying"] * 2
+    assert [line.split(" after ")[0] for line in reminders] == ["away: still retrying"] * 2
 
 
 def test_other_errors_are_raised_at_once() -> None:

@@ -64,7 +64,7 @@ def tail(monkeypatch: pytest.MonkeyPatch, consumer: type[Silent]) -> Tail:
 
 def test_it_fails_when_nothing_new_comes_and_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
     records = tail(monkeypatch, Silent)
-    with pytest.raises(NothingCame, match=r"within 0\.02 s not enough was committed to results at here:1"):
+    with pytest.raises(NothingCame, match=r"within 0\.02 s too few records were committed to results at here:1"):
         next(records.read(End(), follow=True, seconds=0.02))
     consumer = cast(Silent, records._consumer)
     assert {place.offset for place in consumer.assigned} == {OFFSET_END}

@@ -124,7 +124,7 @@ def test_a_producer_that_alone_is_not_answered_is_given_up_soon(first: int, monk
     producer: Any = Forgetful(1_000)
     other: Any = Answered(first)
     monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)
-    with pytest.raises(Unavailable, match="7 records wait: the broker answers others, but not this producer"):
+    with pytest.raises(Unavailable, match="7 records wait: the broker answers other clients, but not this producer"):
         SendQueue(producer, 60.0, 300.0, other).drain()
     assert producer.asked == first + 1
 
@@ -132,6 +132,6 @@ def test_a_producer_that_alone_is_not_answered_is_given_up_soon(first: int, monk
 def test_if_that_does_not_help_the_commit_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     producer: Any = Forgetful(1_000)
     monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)
-    with pytest.raises(Unavailable, match="7 records wait, of which the broker took none for 60 s"):
+    with pytest.raises(Unavailable, match="7 records wait, and the broker has accepted none of them for 60 s"):
         SendQueue(producer, 60.0, 300.0).drain()
     assert producer.asked < 12

@@ -156,7 +156,7 @@ def test_a_mistake_of_ours_is_an_answer_and_a_line_of_the_log(start: Start, capl
 
 def test_a_port_in_use_is_reported(start: Start) -> None:
     server = start(fine)
-    with pytest.raises(PortInUse, match="give another one with --http-port"):
+    with pytest.raises(PortInUse, match="choose another port with --http-port"):
         HttpServer(fine, HOST, server.port)
 
 

@@ -109,7 +109,7 @@ def test_an_orphaned_worker_continues_until_its_work_is_done(
     assert daemon.is_outliving
     daemon.executor.unlink()
     until = time.monotonic() + 20
-    while "continue until others take over" not in keeper.read_text():
+    while "continue until other workers take over" not in keeper.read_text():
         assert time.monotonic() < until, "what it logs is lost with its executor"
         time.sleep(0.01)
     assert daemon.is_alive

@@ -181,7 +181,7 @@ def test_records_sent_under_an_earlier_name_are_the_sender_s() -> None:
 
 def test_two_sub_topologies_that_read_one_topic_are_refused() -> None:
     part = SubTopology("", job_of(["n-a"]).topology[0].processor, {"a": str})
-    with pytest.raises(ValueError, match="read a first: positions are known by it"):
+    with pytest.raises(ValueError, match="read a first, but positions are identified by the first topic"):
         replace(job_of(["n-a"]), graph=(part, part))
 
 

@@ -86,7 +86,7 @@ def test_no_placeholder_is_left(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Page Counts", "'Page Counts' is no name for a service: .* such as page-counts"),
+        ("Page Counts", "'Page Counts' is not a valid name of a service: .* such as page-counts"),
         ("7up", "such as up"),
         ("page_counts", "such as page-counts"),
         ("x" * 51, "at most 50"),
@@ -102,7 +102,7 @@ def test_a_name_that_cant_be_used_is_refused_with_one_that_can(name: str, messag
 def test_a_folder_that_is_there_is_left_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "page_counts" / "logic.py").write_text("mine")
     assert run(["new", "page-counts"]) == 2
-    assert "page-counts is there already: choose another name or --folder" in capsys.readouterr().err
+    assert "page-counts already exists: choose another name or --folder" in capsys.readouterr().err
     assert (folder / "page_counts" / "logic.py").read_text() == "mine"
 
 

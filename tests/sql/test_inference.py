@@ -55,7 +55,7 @@ def test_messages_are_columns() -> None:
     [
         ("message A { string x = 1;", "ends too early"),
         ("message A { string x 1; }", "'1' is where '='"),
-        ('syntax = "proto3"; message A { B b = 1; }', "does not hold together"),
+        ('syntax = "proto3"; message A { B b = 1; }', "is inconsistent"),
         ('import "far/away.proto"; message A {}', "far/away.proto"),
         ("{", "can't begin a definition"),
         ("message A { string x = one; }", "no number of a field"),

@@ -61,8 +61,8 @@ def test_from_above_to_is_empty_and_warned_of(bench: Bench, caplog: pytest.LogCa
         assert list(store.range("c", "a")) == []
         assert list(versions.get_range("b", 9, 1)) == []
     assert [record.getMessage() for record in caplog.records] == [
-        "store k: range from 'c' to 'a' is empty: from lies above to",
-        "store v: versions from 9 to 1 are none: from lies after to",
+        "store k: range from 'c' to 'a' is empty: from is greater than to",
+        "store v: the range of versions from 9 to 1 is empty: from is later than to",
     ]
 
 

@@ -154,10 +154,10 @@ def test_an_object_that_a_store_returned_does_not_change_the_row(bench: Bench, w
     ("kind", "value", "why"),
     [
         (JSON, {"a": {1: 2}}, "the key 1 is no text"),
-        (JSON, [float("nan")], "nan is no number of JSON"),
-        (JSON, {"a": {1}}, "set has no place there"),
-        (JSON, [Decimal(1)], "Decimal has no place there"),
-        (JSON, [b""], "bytes has no place there"),
+        (JSON, [float("nan")], "nan is not a JSON number"),
+        (JSON, {"a": {1}}, "set can't be written as JSON"),
+        (JSON, [Decimal(1)], "Decimal can't be written as JSON"),
+        (JSON, [b""], "bytes can't be written as JSON"),
         (json_of(Part), Part("heavy"), "Part.weight is 'heavy'"),  # type: ignore[arg-type]
     ],
 )

@@ -164,7 +164,7 @@ def test_it_is_refused(what: str) -> None:
 def test_two_views_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "one.sql").write_text(select())
     (tmp_path / "two.sql").write_text(select())
-    with pytest.raises(ViewError, match=r"two\.sql: the view v is also made by one\.sql: give each a name of its own"):
+    with pytest.raises(ViewError, match=r"two\.sql: the view v is also made by one\.sql: choose different names"):
         load_views(tmp_path, READINGS)
 
 
@@ -194,7 +194,7 @@ def test_a_source_whose_key_is_no_text_is_refused(key: str) -> None:
 
 def test_a_folder_without_views_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
-    with pytest.raises(ViewError, match=r"no view in it: write one into a file name\.sql"):
+    with pytest.raises(ViewError, match=r"the folder has no views: write each view into a file name\.sql"):
         load_views(tmp_path, READINGS)
-    with pytest.raises(ViewError, match=r"there is no such folder: make it"):
+    with pytest.raises(ViewError, match=r"the folder does not exist: create it"):
         load_views(tmp_path / "missing", READINGS)

@@ -84,9 +84,13 @@ def windowed_aggregate(
 ) -> Node:
     """Return the node that keeps one aggregate per key and window. Raises ValueError, TopologyError."""
     if isinstance(windows, UnlimitedWindows) and emission is not Emission.UPDATES:
-        raise TopologyError(f"store {store}: an unlimited window never closes; give its updates: emit=Emission.UPDATES")
+        raise TopologyError(
+            f"store {store}: an unlimited window never closes, so it has no final result: set emit=Emission.UPDATES"
+        )
     if isinstance(windows, SessionWindows) and any(fold.merge is None for fold in folds):
-        raise TopologyError(f"store {store}: sessions merge, but the fold has no merge: give it one")
+        raise TopologyError(
+            f"store {store}: sessions can merge, but the fold has no merge function: pass merge= to the Fold"
+        )
     inner, is_final = parents[0].key, emission is Emission.FINAL
     try:
         declared = _declare_store(windows, into, store, ms_of(retention_ms))
@@ -172,13 +176,14 @@ def check_windows(windows: object) -> None:
     """Raise TopologyError if an object is not a supported kind of windows."""
     if not isinstance(windows, AnyWindows):
         raise TopologyError(
-            f"windowed_by({windows!r:.60}): give tumbling(size_ms), hopping(size_ms, advance_ms), SlidingWindows, "
-            "SessionWindows or UnlimitedWindows, or windows of your own derived from forebay.time.Windows"
+            f"windowed_by({windows!r:.60}): pass tumbling(size_ms), hopping(size_ms, "
+            "advance_ms), SlidingWindows, SessionWindows or UnlimitedWindows, or a subclass "
+            "of forebay.time.Windows"
         )
     size = windows.size_ms if isinstance(windows, Windows) and hasattr(windows, "size_ms") else None
     if isinstance(windows, Windows) and not (isinstance(size, int) and size > 0):
         raise TopologyError(
-            f"windowed_by({windows!r:.60}): size_ms is {size!r}: give the length of its longest window in ms"
+            f"windowed_by({windows!r:.60}): size_ms is {size!r}: set it to the length of the longest window in ms"
         )
 
 

@@ -56,8 +56,9 @@ def _check_global_tables(graph: Graph) -> None:
     for node in graph.nodes:
         if _is_shared(node) and node.kind is Kind.STEP and node not in looked_up:
             raise TopologyError(
-                f"{node.name}: nothing looks it up, so no task would read it: join a stream with it, name its store in "
-                "process(..., stores=), or read the topic with table() if it is only queried",
+                f"{node.name}: this global table is not used, so no task would read its topic: "
+                "join a stream with it, name its store in process(..., stores=), or read the "
+                "topic with table() if you only query it",
                 node.where,
             )
 

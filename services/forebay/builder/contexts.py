@@ -108,7 +108,7 @@ class NodeContext:
             named = f"one of {', '.join(self._children)}" if self._children else "what follows, without to="
             raise ValueError(f"a forward to {to!r} leads nowhere: forward to {named}")
         if key is not None and self._keeps_key:
-            raise ValueError("process_values() keeps the key: forward without one, or use process()")
+            raise ValueError("process_values() can't change the key: call forward() without key=, or use process()")
         # Without a key, a forward keeps the record's key. `NO_KEY` is the only way to send a record without one.
         text = self._text if key is None else None if key is NO_KEY else self._row(key)
         given = value if to is None else Chosen(to, value)

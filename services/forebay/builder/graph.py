@@ -45,8 +45,9 @@ class Graph:
             other = self._stores.setdefault(store.name, node)
             if other is not node:
                 raise TopologyError(
-                    f"store {store.name}: the name is used at {other.where} already; give each store its own, or have "
-                    f"a processor work on that store: process(..., stores=[{store.name!r}])"
+                    f"store {store.name}: the name is used at {other.where} already: choose "
+                    "another name, or share that store with a processor: process(..., "
+                    f"stores=[{store.name!r}])"
                 )
         self._check_process(node)
         for topic in node.topics:
@@ -70,8 +71,8 @@ class Graph:
                 return node
         if name in self._repartitions:
             raise TopologyError(
-                f"repartition {name}: the name is used at {self._repartitions[name].where} already; give this one "
-                "another: name="
+                f"repartition {name}: the name is used at {self._repartitions[name].where} "
+                "already: choose another one with name="
             )
         # Before a repartition, a windowed key is placed by its key alone. Behind it, the whole windowed key is hashed.
         key = parent.key.repartitioned()
@@ -109,15 +110,16 @@ class Graph:
         for other in self.nodes:
             if other.name == node.name and node.name.startswith("process "):
                 raise TopologyError(
-                    f"{node.name}: the name is used at {other.where} already: it is before the processor's timers; "
-                    "give each its own name="
+                    f"{node.name}: the name is used at {other.where} already, and timers are "
+                    "identified by it: choose another name with name="
                 )
 
     def _check_topic(self, topic: str, node: Node) -> None:
         other = self._topics.setdefault(f"{node.kind.value} {topic}", node)
         if other is not node and node.kind is Kind.SOURCE:
             raise TopologyError(
-                f"topic {topic} is read at {other.where} already: keep what stream() or table() gave there and use that"
+                f"topic {topic} is read at {other.where} already: use the stream or table that "
+                "stream() or table() returned there"
             )
         problem = "" if other is node else problem_of_writers(topic, other, node)
         read, written = (self._topics.get(f"{kind.value} {topic}") for kind in (Kind.SOURCE, Kind.SINK))
@@ -132,17 +134,19 @@ def _check_kept(node: Node, store: Store[Any]) -> None:
     options = store.kept
     if node.is_global and not options.logging:
         raise TopologyError(
-            f"store {store.name}: a global table continues at its position and must restore its rows: logging=True"
+            f"store {store.name}: a global table resumes at its position, so its rows must be "
+            "restored from a changelog: set logging=True"
         )
     if options.caching is None:
         return
     if not node.gives_rows or isinstance(store, (JoinBuffer, SuppressBuffer)):
         raise TopologyError(
-            f"store {store.name}: it holds no rows that are sent, so that there is nothing to cache: leave caching= out"
+            f"store {store.name}: the rows of this store are not sent to an output, so there "
+            "is nothing to cache: remove caching="
         )
     # Kafka Streams disables caching of versioned stores for the same reason.
     if options.caching and isinstance(store, VersionedKeyValueStore):
         raise TopologyError(
-            f"store {store.name}: a versioned table is not cached, each of its versions counts: leave caching= out, or "
-            "read it without history_retention_ms"
+            f"store {store.name}: a versioned table can't be cached, because each of its "
+            "versions is sent: remove caching= or history_retention_ms="
         )

@@ -146,7 +146,7 @@ class Joining(Generic[K, V]):
         if isinstance(other, GlobalTable):
             _check_options("global table", how, {"key_of": "lambda key, value: ..."}, [])
             return self._with_global(other, joiner, into, kind, **how)
-        raise TopologyError(f"{type(other).__name__} can't be joined: give a stream, a table or a global table")
+        raise TopologyError(f"{type(other).__name__} can't be joined: pass a stream, a table or a global table")
 
     def _with_stream(
         self,
@@ -161,7 +161,7 @@ class Joining(Generic[K, V]):
     ) -> Any:
         if not isinstance(windows, JoinWindows):
             raise TopologyError(
-                f"join {store}: {windows!r:.60} is no window of a join: give within(ms) or JoinWindows(before, after)"
+                f"join {store}: {windows!r:.60} is not a join window: pass within(ms) or JoinWindows(before, after)"
             )
         sides = (
             Side(self.partition_by_key(f"{store}-left"), f"{store}-left"),
@@ -222,6 +222,7 @@ def check_keys(one: Node, other: Node, what: str) -> None:
     """Raise TopologyError if equal keys of two nodes would be in different tasks."""
     if one.key.name != other.key.name:
         raise TopologyError(
-            f"{what}: keys are {one.key} on one side and {other.key} on the other, so equal keys are in different "
-            "tasks; give one side the other's keys with select_key(..., key=)"
+            f"{what}: keys are {one.key} on one side and {other.key} on the other, so equal "
+            "keys are in different tasks: convert the keys of one side with select_key(..., "
+            "key=)"
         )

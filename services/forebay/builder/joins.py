@@ -43,7 +43,7 @@ def with_table(
             f"{versions.history_retention_ms} ms; give the table a history_retention_ms of at least {grace_ms}"
         )
     if grace_ms and not waiting:
-        raise TopologyError(f"{table.name}: records that wait for the grace need a store; name it: waiting=")
+        raise TopologyError(f"{table.name}: records that wait for the grace period need a store: name it with waiting=")
     # Declare the buffer without a grace, too. If the grace is removed later, its timer still releases the records that
     # wait.
     buffer: JoinBuffer[Any] | None = JoinBuffer(waiting, stream.value) if waiting and versions is not None else None

@@ -280,7 +280,9 @@ def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], sto
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     subtract = fold.subtract
     if subtract is None:
-        raise TopologyError(f"store {store}: rows leave groups, but the fold has no subtract: give it one")
+        raise TopologyError(
+            f"store {store}: rows can leave a group, but the fold has no subtract function: pass subtract= to the Fold"
+        )
 
     def make(bound: Bound, out: Flow) -> Made:
         operator: TableAggregate[Any, Any, Any] = TableAggregate(

@@ -43,12 +43,15 @@ def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
         number = partitioner(key, value)
         if number is not None:
             if number.__class__ is not int or number < 0:
-                raise ValueError(f"the partitioner of {node.name} gave {number!r}: give a whole number from 0")
+                raise ValueError(
+                    f"the partitioner of {node.name} gave {number!r}: it must return a whole number from 0"
+                )
             # Only an output is checked. The number of a repartition is taken modulo its tasks (see `partitions.py`).
             if is_sink and 0 < (most := task.partitions_of(target)) <= number:
                 raise ValueError(
-                    f"the partitioner of {node.name} gave {number}, but {target} has {most} partitions: give one of 0 "
-                    f"to {most - 1}, or add partitions and start again"
+                    f"the partitioner of {node.name} gave {number}, but {target} has {most} "
+                    f"partitions: give one of 0 to {most - 1}, or add partitions and restart "
+                    "the job"
                 )
         task.forward(value, NO_KEY if key is None else key, timestamp, target, ctx.headers or None, partition=number)
 

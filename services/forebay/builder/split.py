@@ -26,7 +26,7 @@ class Split(Generic[K, V]):
     def branch(self, name: str, takes: Callable[[K, V], bool]) -> Split[K, V]:
         """Add a branch for the records for which `takes`, but no earlier branch's predicate, returns true."""
         if any(name == other for other, _ in self._branches):
-            raise TopologyError(f"branch {name}: the name is used twice; give each its own")
+            raise TopologyError(f"branch {name}: two branches have this name: choose different names")
         self._branches.append((name, on_keys(self._stream.node.key, takes)))
         return self
 

@@ -19,7 +19,7 @@ Pairs = Callable[[Any, Any], Iterable[tuple[Any, Any]]]
 
 
 def filter_node(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, passes: bool) -> Node:
-    """Return the node that forwards records for which `keeps` returns `passes`; a null value passes."""
+    """Return the node that forwards records for which `keeps` returns `passes`, and records with a null value."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -47,7 +47,7 @@ def with_values(parent: Node) -> Node:
 
 
 def mapped_values(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], Any]) -> Node:
-    """Return the node that changes each value; a null stays one."""
+    """Return the node that replaces each value. Null values stay null."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -59,7 +59,7 @@ def mapped_values(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], 
 
 
 def flat_mapped(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], Iterable[Any]]) -> Node:
-    """Return the node that makes any number of values of each; a null passes."""
+    """Return the node that replaces each value by any number of values. Null values are forwarded unchanged."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -75,7 +75,7 @@ def flat_mapped(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], It
 
 
 def rekey_node(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs: Pairs) -> Node:
-    """Return the node that makes records of other keys of each; a null value is dropped."""
+    """Return the node that replaces each record by records with other keys. Records with a null value are dropped."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(old: Any, found: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -90,7 +90,7 @@ def rekey_node(parent: Node, name: str, key: Format[Any], value: Format[Any], pa
 
 
 def peek_node(parent: Node, action: Callable[[Any, Any], object]) -> Node:
-    """Return the node that shows each record to `action`."""
+    """Return the node that calls `action` with each record."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -103,7 +103,7 @@ def peek_node(parent: Node, action: Callable[[Any, Any], object]) -> Node:
 
 
 def merge_node(parents: tuple[Node, ...]) -> Node:
-    """Return the node that gives the records of several as one stream."""
+    """Return the node that merges the records of several streams."""
 
     def make(bound: Bound, out: Flow) -> Made:
         return Made((out,) * len(parents))
@@ -132,7 +132,7 @@ def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes
 
 
 def deduplication_node(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: Duration) -> Node:
-    """Return the node that drops records whose id came with the same key not long before."""
+    """Return the node that drops a record if one with the same key and id arrived within a time before it."""
     declared: TtlKeyValueStore[Any] = TtlKeyValueStore(store, parent.value, ttl_ms)
 
     def ident(key: str, value: Any) -> str | None:
@@ -159,10 +159,10 @@ def sink(
     topics: Sequence[str],
     partitioner: Partitioner | None = None,
 ) -> None:
-    """Add the node that sends records to a topic, or to one of several. Raises TopologyError."""
+    """Add the node that sends records to a topic, or to one of several topics. Raise TopologyError if it is invalid."""
     if isinstance(topic, str):
         if topics:
-            raise TopologyError(f"topic {topic}: give topics= only with a function that chooses among them")
+            raise TopologyError(f"topic {topic}: topics= is only for a function that chooses the topic; remove it")
         node = Node(
             Kind.SINK,
             topic,
@@ -177,7 +177,7 @@ def sink(
         graph.add(node)
         return
     if not topics:
-        raise TopologyError("a function chooses the topic: name those it chooses among with topics=")
+        raise TopologyError("the topic is chosen by a function: list all topics that it may return with topics=")
     names, choose = tuple(topics), on_keys(parent.key, topic)
 
     def chosen(key: Any, value: Any) -> str:

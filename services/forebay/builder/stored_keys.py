@@ -32,8 +32,9 @@ class StoredKeys:
         for read in self._component.reads:
             if read.partitioner is not None:
                 raise NotSpreadable(
-                    f"{read.where}: the repartition {read.name} has partitions or a partitioner of its own, which know "
-                    "nothing of other tasks: tasks of such a job can't be given other numbers"
+                    f"{read.where}: the repartition {read.name} has partitions or a "
+                    "partitioner of its own, so its records can't be assigned to other tasks: "
+                    "this job can't be rescaled"
                 )
         if name not in self._stores:
             return self._key_of_timer(name, key)
@@ -47,8 +48,9 @@ class StoredKeys:
         if store.key_format is not None and key.startswith(MARK):
             if not store.key_format.is_same(inner):
                 raise NotSpreadable(
-                    f"{node.where}: the store {name} has {store.key_format} keys, which don't say to which {inner} key "
-                    "of the stream they belong: tasks of such a job can't be given other numbers"
+                    f"{node.where}: the store {name} has {store.key_format} keys, which don't "
+                    f"say to which {inner} key of the stream they belong: this job can't be "
+                    "rescaled"
                 )
             # A mark begins the keys that are not text. They are keys of the stream, because their format is the
             # stream's.

@@ -237,7 +237,9 @@ class Table(Generic[K, V]):
         tombstones: Tombstones,
     ) -> Table[K, O]:
         if isinstance(store, Materialized) and not store.logging:
-            raise TopologyError(f"store {store}: a join by foreign key needs its subscriptions back: logging=True")
+            raise TopologyError(
+                f"store {store}: a foreign-key join must restore its subscriptions from a changelog: set logging=True"
+            )
         graph, format_, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
         key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
         left = self._with_old("join_by_foreign_key")
@@ -262,8 +264,8 @@ class Table(Generic[K, V]):
         # Without old values, the rows that leave a group can't be subtracted from it.
         if not self._knows_old:
             raise TopologyError(
-                f"{self.name}: {verb}() needs the values that updates replace, which a suppressed table does not know; "
-                "put .materialized(store=...) between"
+                f"{self.name}: {verb}() needs the previous values of rows, which a suppressed "
+                "table does not have: call .materialized(store=...) first"
             )
         return self.node
 

@@ -187,7 +187,7 @@ class Topology(Shown):
         except ValueError as error:
             raise TopologyError(str(error)) from error
         if any(node.pattern == pattern for node in self.graph.nodes):
-            raise TopologyError(f"the pattern {pattern!r} is read already: keep what stream() gave there and use that")
+            raise TopologyError(f"the pattern {pattern!r} is read already: use the stream that stream() returned there")
         # The topics are looked up when the job starts. Until then, messages show the pattern.
         source = self._source((topic_part(pattern),), *how, is_nullable=is_nullable)
         return replace(source, topics=(), pattern=pattern)
@@ -205,9 +205,9 @@ class Topology(Shown):
         kind = format_or_refuse(value)
         for topic in topics:
             if not _TOPIC.fullmatch(topic):
-                raise TopologyError(f"topic {topic!r}: a topic's name is 1 to 249 of A-Z a-z 0-9 . _ -")
+                raise TopologyError(f"topic {topic!r}: a topic's name has 1 to 249 characters of A-Z a-z 0-9 . _ -")
         if not topics:
-            raise TopologyError("a stream of no topics: name one")
+            raise TopologyError("stream() needs at least one topic")
         where = f"topic {topics[0]}"
         reading: Reading[Any] = Reading(_reader(timestamp, kind, where), _reader(event_id, kind, where), extract)
         name = topics[0] if len(topics) == 1 else " and ".join(topics)
@@ -234,5 +234,5 @@ def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] |
     if fields is not None and named not in fields:
         raise TopologyError(f"{where}: {kind.type.__name__} has no field {named!r}: name one of {', '.join(fields)}")
     if fields is None:
-        raise TopologyError(f"{where}: {kind} values have no fields: give a function of the value")
+        raise TopologyError(f"{where}: {kind} values have no fields: pass a function of the value")
     return attrgetter(named)

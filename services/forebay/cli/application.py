@@ -156,7 +156,5 @@ def _groups(options: dict[str, Any]) -> int:
     if options["executors"]:
         return groups or sys.maxsize
     if groups > slots:
-        raise click.UsageError(
-            f"--groups {groups} needs --slots {groups}: a group keeps its slot for as long as its lease lasts"
-        )
+        raise click.UsageError(f"--groups {groups} needs --slots {groups}: each group occupies a slot while it runs")
     return groups

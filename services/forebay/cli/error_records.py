@@ -103,7 +103,7 @@ def _show(done: Replayed, verb: str, hint: str) -> None:
     for (topic, reason), count in done.sent.most_common():
         click.echo(f"{_records(count)} {verb} to {topic}: {reason}")
     for why, count in done.passed_over.most_common():
-        click.echo(f"{_records(count)} passed over: {why}")
+        click.echo(f"{_records(count)} skipped: {why}")
     if hint and done.sent:
         click.echo(hint)
 

@@ -51,7 +51,7 @@ def _topics(context: click.Context, parameter: click.Parameter, texts: tuple[str
         if [text.partition("=")[0] for text in texts].count(name) > 1:
             raise click.BadParameter(f"{name} is named twice: give it one name", param=parameter)
         if [text.partition("=")[2] for text in texts].count(topic) > 1:
-            raise click.BadParameter(f"two topics would be {topic}: give each a name of its own", param=parameter)
+            raise click.BadParameter(f"two topics would be {topic}: choose different names", param=parameter)
     return pairs(context, parameter, texts)
 
 

@@ -72,12 +72,12 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
     # The staged rows are spread over the number of tasks of the first attempt.
     elif going_on != tasks:
         raise click.ClickException(
-            f"a change to {going_on} tasks was begun and not finished: give `--tasks {going_on}` to finish it first"
+            f"a change to {going_on} tasks is not complete: run the command with `--tasks {going_on}` first"
         )
     with held_checkpoint(checkpoint):
         aside = set_aside(checkpoint)
         if aside:
-            click.echo(f"the old checkpoint is {aside} now")
+            click.echo(f"the old checkpoint was renamed to {aside}")
         click.echo(f"{work.publish()} records written to the changelogs")
     _restore(service, home, options, checkpoint, f"{application} has {tasks} tasks now")
 

@@ -63,7 +63,7 @@ def reset(
     checkpoint on another machine is not seen.
     """
     if delete and tasks:
-        raise click.UsageError("--delete deletes the topics, so they can't get --tasks: give one of the two")
+        raise click.UsageError("--delete deletes the topics, so --tasks has no effect: remove one of the two options")
     (service,) = rename_topics((service,), topics)
     settings = connect(home=home, **connection)
     app = application or service.name

@@ -72,7 +72,7 @@ def live(
     """
     configure_logging(log_format)
     if name_of(Path(f"{application}.sql")) != application:
-        raise click.UsageError(f"--live {application}: a name has small letters, digits and hyphens")
+        raise click.UsageError(f"--live {application}: a name has only lowercase letters, digits and hyphens")
     if (tls_certificate is None) != (tls_key is None):
         raise click.UsageError("--tls-certificate and --tls-key belong together: give both")
     if http_host not in _LOOPBACK and changes is None and reads is None:

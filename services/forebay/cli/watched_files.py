@@ -49,7 +49,7 @@ def watch(folder: Path, end: Callable[[], None], pause: Callable[[float], object
     while digest(folder) in (before, ""):
         pause(_EVERY_S)
     delay = random.uniform(0, _SPREAD_S)
-    click.echo(f"the files in {folder} have changed: starting again in {delay:.0f} s, to read them", err=True)
+    click.echo(f"the files in {folder} have changed: restarting in {delay:.0f} s, to read them", err=True)
     pause(delay)
     end()
 

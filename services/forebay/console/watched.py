@@ -48,7 +48,7 @@ def checked_url(url: str) -> str:
     except ValueError:
         port_is_fine = False
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_fine or parts.query:
-        raise WrongAddress(f"{url!r} is no address of a page: write http://HOST:PORT, such as http://127.0.0.1:8080")
+        raise WrongAddress(f"{url!r} is not a URL: write http://HOST:PORT, such as http://127.0.0.1:8080")
     return url.rstrip("/")
 
 

@@ -96,7 +96,7 @@ class JobWatcher:
             try:
                 self.look(time.time(), begun)
             except Exception:  # one job's odd page must not end the watch over it
-                log.exception("%s can't be looked at", self.job.name)
+                log.exception("the state of %s can't be read", self.job.name)
             stop.wait(max(0.1, LOOK_SECONDS - (time.monotonic() - begun)))
 
     def look(self, now_s: float, at_s: float) -> None:

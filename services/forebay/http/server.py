@@ -232,6 +232,6 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise PortInUse(
-            f"port {port} on {host} can't be opened ({error.strerror}): give another one with --http-port"
+            f"port {port} on {host} can't be opened ({error.strerror}): choose another port with --http-port"
         ) from error
     return listener

@@ -29,7 +29,7 @@ _FACTS = "entry.json"
 
 
 class CannotShip(ValueError):
-    """The topology holds something that another process can't have; says what, and what to do."""
+    """The topology refers to something that can't be copied to another process. The message says what to do."""
 
 
 class Shipped(NamedTuple):
@@ -43,11 +43,12 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
     """Write a topology to a folder, for the processes of its job.
 
     Args:
-        name: of the service.
-        contracts: folder of `<Record>.avsc`, for topics and stores that hold records.
+        name: Name of the service.
+        contracts: Folder with `<Record>.avsc` files, for topics and stores that hold records.
 
     Raises:
-        TopologyError: it can't run. CannotShip.
+        TopologyError: The topology can't run.
+        CannotShip: The topology refers to something that another process can't load.
     """
     shipped = _shipped_of(topology, name, contracts)
     try:

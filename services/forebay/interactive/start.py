@@ -26,18 +26,15 @@ def start(
     contracts: Path | None,
     options: Mapping[str, object],
 ) -> RunningJob:
-    """Start a job; see `forebay.run`.
-
-    Raises:
-        UnknownService, TopologyError, CannotShip. TypeError: there is no such option. ValueError: an option does not
-            take this value; a topology has no name, or a service has another one.
-    """
+    """Start a job. `forebay.run` describes arguments and errors."""
     folder = None
     home = home.resolve()
     options = check_options(options)
     if isinstance(what, Topology):
         if not name:
-            raise ValueError('a topology needs a name, which its topics and groups are named after: name="word-counts"')
+            raise ValueError(
+                'a topology needs a name, which is the prefix of its topics and groups: pass name="word-counts"'
+            )
         check_name(name)
         folder = home / _TOPOLOGIES / name
         ship(what, folder, name, contracts)

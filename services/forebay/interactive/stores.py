@@ -59,7 +59,7 @@ class StoreView:
         entries = self.get(*key)
         if len(entries) > 1:
             raise CannotQuery(
-                f"store {self.name} has {len(entries)} entries of {key}: ask with get(), which gives them all"
+                f"store {self.name} has {len(entries)} entries of {key}: call get(), which returns all of them"
             )
         return entries[0]["value"] if entries else None
 
@@ -77,7 +77,7 @@ class StoreView:
         yield from page["entries"]
         while page["more"] and "limit" not in bounds:
             if "next" not in page:
-                raise CannotQuery(f"store {self.name} has more than {_PAGE} entries: ask for fewer, with bounds")
+                raise CannotQuery(f"store {self.name} has more than {_PAGE} entries: restrict the query with bounds")
             page = self._query("", {**given, "after": page["next"]})
             yield from page["entries"]
 

@@ -83,7 +83,7 @@ class TopicAdmin:
         try:
             return sorted(self._admission.call(lambda seconds: self._admin.list_topics(timeout=seconds)).topics)
         except KafkaException as error:
-            raise self._admission.failure(error, f"can't ask {self._servers} for its topics") from error
+            raise self._admission.failure(error, f"can't list the topics of {self._servers}") from error
 
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
         """Return the broker's id of each topic. Raises TopicMissing for one that does not exist."""
@@ -151,7 +151,7 @@ class TopicAdmin:
         except KafkaException as error:
             if error.args[0].code() in _GONE:
                 return None
-            raise self._admission.failure(error, f"can't ask {self._servers} about the topic {name}") from error
+            raise self._admission.failure(error, f"can't describe the topic {name} at {self._servers}") from error
         except TimeoutError:
             raise self._admission.silence() from None
 

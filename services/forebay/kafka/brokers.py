@@ -36,7 +36,7 @@ def describe_brokers(settings: KafkaSettings, timeout_s: float) -> Cluster:
         futures = admission.client.describe_configs(asked, request_timeout=timeout_s)
         answers = {int(resource.name): admission.result(future) for resource, future in futures.items()}
     except KafkaException as error:
-        raise admission.failure(error, f"can't ask {admission.servers} for its configuration") from error
+        raise admission.failure(error, f"can't read the configuration of {admission.servers}") from error
     except TimeoutError:
         raise admission.silence() from None
     return Cluster(

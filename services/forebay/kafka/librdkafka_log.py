@@ -71,7 +71,7 @@ class OutageLog:
         elif error.code() in NOT_ADMITTED:
             if self._begins():
                 log.error(
-                    "broker %s does not let this %s in: retrying; check its TLS and SASL options (%s)",
+                    "broker %s refuses this %s: retrying; check its TLS and SASL options (%s)",
                     self._servers,
                     self._client,
                     error.str(),

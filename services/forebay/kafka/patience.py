@@ -54,12 +54,12 @@ def keep_trying(
             if not failures:
                 log.warning("%s: retrying", error)
             elif clock() - logged_at >= _REMIND_S:
-                log.warning("%s: still trying, for %.0f s now", error, clock() - began)
+                log.warning("%s: still retrying after %.0f s", error, clock() - began)
                 logged_at = clock()
             failures += 1
             pause(min(wait, left))
             wait = min(2 * wait, _LONGEST_PAUSE_S)
         else:
             if failures:
-                log.warning("it works again after %.1f s", clock() - began)
+                log.warning("recovered after %.1f s", clock() - began)
             return result

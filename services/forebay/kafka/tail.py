@@ -95,8 +95,9 @@ class Tail:
         while reading:
             if deadline is not None and time.monotonic() > deadline:
                 raise NothingCame(
-                    f"within {seconds:g} s not enough was committed to {self._topic} at {self._servers}: "
-                    "check that its job runs and has anything to read (/readyz, forebay_lag_records)"
+                    f"within {seconds:g} s too few records were committed to {self._topic} at "
+                    f"{self._servers}: check that its job runs and has input (/readyz, "
+                    "forebay_lag_records)"
                 )
             for message in self._consumer.consume(_FETCH, _POLL_S):
                 trouble = message.error()

@@ -91,9 +91,10 @@ def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> 
         if before.get(name, declared) != declared:
             raise SqlError(
                 _place_of(name, added),
-                f"the store {name} holds rows of {_words(before[name])}, and would be declared with "
-                f"{_words(declared)}: they would be read as each other. Give the result another name, which begins "
-                "without rows, or write the statement with its columns and aggregates as they were",
+                f"the store {name} holds rows of {_words(before[name])}, and would be declared "
+                f"with {_words(declared)}: the job would misread them. Give the result another "
+                "name, which begins without rows, or write the statement with its columns and "
+                "aggregates as they were",
             )
 
 
@@ -110,8 +111,8 @@ def change_of(added: Sequence[Statement], draft: Draft, history: History, schema
         if isinstance(statement, Command) and statement.deletes_topic:
             raise SqlError(
                 statement.place,
-                "DELETE TOPIC is not carried out here: write DROP without it, and delete the topic with Kafka's tools "
-                "when nothing reads it",
+                "an engine does not support DELETE TOPIC: write DROP without it, then delete "
+                "the topic with Kafka's tools",
             )
         if isinstance(statement, AssertTopic):
             raise SqlError(

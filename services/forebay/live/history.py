@@ -40,8 +40,8 @@ class Change:
             return cls(str(content["sql"]), bool(content["paused"]), dict(content["stores"]), str(content["schemas"]))
         except (ValueError, KeyError, TypeError) as error:
             raise UnreadableChange(
-                f"the record at offset {offset} of the statements' topic is none that an engine wrote: {error!r}. "
-                "Only engines may write to this topic"
+                f"the record at offset {offset} of the statements' topic was not written by an "
+                f"engine: {error!r}. Only engines may write to this topic"
             ) from error
 
 

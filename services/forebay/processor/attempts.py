@@ -32,7 +32,9 @@ def compute(
     except (StoreEncodeError, MemoryError) as error:
         if isinstance(error, MemoryError) and not blames_memory:
             raise
-        log.warning("%s: %s: looking for the record", name, str(error) or "MemoryError")
+        log.warning(
+            "%s: %s: repeating the commit record by record to find the failed one", name, str(error) or "MemoryError"
+        )
         # The first attempt left its puts and timers in memory.
         engine.load(position)
         return attempt(StateEncoding.EACH)

@@ -155,12 +155,12 @@ class TaskContext:
     ) -> None:
         if to is None:
             if self._default_target is None:
-                raise ValueError("the job has no output: name one in its entry, or forward nothing")
+                raise ValueError("the job has no output: add one to its outputs=, or do not call forward()")
             to, (codec, room) = self._default, self._default_target
         elif to in self._targets:
             codec, room = self._targets[to]
         else:
-            raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
+            raise ValueError(f"there is no target {to!r}: forward to one of {', '.join(self._targets)}")
         text: str | None = self.key if key is None else None if key is NO_KEY else key
         write = self._write_key.get(to) if self._write_key else None
         raw = None if text is None else text.encode() if write is None else write(text)

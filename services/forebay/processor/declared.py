@@ -44,16 +44,14 @@ def new_instance(make: Any, wanted: type[Any], *arguments: object) -> Any:
     kind, name = type(make).__name__, wanted.__name__
     if isinstance(make, wanted):
         raise NoNewInstance(
-            f"one {kind} can't serve all tasks: give what makes one for each, the class {kind} or a function"
+            f"one {kind} can't serve all tasks: to create one for each task, pass the class {kind} or a function"
         )
     missing = missing_methods(make)
     if missing:
         raise NoNewInstance(f"{make.__name__} of {make.__module__} lacks {missing}: define it there")
     instance = make(*arguments) if callable(make) else make
     if not isinstance(instance, wanted):
-        raise NoNewInstance(
-            f"{instance!r:.80} is no {name}: give a class that is derived from {name}, or a function that makes one"
-        )
+        raise NoNewInstance(f"{instance!r:.80} is no {name}: pass a subclass of {name}, or a function that creates one")
     if make(*arguments) is instance:
         kind = type(instance).__name__
         raise NoNewInstance(

@@ -87,7 +87,7 @@ class Options:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: use a share from 0 to 1")
         if self.out_of_order + self.duplicates + self.malformed > 0.9:
-            raise ValueError("out_of_order, duplicates and malformed make more than 0.9 together: lower one of them")
+            raise ValueError("out_of_order, duplicates and malformed have a sum above 0.9: lower one of them")
 
     @property
     def events_per_second(self) -> float:

@@ -88,7 +88,7 @@ class MergedTopics:
             if error.code() == KafkaError._PARTITION_EOF:
                 self._queues[place].is_at_end = True
             elif error.fatal() or ends_reading(error):
-                raise Unavailable(f"{place[0]}-{place[1]} can't be followed any more: {error}: ask again")
+                raise Unavailable(f"{place[0]}-{place[1]} can't be followed any more: {error}: send the query again")
             return
         queue, offset = self._queues[place], message.offset()
         if offset < queue.next:

@@ -62,7 +62,9 @@ def encode_record(
         if topic in (item.name, item.declared)
     ]
     if not declared:
-        raise WrongRecord(f"no service declares the topic {topic}: `forebay services` lists those that there are")
+        raise WrongRecord(
+            f"no service declares the topic {topic}: `forebay services` lists the services and their topics"
+        )
     service, item = declared[0]
     job = load_job(service.job)
     name = item.declared

@@ -83,7 +83,7 @@ class Tail:
                 if error.code() == KafkaError._PARTITION_EOF and self._ends is not None:
                     self._ends.discard(message.partition() or 0)
                 if error.fatal() or ends_reading(error):
-                    raise Unavailable(f"topic {self._topic} can't be followed any more: {error}: ask again")
+                    raise Unavailable(f"topic {self._topic} can't be followed any more: {error}: send the query again")
                 continue
             partition, offset = message.partition(), message.offset() or 0
             if offset < read.get(partition, 0):

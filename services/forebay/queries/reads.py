@@ -99,9 +99,9 @@ def check_bounds(store: Store[Any], bounds: Bounds, allowed: frozenset[str], wha
             f"it takes {', '.join(sorted(allowed)) or 'no bounds'}"
         )
     if "prefix" in bounds.given and bounds.given & {"key_from", "key_to"}:
-        raise WrongQuery(f"store {store.name}: ask for a prefix or for a range of keys, not for both")
+        raise WrongQuery(f"store {store.name}: pass either a prefix or a range of keys, not both")
     if "as_of" in bounds.given and bounds.given & {"time_from", "time_to"}:
-        raise WrongQuery(f"store {store.name}: ask for the version of one time (as_of) or for those of a range")
+        raise WrongQuery(f"store {store.name}: pass either as_of or a range of times (since, until), not both")
 
 
 def _key_get(store: Any, key: str, _bounds: Bounds) -> Iterator[Entry]:

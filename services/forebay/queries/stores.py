@@ -176,7 +176,7 @@ class JobStores:
     def check_waits(self, store: str) -> None:
         """Raise WrongQuery for a store of a later stage, which does not know offsets of topics."""
         if self._stages[store]:
-            raise WrongQuery(f"store {store} belongs to a later stage: it can't be waited for by an input's offsets")
+            raise WrongQuery(f"store {store} belongs to a later sub-topology, for which at_least does not work")
 
     def unreached(self, wanted: Sequence[Reached], seconds: float) -> list[Reached]:
         """Wait until all rows contain what the job made of the records at these offsets; give those they don't."""

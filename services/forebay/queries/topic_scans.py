@@ -33,8 +33,9 @@ def scan(source: Source, reading: Reading, tail: Callable[..., Tail], place: Pla
     if source.is_table and not source.is_read_only:
         raise SqlError(
             place,
-            f"{source.name} is a table that no query here keeps: declare it with CREATE SOURCE TABLE, follow it with "
-            "EMIT CHANGES, or query a TABLE ... AS SELECT of it",
+            f"{source.name} is a table that no query of this job stores: declare it with "
+            "CREATE SOURCE TABLE, follow it with EMIT CHANGES, or query a TABLE ... AS SELECT "
+            "of it",
         )
     records = tail(source, True, True)
     try:

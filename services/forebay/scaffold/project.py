@@ -47,8 +47,8 @@ def package_name(name: str) -> str:
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
         near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:_LONGEST].rstrip("-") or "my-service"
         raise WrongName(
-            f"{name!r} is no name for a service: small letters, digits and hyphens, at most {_LONGEST}, "
-            f"a letter first, such as {near}"
+            f"{name!r} is not a valid name of a service: use lowercase letters, digits and "
+            f"hyphens, at most {_LONGEST}, a letter first, such as {near}"
         )
     if keyword.iskeyword(package) or find_spec(package) is not None:
         raise WrongName(f"Python has a {package} already, which the service's package would hide: write {name}-service")
@@ -76,7 +76,7 @@ def write_project(name: str, folder: Path, kind: Kind = Kind.PYTHON) -> tuple[Pa
     """
     files = project_files(name, kind)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise WrongName(f"{folder} is there already: choose another name or --folder, or move it away")
+        raise WrongName(f"{folder} already exists: choose another name or --folder, or move it away")
     written = []
     for path, text in files.items():
         file = folder / path

@@ -137,7 +137,7 @@ def _read_back(value: Any) -> Any:
         return tuple([_read_back(item) for item in value])
     if isinstance(value, (str, int, float)):
         return _scalar(value)
-    raise EncodeError(f"{value!r} is no JSON: {kind.__name__} has no place there; keep a text or a number instead")
+    raise EncodeError(f"{value!r} is no JSON: {kind.__name__} can't be written as JSON; use a text or a number instead")
 
 
 def _key(name: Any) -> str:
@@ -150,7 +150,7 @@ def _scalar(value: Any) -> Any:
     """Return the plain value of a subclass (of an enumeration, for example), or a float that JSON can say."""
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise EncodeError(f"{value!r} is no number of JSON: keep None instead")
+            raise EncodeError(f"{value!r} is not a JSON number: use None instead")
         return float.__float__(value)
     return str.__str__(value) if isinstance(value, str) else int.__int__(value)
 

@@ -55,8 +55,8 @@ class OneSchema:
 
     def schema(self, schema_id: int) -> Schema:
         raise UnknownSchemaId(
-            f"the key was written with the schema {schema_id}, not with {self._id}: equal keys would lie in other "
-            "partitions; have its producer use the same schema"
+            f"the key was written with the schema {schema_id}, not with {self._id}, and equal "
+            "keys would be in different partitions: its producer must use the same schema"
         )
 
 

@@ -53,7 +53,7 @@ def messages_of(text: str) -> tuple[Descriptor, ...]:
         pool.Add(file)
         messages = pool.FindFileByName("schema.proto").message_types_by_name.values()
     except (TypeError, KeyError) as error:
-        raise WrongProto(f"the schema does not hold together: {error}") from error
+        raise WrongProto(f"the schema is inconsistent: {error}") from error
     return tuple(messages)
 
 

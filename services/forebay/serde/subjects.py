@@ -142,6 +142,6 @@ def connected_subjects() -> Subjects:
     """Return this process's registry. Raises RegistryUnavailable where none was named."""
     if not _connected:
         raise RegistryUnavailable(
-            "no schema registry is known here: name it with --schema-registry-url or FOREBAY_SCHEMA_REGISTRY_URL"
+            "no schema registry is configured: set --schema-registry-url or FOREBAY_SCHEMA_REGISTRY_URL"
         )
     return _connected[0]()

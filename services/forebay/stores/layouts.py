@@ -51,9 +51,10 @@ class Layouts:
                 self._unwritten[name] = None
             elif recorded.decode() != "\n".join(columns):
                 raise DeclarationChanged(
-                    f"store {name} holds rows of {'; '.join(recorded.decode().splitlines())}, but is declared with "
-                    f"{'; '.join(columns)}: they would be read as each other. Write the statement with its columns and "
-                    f"aggregates as they were, in their order; {self._other_remedies()}"
+                    f"store {name} holds rows of {'; '.join(recorded.decode().splitlines())}, "
+                    f"but is declared with {'; '.join(columns)}: the job would misread them. "
+                    "Write the statement with its columns and aggregates as they were, in "
+                    f"their order; {self._other_remedies()}"
                 )
 
     def _check_rows(self, name: str, columns: Sequence[str]) -> None:

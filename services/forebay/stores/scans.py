@@ -58,7 +58,7 @@ def key_bounds(store: str, start: str | None, end: str | None) -> tuple[bytes, b
     """Return the bounds of rows with start <= key <= end. If start > end, log a warning and return an empty range."""
     low = b"" if start is None else start.encode()
     if start is not None and end is not None and low > end.encode():
-        log.warning("store %s: range from %r to %r is empty: from lies above to", store, start, end)
+        log.warning("store %s: range from %r to %r is empty: from is greater than to", store, start, end)
         return b"", b""
     return low, None if end is None else end.encode() + b"\0"
 

@@ -112,7 +112,7 @@ class Spreader:
         place = None if declared is None else declared.key_places.get(kind)
         if declared is None or place is None:
             known = "is not declared" if declared is None else f"of the kind {declared.kind!r} can't be spread"
-            raise NotSpreadable(f"store {store} {known}: its rows can't be given to another number of tasks")
+            raise NotSpreadable(f"store {store} {known}, so its rows can't be assigned to another number of tasks")
         if not rest and kind != OWN:
             return _Place(None, min, by_all=True)
         if declared.is_global:
@@ -127,9 +127,10 @@ class Spreader:
         home = self._before(encoded)
         if home != task:
             raise NotSpreadable(
-                f"{what}, key {key!r}: task {task} holds it, but records with the key {record_key!r} belong to task "
-                f"{home}: the input is not partitioned by key with Kafka's default partitioner (murmur2), or the "
-                "processor's record_key() is wrong for it. Tasks of such a job can't be given other numbers"
+                f"{what}, key {key!r}: task {task} holds it, but records with the key "
+                f"{record_key!r} belong to task {home}: the input is not partitioned by key "
+                "with Kafka's default partitioner (murmur2), or the processor's record_key() "
+                "is wrong for it. This job can't be rescaled"
             )
         return self._after(encoded)
 

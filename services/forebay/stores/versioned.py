@@ -166,7 +166,9 @@ class VersionedKeyValueStore(Store[V]):
         low = _BEGINNING if time_from is None else time_from
         high = FOREVER if time_to is None else time_to
         if low > high:
-            log.warning("store %s: versions from %d to %d are none: from lies after to", self.name, low, high)
+            log.warning(
+                "store %s: the range of versions from %d to %d is empty: from is later than to", self.name, low, high
+            )
             return iter(())
         versions = self._versions(terminate(encode_key(self.name, key)), low, high)
         if self._is_past_history(high):

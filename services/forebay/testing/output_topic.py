@@ -29,7 +29,9 @@ class OutputTopic(Generic[V]):
         """Return the next record. Raise LookupError if all records were read."""
         for record in self._unread():
             return record
-        raise LookupError(f"the topic {self.name} has no more records: pipe what causes one, or ask is_empty")
+        raise LookupError(
+            f"the topic {self.name} has no more records: pipe a record that causes an output, or check is_empty"
+        )
 
     def read_all(self) -> list[Forwarded[V | None]]:
         """Return all records that were not read yet, in order."""

@@ -26,10 +26,14 @@ def job_of(what: What, codecs: Codecs | None, tasks: int) -> Job:
     if isinstance(what, Job):
         return what
     if codecs is None:
-        raise TypeError(f"{type(what).__name__} is a processor: give its codecs=, or a topology or a job it is in")
+        raise TypeError(
+            f"{type(what).__name__} is a processor: pass codecs=, or pass the topology or job that contains it"
+        )
     if tasks > 1:
         kind = type(what).__name__
-        raise ValueError(f"one {kind} can't serve {tasks} tasks: give a topology or a job that makes a {kind} for each")
+        raise ValueError(
+            f"one {kind} can't serve {tasks} tasks: pass a topology or a job, which creates a {kind} for each task"
+        )
     inputs, outputs = dict.fromkeys(codecs.inputs, object), dict.fromkeys(codecs.outputs, object)
     return Job(inputs, outputs, NoSettings, _Given(what), tables=codecs.tables)
 

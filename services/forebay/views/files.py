@@ -17,16 +17,16 @@ def load_views(folder: Traversable, source: Source) -> tuple[View, ...]:
         ViewError: a file is no view, two have one name, or there is none.
     """
     if not folder.is_dir():
-        raise ViewError(f"{folder}: there is no such folder: make it, with a file name{_SUFFIX} for each view")
+        raise ViewError(f"{folder}: the folder does not exist: create it, with a file name{_SUFFIX} for each view")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(_SUFFIX)), key=lambda file: file.name)
     if not files:
-        raise ViewError(f"{folder}: no view in it: write one into a file name{_SUFFIX}")
+        raise ViewError(f"{folder}: the folder has no views: write each view into a file name{_SUFFIX}")
     views = tuple(parse_view(file.read_text(encoding="utf-8"), file.name, source) for file in files)
     known: dict[str, str] = {}
     for view in views:
         if view.store in known:
             raise ViewError(
-                f"{view.file}: the view {view.name} is also made by {known[view.store]}: give each a name of its own"
+                f"{view.file}: the view {view.name} is also made by {known[view.store]}: choose different names"
             )
         known[view.store] = view.file
     return views

@@ -22,7 +22,7 @@ URLS = "http://a:1,http://b:1,http://c:1"
         (("--part", "one", "--peers", URLS), "one: write PART/PARTS"),
         (("--part", "0/2", "--peers", URLS), "3 addresses for 2 parts"),
         (("--part", "0/3"), "0 addresses for 3 parts"),
-        (("--part", "0/3", "--peers", "http://a:1,http://b:1,http://a:1"), "http://a:1 is named twice"),
+        (("--part", "0/3", "--peers", "http://a:1,http://b:1,http://a:1"), "http://a:1 is listed twice"),
         (("--part", "0/3", "--peers", "http://a:1,b:1,http://c:1"), "b:1: write http://HOST:PORT"),
         (("--peers", URLS), "--peers needs --part PART/PARTS"),
     ],

@@ -116,7 +116,9 @@ class PartServers:
     def check(self) -> None:
         """Raise WrongParts if a server is not the expected part. Servers that do not answer yet are checked later."""
         for wrong in self._look().values():
-            raise WrongParts(f"{wrong}; --peers names all parts in order, and each has its --part")
+            raise WrongParts(
+                f"{wrong}: check that --peers lists all parts in order, and that each server has its own --part"
+            )
 
     def watch(self, stop: threading.Event) -> None:
         """Look at the parts now and then until `stop` is set."""
@@ -125,7 +127,7 @@ class PartServers:
         while not stop.wait(_LOOK_SECONDS):
             wrong = self._look()
             for part in wrong.keys() - logged.keys():
-                log.error("part %d can't be asked: %s", part, wrong[part])
+                log.error("part %d can't be queried: %s", part, wrong[part])
             for part in self._silent ^ silent:
                 log.warning("part %d %s", part, "does not answer" if part in self._silent else "answers")
             logged, silent = wrong, set(self._silent)

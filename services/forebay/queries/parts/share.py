@@ -26,9 +26,7 @@ class Share:
     def tasks(self, of: int) -> range:
         """Return those it has of so many tasks. Raises WrongParts: none."""
         if self.part >= of:
-            raise WrongParts(
-                f"the job has {of} tasks: part {self} would hold none of them; make {of} parts of it at most"
-            )
+            raise WrongParts(f"the job has {of} tasks: part {self} would hold none of them; use at most {of} parts")
         return range(self.part, of, self.parts)
 
 
@@ -64,10 +62,13 @@ def share_of(text: str) -> Share:
 def check_peers(share: Share, peers: Sequence[str]) -> None:
     """Refuse addresses that can't be those of all parts. Raises WrongParts."""
     if len(peers) != share.parts:
-        raise WrongParts(f"{len(peers)} addresses for {share.parts} parts: name every part's, in order, this one's too")
+        raise WrongParts(
+            f"{len(peers)} addresses for {share.parts} parts: list the addresses of "
+            "all parts in order, including this server's"
+        )
     twice = sorted({peer for peer in peers if peers.count(peer) > 1})
     if twice:
-        raise WrongParts(f"{', '.join(twice)} is named twice: each part is a server of its own")
+        raise WrongParts(f"{', '.join(twice)} is listed twice: each part needs its own server")
     for peer in peers:
         if not re.fullmatch(r"https?://[^/?#\s]+/?", peer):
             raise WrongParts(f"{peer}: write http://HOST:PORT")

@@ -23,7 +23,7 @@ def kept_seconds(kafka: KafkaSettings, topics: Iterable[str]) -> float:
     try:
         descriptions = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topics).values()
     except KafkaRefused as error:
-        log.info("how long changelogs keep deletes is not known, %d ms is assumed: %s", DELETE_RETENTION_MS, error)
+        log.info("delete.retention.ms of the changelogs can't be read, assuming %d ms: %s", DELETE_RETENTION_MS, error)
         return DELETE_RETENTION_MS / 1000
     retentions = [int(topic.config.get(DELETE_RETENTION, DELETE_RETENTION_MS)) for topic in descriptions]
     return min(retentions, default=DELETE_RETENTION_MS) / 1000

@@ -147,7 +147,7 @@ class ErrorReplay:
             raise
         except KafkaException as error:
             _abort(producer)
-            raise failure_of(error.args[0], "these records were not sent; give the command again") from error
+            raise failure_of(error.args[0], "these records were not sent: run the command again") from error
         finally:
             consumer.close()
         done.sent += part.sent

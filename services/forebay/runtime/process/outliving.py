@@ -98,7 +98,7 @@ def outlive(is_working: Callable[[], bool]) -> None:
     def leave_later(code: int) -> None:
         if _Outliving.room and is_working():
             _log_where(os.environ[_VARIABLE])
-            log.info("the executor has ended: the loops of this worker continue until others take over")
+            log.info("the executor has ended: the loops of this worker continue until other workers take over")
             while is_working():
                 time.sleep(_LOOK_SECONDS)
             log.info("the loops of this worker have ended")

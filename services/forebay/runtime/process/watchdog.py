@@ -54,12 +54,15 @@ def die_when_silent(seconds: float = SILENT_SECONDS) -> None:
         library = ctypes.CDLL(None, use_errno=True)
         create, arm = library.timer_create, library.timer_settime
     except (OSError, AttributeError) as error:  # an older C library has them elsewhere
-        log.warning("a worker that is frozen will not be killed: %s", error)
+        log.warning("there is no watchdog, so a frozen worker will not be killed: %s", error)
         return
     timer = ctypes.c_void_p()
     event = _Event(None, signal.SIGKILL, _SIGEV_SIGNAL)
     if create(time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)):
-        log.warning("a worker that is frozen will not be killed: timer_create failed with %d", ctypes.get_errno())
+        log.warning(
+            "there is no watchdog, so a frozen worker will not be killed: timer_create failed with %d",
+            ctypes.get_errno(),
+        )
         return
     whole, part = divmod(seconds, 1)
     setting = _Setting(0, 0, int(whole), int(part * 1e9))

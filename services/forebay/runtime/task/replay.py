@@ -36,13 +36,18 @@ def replay_changelogs(
         is_too_old: whether the offsets are older than deletes are kept.
     """
     if is_too_old:
-        log.warning("%s: the snapshot is older than deletes are kept: reading all changelogs", name)
+        log.warning(
+            "%s: the snapshot is too old, so deletes may be gone from the changelogs: reading them from the beginning",
+            name,
+        )
         forget()
     tails = _tails(tasks, offsets())
     read(tails)
     if any(tail.may_lack_deletes for tail in tails):
         log.warning(
-            "%s: the snapshot's mark is gone from the changelogs, and deletes with it: reading all of them", name
+            "%s: the snapshot's mark is gone from the changelogs, so deletes may be gone, "
+            "too: reading them from the beginning",
+            name,
         )
         for task, tail in zip(tasks, tails, strict=True):
             check(task, tail)

@@ -233,7 +233,7 @@ class GroupRunner:
             self.group.abandon()
             if isinstance(error, GroupFenced) and not self._is_held:
                 # Another worker took over, as expected. Nothing will use this loop again: free its tables.
-                log.info("%s: another worker has it now", self.group.settings.name)
+                log.info("%s: another worker owns this group now", self.group.settings.name)
                 self.group.close()
         finally:
             if not follows:
@@ -312,5 +312,5 @@ class GroupRunner:
         self._ending.wait(seconds)
 
     def _give_up(self) -> None:
-        log.warning("%s: no lease has come for %.0f s: its loop ends", self.group.settings.name, self._grace)
+        log.warning("%s: no lease for %.0f s: stopping the loop", self.group.settings.name, self._grace)
         self.group.close()

@@ -91,8 +91,8 @@ class BrokerClock:
             self._ahead_ms = (own if abs(off) <= _CLOSE_MS else broker_ms) - now * 1_000
             if abs(off) > _CLOSE_MS and not self._is_warned:
                 log.warning(
-                    "the clock of this worker is %.0f s %s the broker's: records are judged by the broker's time. Set "
-                    "the clock, and keep it set (NTP)",
+                    "the clock of this worker is %.0f s %s the broker's: the broker's time is "
+                    "used for records. Synchronize the clock, for example with NTP",
                     abs(off) / 1_000,
                     "ahead of" if off > 0 else "behind",
                 )

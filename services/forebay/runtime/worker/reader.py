@@ -252,7 +252,7 @@ class GroupReader:
             try:
                 low, _ = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=_LOOK_SECONDS)
             except KafkaException as error:
-                raise failure_of(error.args[0], f"can't ask where {place[0]}-{place[1]} begins") from error
+                raise failure_of(error.args[0], f"can't look up the first offset of {place[0]}-{place[1]}") from error
             wanted = min(part.next for part in inputs)
             if wanted < low:
                 log.warning(

@@ -81,8 +81,9 @@ class RetryWatch:
             if name in config and int(config[name]) != value and name not in self._logged:
                 self._logged.add(name)
                 log.warning(
-                    "the client option %s=%s is not followed by producers of task groups, which use %d: commits would "
-                    "wait, or open their groups again (docs/production.md); leave the option out",
+                    "producers of task groups ignore the client option %s=%s and use %d, "
+                    "because commits would be slower with it: remove the option "
+                    "(docs/production.md)",
                     name,
                     config[name],
                     value,

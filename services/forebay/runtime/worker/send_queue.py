@@ -82,8 +82,9 @@ class SendQueue:
     def _check_time(self, left: int) -> None:
         if left and time.monotonic() > self._until:
             raise TransactionTooLong(
-                f"{left} records still wait for the broker after {self._seconds:.0f} s, a transaction's time: smaller "
-                "commits are needed (--max-records-per-commit), or more time (--transaction-timeout-ms)"
+                f"{left} records still wait for the broker after {self._seconds:.0f} s, the "
+                "transaction timeout: use smaller commits (--max-records-per-commit) or a "
+                "longer timeout (--transaction-timeout-ms)"
             )
 
 
@@ -110,11 +111,13 @@ class _Stall:
         if left < before:
             self._moved_at = self._asked_at = now
         elif left and now - self._moved_at > self._seconds:
-            raise Unavailable(f"{left} records wait, of which the broker took none for {self._seconds:.0f} s")
+            raise Unavailable(
+                f"{left} records wait, and the broker has accepted none of them for {self._seconds:.0f} s"
+            )
         elif left and now - self._asked_at > _ASK_SECONDS:
             # In 3 of 34 restarts of a broker under load, a producer got no answer for 50 to 61 s while other clients
             # did. A new producer takes seconds.
             self._alone = self._alone + 1 if self._ask() else 0
             self._asked_at = time.monotonic()
             if self._alone > 1:
-                raise Unavailable(f"{left} records wait: the broker answers others, but not this producer")
+                raise Unavailable(f"{left} records wait: the broker answers other clients, but not this producer")

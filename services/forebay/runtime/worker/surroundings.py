@@ -109,4 +109,4 @@ class GroupSurroundings:
                 self._purged[place.topic, place.partition] = moved[place.topic, place.partition]
         except (KafkaException, TimeoutError) as error:
             # A failure costs disk space only: the position says what is used, and the next call repeats the request.
-            log.warning("records of repartition topics that are used can't be deleted yet: %s", error)
+            log.warning("processed records of repartition topics can't be deleted yet: %s", error)

@@ -137,8 +137,9 @@ class GroupProducer:
             queue.drain()
             if self._retries.has_repeated(producer, lambda: producer.commit_transaction(self._timeout)):
                 log.warning(
-                    "a commit went through, but the client sent requests of it twice: the group is opened again before "
-                    "the next one, so that a late copy can't end it (topic of errors: %s)",
+                    "the client repeated requests of a successful commit: opening the group "
+                    "again before the next commit, so that a late request can't end it (topic "
+                    "of errors: %s)",
                     self._destinations.errors,
                 )
                 self._producer = None
