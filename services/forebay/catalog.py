@@ -49,19 +49,20 @@ NO_SERVICES = "no package brings one: `pip install forebay-services`, or write o
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic of the table.
+    """A topic of a service.
 
     Args:
-        name: the topic's name.
-        record: name of its values' contract; "" where values are bytes as they came.
-        partitions: how many it is created with.
-        config: topic configuration it is created with.
-        own: whether it is a job's own, with a partition for each task and never another number.
-        alias: what job and logic call it; "": by its name (see forebay.renaming).
-        replicas: how many copies of each partition it is created with; 0: as many as the broker makes by itself.
+        name: Name of the topic.
+        record: Name of the contract of its values; "" if the values are bytes.
+        partitions: Number of partitions with which it is created.
+        config: Topic configuration with which it is created.
+        own: Whether the topic belongs to one job. It then always has one partition for each task.
+        alias: Name that job and logic use; "": the same name (see forebay.renaming).
+        replicas: Replication factor with which it is created; 0: the broker's default.
 
     Raises:
-        IllegalName: Kafka has no topics of that name. ValueError: it would have no partition.
+        IllegalName: Kafka does not allow the name.
+        ValueError: The number of partitions is less than 1.
     """
 
     name: str
@@ -74,11 +75,11 @@ class Topic:
 
     @property
     def declared(self) -> str:
-        """Its name in the table and in the job."""
+        """Name of the topic in the service's entry and in the job."""
         return self.alias or self.name
 
     def kept_for(self, downtime_ms: int) -> Topic:
-        """Return the topic as a job can read it after a downtime: if it is compacted, not sooner than that."""
+        """Return the topic with a min.compaction.lag.ms that covers a downtime, if it is compacted."""
         is_compacted = "compact" in self.config.get("cleanup.policy", "")
         if not is_compacted or int(self.config.get(COMPACTION_LAG, "0")) >= downtime_ms:
             return self
@@ -106,25 +107,25 @@ class SubTopologies:
 
 @dataclass(frozen=True)
 class Service:
-    """One service: a Spark job with its topics and stores.
+    """A service: a job with its topics and stores.
 
     Args:
-        name: as given to the CLI; also the contracts' folder and the default application id.
-        summary: what it does, in a line.
-        inputs: topics it reads; co-partitioned.
-        outputs: topics it writes; the first is the one results go to by default. Their configuration says TIMESTAMPS
-            unless it sets another value.
-        stores: its stores' names with the contracts of their values.
-        job: module that wires model and logic (`JOB`).
-        stages: number of the job's sub-topologies. It need not be given: it is counted when it is asked for.
-        producers: modules that make events for its inputs (`SOURCE`).
-        application: id of the job that it is looked at for; "" for its name (see as_application).
-        patterns: contracts of records by the pattern of topics that it reads besides its inputs (Topology.stream).
-        contracts: folder of its contracts' files; "": avro/<name>/, or next to its job if that does not exist.
-        columns: module that says which fields the demo shows of its outputs (`COLUMNS`); "": it shows the first ones.
+        name: Name on the command line. It is also the folder of the contracts and the default application id.
+        summary: One line that says what the service does.
+        inputs: Topics that it reads. They are co-partitioned.
+        outputs: Topics that it writes. By default, results go to the first one. Their configuration is TIMESTAMPS
+            unless the entry sets other values.
+        stores: Name of the contract of each store's values.
+        job: Module with the job (`JOB`).
+        stages: Number of sub-topologies of the job. By default, it is taken from the job when it is first needed.
+        producers: Modules that generate events for its inputs (`SOURCE`).
+        application: Application id; "" for the name (see as_application).
+        patterns: Contract of the records of topics that it reads by pattern, by pattern (Topology.stream).
+        contracts: Folder of the contracts; "": avro/<name>/ or, if that does not exist, the folder of the job.
+        columns: Module that lists the fields of outputs that the demo shows (`COLUMNS`); "": the first fields.
 
     Raises:
-        IllegalName: its name or a store's, which topics are named after, is none that Kafka takes.
+        IllegalName: The service or a store has a name that Kafka does not allow in names of topics.
     """
 
     name: str
@@ -155,26 +156,26 @@ class Service:
 
     @property
     def output(self) -> Topic:
-        """The topic results go to by default."""
+        """Topic to which results go by default."""
         return self.outputs[0]
 
     @property
     def package(self) -> str:
-        """The package its job is in."""
+        """Package that contains the job."""
         return package_of(self.job)
 
     @property
     def errors(self) -> Topic:
-        """Records that could not be used."""
+        """Dead-letter topic: records that failed."""
         return Topic(f"{self.application or self.name}.errors", partitions=1, config=SIDE_TOPIC)
 
     @property
     def late(self) -> Topic:
-        """Records that came too late."""
+        """Late topic: records that arrived too late."""
         return Topic(f"{self.application or self.name}.late", partitions=1, config=SIDE_TOPIC)
 
     def as_application(self, application: str) -> Service:
-        """Return the service as that job sees it: records that it can't use are its own."""
+        """Return the service with another application id, which prefixes its own topics, `.errors` and `.late`."""
         return self if application == self.application else dataclasses.replace(self, application=application)
 
     def matched(self, found: Matched) -> Service:
@@ -183,7 +184,7 @@ class Service:
         return dataclasses.replace(self, inputs=(*self.inputs, *more)) if more else self
 
     def changelogs(self, application: str, tasks: int) -> tuple[Topic, ...]:
-        """Return the changelog topics of a job with that application id: one partition per task."""
+        """Return the changelog topics of the job with an application id. Each has one partition per task."""
         stores = [
             Topic(f"{application}-{store}-changelog", record, tasks, COMPACTED, own=True)
             for store, record in self.stores.items()
@@ -192,7 +193,7 @@ class Service:
         return (*stores, *stages)
 
     def repartitions(self, application: str, tasks: int) -> tuple[Topic, ...]:
-        """Return the topics between the job's sub-topologies: one partition per task."""
+        """Return the repartition topics of the job. Each has one partition per task."""
         job = load_job(self.job)
         records = {
             name: job.contract(name, record) for part in job.topology for name, record in part.repartitions.items()
@@ -207,7 +208,7 @@ class Service:
         return (*self.changelogs(application, tasks), *self.repartitions(application, tasks))
 
     def topics(self, application: str = "", tasks: int = 0) -> tuple[Topic, ...]:
-        """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
+        """Return all topics of a job. Its own topics have a partition per task (0: as many as the first input)."""
         own = self.own_topics(application or self.name, tasks or (self.inputs[0].partitions if self.inputs else 1))
         sides = self.as_application(application)
         topics = (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
@@ -215,14 +216,14 @@ class Service:
 
 
 class UnknownService(ValueError):
-    """No service of that name; the message names those there are."""
+    """There is no service with this name. The message lists the services."""
 
 
 def all_services() -> Mapping[str, Service]:
-    """Return the services there are (see forebay.plugins), by name; installed ones in order of their names.
+    """Return all services by name (see forebay.plugins). Installed services are sorted by name.
 
     Raises:
-        PluginError: one of them can't be used.
+        PluginError: A service can't be loaded.
     """
     table: dict[str, Service] = {}
     for point in yield_modules(GROUP):
@@ -234,13 +235,14 @@ def all_services() -> Mapping[str, Service]:
 
 
 def find_service(name: str) -> Service:
-    """Return a service of the table.
+    """Return the service with this name.
 
-    Looked at are those whose entry points have its name, then those of FOREBAY_SERVICES, then the others, until it is
-    found: a job's processes need not import every other service.
+    The search first loads entry points with this name, then the modules of FOREBAY_SERVICES, then all other services.
+    It stops when it finds the service, so that a job's processes do not import every other service.
 
     Raises:
-        UnknownService. PluginError: it can't be used, or one that was looked at.
+        UnknownService: There is no service with this name.
+        PluginError: The service, or one that was loaded before it, can't be loaded.
     """
     for point in sorted(yield_modules(GROUP), key=lambda point: (point.name != name, point.origin != VARIABLE)):
         service = _brought(point)

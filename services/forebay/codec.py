@@ -9,44 +9,44 @@ T = TypeVar("T")
 
 
 class DecodeError(Exception):
-    """These bytes can never be read: the record belongs into .errors. A pure function of the bytes."""
+    """The bytes can't be decoded. The record goes to `.errors`. The same bytes always raise the same error."""
 
 
 class EncodeError(Exception):
-    """This record does not fit its contract: a wrong type, a missing field, too large."""
+    """The record can't be encoded: a field has a wrong type or is missing, or the record is too large."""
 
 
 class Unavailable(Exception):
-    """Something outside (a registry, a network) can't be reached: the commit fails and is retried."""
+    """An external system, such as the registry, can't be reached. The commit fails and is retried."""
 
 
 class Codec(Protocol[T]):
-    """Turns records of one type into bytes and back (here: Avro in Confluent framing).
+    """Encodes and decodes records of one type.
 
-    Both raise Unavailable for what may work later: the commit then fails and is retried.
+    Both methods raise Unavailable if an external system can't be reached. The commit then fails and is retried.
     """
 
     def encode(self, record: T) -> bytes:
-        """Return the record's bytes. Raises EncodeError."""
+        """Return the record as bytes. Raise EncodeError if it can't be encoded."""
         ...
 
     def decode(self, data: bytes) -> T:
-        """Return the record. Raises DecodeError."""
+        """Return the record of the bytes. Raise DecodeError if they can't be decoded."""
         ...
 
 
 def registering(codec: Any) -> Callable[[], object] | None:
-    """Return what registers the schema that a codec writes under; None: it has none of its own.
+    """Return the function that registers the codec's schema, or None if the codec has no schema.
 
-    A codec whose bytes name a schema has it as `register`.
+    A codec whose bytes contain a schema id has this function as the attribute `register`.
     """
     return getattr(codec, "register", None)
 
 
 def is_frozen(codec: Any) -> bool:
-    """Return whether a codec's values are immutable, so that they can be shared.
+    """Return whether the values that a codec returns are immutable and can be shared.
 
-    A codec says so with the attribute `is_frozen`. A codec that says nothing may read objects that can be changed.
+    A codec declares this with the attribute `is_frozen`. Without the attribute, its values may be mutable.
     """
     return bool(getattr(codec, "is_frozen", False))
 
@@ -54,8 +54,8 @@ def is_frozen(codec: Any) -> bool:
 def canonical_of(codec: Codec[T]) -> Callable[[T], T] | None:
     """Return the function from a value to the value that is read back after it was written.
 
-    None: every value is read back as it was. Only a codec with `is_frozen` can say that. If its values may change on
-    the way (a whole number in a double), it has the function as `canonical`.
+    None: every value is read back unchanged, which only a codec with `is_frozen` can guarantee. If encoding may change
+    a value (a whole number in a double), the codec has the function as the attribute `canonical`.
     """
     if is_frozen(codec):
         canonical: Callable[[T], T] | None = getattr(codec, "canonical", None)

@@ -25,22 +25,23 @@ def declare(
     contracts: str = "",
     settings: Any = None,
 ) -> Service:
-    """Return the entry of a job: topics, stores and stages are the job's.
+    """Return the entry of a service, with the topics, stores and sub-topologies of its job.
 
     Args:
-        name: as given to the command line; also the contracts' folder and the default application id.
-        summary: what it does, in a line.
-        job: module that has it as `JOB`.
-        made: the same, where it is there already.
-        producers: modules that make events for its inputs (`SOURCE`).
-        compacted: outputs of which the last record of a key is what counts; all others are kept for ever.
-        partitions: of topics that are created with another number than PARTITIONS.
-        columns: module that says which fields the demo shows of its outputs (`COLUMNS`).
-        contracts: folder of its contracts; "": where Service looks for them.
-        settings: of the logic, for stores that depend on them; its defaults unless given.
+        name: Name on the command line. It is also the folder of the contracts and the default application id.
+        summary: One line that says what the service does.
+        job: Module with the job (`JOB`).
+        made: The job itself, if it was already created.
+        producers: Modules that generate events for its inputs (`SOURCE`).
+        compacted: Outputs that are compacted. Records of all other outputs are kept forever.
+        partitions: Number of partitions of topics that are not created with the default, PARTITIONS.
+        columns: Module that lists the fields of outputs that the demo shows (`COLUMNS`).
+        contracts: Folder of the contracts; "": the default of Service.
+        settings: Settings of the logic, on which stores may depend. By default, the default settings.
 
     Raises:
-        Mistake: the module has no job. ValueError: a topic named here is none of the job's; says which there are.
+        Mistake: The module has no job.
+        ValueError: The job does not have one of the topics. The message lists the topics of the job.
     """
     counts, definition = partitions or {}, made or load_job(job)
     _require("compacted", compacted, definition.outputs)

@@ -18,9 +18,10 @@ _SCALARS = (str, int, float, bool, bytes, Decimal, type(None))
 
 @dataclass_transform(frozen_default=True)
 class Record(msgspec.Struct, frozen=True):
-    """Base of records: fields with types, and defaults if need be. Native code makes, copies and compares them.
+    """Base class of records. Declare the fields with their types and, optionally, defaults.
 
-    Equal if all fields are, hashable, and never changed: `replace` gives a changed copy.
+    Records are immutable and hashable. Two records are equal if all their fields are equal. `replace` returns a changed
+    copy. Native code creates, copies and compares records.
     """
 
 
@@ -29,7 +30,7 @@ replace = msgspec.structs.replace
 
 
 class FrozenMap(dict[K, V]):
-    """A dict that refuses changes; `with_item` and `without` give changed copies."""
+    """An immutable dict. `with_item` and `without` return changed copies."""
 
     __slots__ = ()
 
@@ -55,7 +56,7 @@ class FrozenMap(dict[K, V]):
 
 
 def is_record_type(hint: Any) -> bool:
-    """Say whether this is a class of records: a Record, or a dataclass."""
+    """Return whether a type is a class of records: a subclass of Record, or a dataclass."""
     return isinstance(hint, type) and (issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint))
 
 
@@ -67,7 +68,7 @@ def fields_of(record_type: type) -> tuple[str, ...]:
 
 
 def as_dict(record: Any) -> dict[str, Any]:
-    """Return a record's fields by name, the records in it as dicts as well."""
+    """Return a record as a dict of its fields. Nested records become dicts, too."""
     return {name: _plain_value(getattr(record, name)) for name in fields_of(type(record))}
 
 
@@ -80,10 +81,11 @@ def _plain_value(value: Any) -> Any:
 
 
 def check_record_type(record_type: type) -> None:
-    """Refuse a record type whose instances could be changed in place.
+    """Check that the instances of a record type are immutable.
 
     Raises:
-        TypeError: neither a Record nor a frozen dataclass, or a field that is not immutable; names class and field.
+        TypeError: The type is neither a Record nor a frozen dataclass, or the type of a field is mutable. The message
+            names the class and the field.
     """
     if not _is_frozen(record_type):
         raise TypeError(

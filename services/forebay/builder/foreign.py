@@ -29,13 +29,13 @@ _HEAD = struct.Struct(">qHB")
 
 
 class Subscription(NamedTuple):
-    """A left row at its foreign key, or an answer on its way back.
+    """A left row, sent to the task of its foreign key, or the response to it.
 
     Args:
-        row: the left row's key, as row text.
-        version: counts the changes of the left row.
-        value: of the left row, or the joined one; None: it is no longer here.
-        answers: whether a row that left asks for an answer.
+        row: Key of the left row, as row text.
+        version: Number of changes of the left row so far.
+        value: Value of the left row; in a response, the joined value. None: the row was deleted or has another key now.
+        answers: Whether a left row that was deleted or has another key needs a response.
     """
 
     row: str
@@ -79,7 +79,7 @@ def subscriptions(values: Format[Any]) -> Format[Any]:
 def subscribing(
     left: Node, key_of: Callable[[str, Any], str | None], right_key: Format[Any], kind: Join, store: str
 ) -> Node:
-    """Return the node that sends each left row to its foreign key."""
+    """Return the node that sends each left row to the task of its foreign key."""
     versions: KeyValueStore[int] = KeyValueStore(f"{store}-versions", LONG)
     is_left = kind is Join.LEFT
 
@@ -119,7 +119,7 @@ def answering(
     store: str,
     left_key: Format[Any],
 ) -> Node:
-    """Return the node that answers the subscriptions of each right row."""
+    """Return the node that sends a response to each subscription of a right row."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(f"{store}-subscriptions", subscribed.value)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -166,7 +166,7 @@ def answering(
 
 
 def answer_node(answers: Node, into: Format[Any], store: str, tombstones: Tombstones = Tombstones.OF_ROWS) -> Node:
-    """Return the node that keeps the joined table."""
+    """Return the node that stores the joined table."""
     always = tombstones is Tombstones.ALWAYS
     rows: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     versions: KeyValueStore[int] = KeyValueStore(f"{store}-answered", LONG)

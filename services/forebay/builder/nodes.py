@@ -20,15 +20,18 @@ Flow = Callable[[Any, Any, int, Context[Any]], None]
 """Takes one element: row text of the key (or None), value (of a table: its change), timestamp in ms."""
 
 Partitioner = Callable[[Any, Any], int | None]
-"""Gives the partition of a record's key (row text) and value, None: by its hash; of a repartition modulo the tasks."""
+"""Returns the partition of a record from its key (row text) and value, or None for the default by the key's hash.
+
+The result for a repartition is taken modulo the number of tasks.
+"""
 
 
 class Spreading(NamedTuple):
-    """How a repartition's records are spread where it is not by the hash of the key.
+    """How the records of a repartition are partitioned, if not by the hash of the key.
 
     Args:
-        numbers: gives the number that a record's partition is made of.
-        words: name the way: streams that are spread in different ways can't be joined.
+        numbers: Function that returns the number from which the partition is computed.
+        words: Name of this partitioning. Streams with different partitionings can't be joined.
     """
 
     numbers: Partitioner
@@ -48,7 +51,7 @@ class Kind(Enum):
 
 
 class History(Enum):
-    """What a node does with changes that are not the latest of their key."""
+    """What a node does with changes that are older than the latest change of their key."""
 
     IGNORES = "ignores"
     PASSES = "passes"
@@ -77,58 +80,59 @@ class Bound(Protocol):
     """A task's side of the topology, while operators are made."""
 
     def store(self, declared: S) -> S:
-        """Return the task's store of that declaration."""
+        """Return the task's store for a declaration."""
         ...
 
     def view(self, node: Node) -> TableView[Any]:
-        """Return where the rows of a node's table are looked up."""
+        """Return the view in which the rows of a node's table are looked up."""
         ...
 
     def is_followed(self, node: Node) -> bool:
-        """Return whether a node's elements go anywhere."""
+        """Return whether another node receives the elements of a node."""
         ...
 
     def sends_history(self, node: Node) -> bool:
-        """Return whether changes that are not the latest of their key are wanted behind a table's node."""
+        """Return whether a node after this table uses changes that are older than the latest change of their key."""
         ...
 
     def sends_old(self, node: Node) -> bool:
-        """Return whether a node after this table asks for old values."""
+        """Return whether a node after this table needs old values."""
         ...
 
     def after_record(self, out: Flow, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
-        """Have an action that passes elements to `out` follow the record; return False if it can be done now."""
+        """Defer an action that passes elements to `out` until after the record. Return False if it can run now."""
         ...
 
     def apart(self, timer: Timer, step: Callable[[Context[Any]], None], ctx: Context[Any]) -> None:
-        """Run a step as if that timer fired now: if it fails, it is undone and reported alone."""
+        """Run a step as if the timer fired now. If it fails, only the step is undone and reported."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One node.
+    """A node of the graph of a topology.
 
     Args:
-        name: topic of a source, name of a repartition, label of a step or sink.
-        key, value: formats of what it gives; of a table: of its rows.
-        parents: nodes it gets elements from.
-        looked_up: nodes whose tables it looks up: they must run where it runs.
-        stores: those it declares.
-        make: makes its operator; its results go to the flow it is given.
-        view: gives where its table's rows are looked up.
-        asks_old: whether it needs the old values of the table before it.
-        history: what it does with changes that are not the latest of their key.
-        waits_for_sides, changes_rows_again: see deferral.py.
-        gives_rows: whether its results are rows of a table, so that the last row of a key replaces those before.
-        topics: of a source or a sink; of a source with a pattern: those that match, once they are known.
-        pattern: of a source: what the names of its topics match as a whole.
-        choose: of a sink to several topics: gives the topic of a record.
-        is_global: whether every task has it whole; isolates: whether each node behind it fails alone.
-        horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
-        partitioner: of a repartition or sink; None: the hash of the key.
-        wall_clock_ms: how often its processor is called by the wall clock, in ms; 0: never.
-        where: file and line that made it.
+        name: Topic of a source, name of a repartition, or label of a step or sink.
+        key, value: Formats of its results; if it is a table, of its rows.
+        parents: Nodes from which it receives elements.
+        looked_up: Nodes whose tables it looks up. They must be in the same sub-topology.
+        stores: Stores that it declares.
+        make: Function that creates its operator, which passes its results to a flow.
+        view: Function that returns the view in which the rows of its table are looked up.
+        asks_old: Whether it needs the old values of the table before it.
+        history: What it does with changes that are older than the latest change of their key.
+        waits_for_sides, changes_rows_again: See deferral.py.
+        gives_rows: Whether its results are rows of a table. A row then replaces earlier rows of the same key.
+        topics: Topics of a source or sink. For a source with a pattern, the topics that match, once they are known.
+        pattern: Pattern that the whole names of a source's topics match.
+        choose: Function that returns the topic of a record, for a sink with several topics.
+        is_global: Whether every task has all of its rows.
+        isolates: Whether the failure of one child does not affect its other children.
+        horizon_ms: How far stream time must advance until it has emitted everything that it holds, in ms.
+        partitioner: Partitioner of a repartition or sink. None: by the hash of the key.
+        wall_clock_ms: Interval of wall-clock punctuation, in ms. 0: none.
+        where: File and line that created it.
     """
 
     kind: Kind
@@ -160,7 +164,7 @@ class Node:
 
 
 class TopologyError(ValueError):
-    """A topology that can't run; the message names the line that made it and the remedy."""
+    """The topology can't run. The message names the line that declared the operator, and what to change."""
 
     def __init__(self, message: str, where: str = "") -> None:
         super().__init__(f"{where or line_of_caller()}: {message}")

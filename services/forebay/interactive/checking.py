@@ -12,10 +12,11 @@ from forebay.spelling import did_you_mean
 
 
 def check_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options that have to be passed to `forebay run`, in the order given.
+    """Return the options to pass to `forebay run`, in the order of the arguments.
 
     Raises:
-        TypeError: there is no such option. ValueError: the option does not take this value; says which it takes.
+        TypeError: There is no such option.
+        ValueError: The option does not accept this value. The message says which values it accepts.
     """
     known = _known()
     context = click.Context(run)

@@ -15,7 +15,7 @@ _OF_QUERIES = ("home", "application", "bootstrap_servers", "schema_registry_url"
 
 
 def command_line(command: str, service: str, options: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the command, its options given as keyword arguments would be (see `words`)."""
+    """Return the command line of a command whose options are keyword arguments (see `words`)."""
     given = (word for name, value in options.items() for word in words(name, value))
     return (sys.executable, "-m", "forebay.cli.main", command, service, *given)
 
@@ -39,15 +39,15 @@ def words(name: str, value: object) -> Iterator[str]:
 
 
 def of_queries(options: Mapping[str, object]) -> dict[str, object]:
-    """Return those options of a job that its queries need as well."""
+    """Return the options of a job that its query server needs, too."""
     return {name: value for name, value in options.items() if name in _OF_QUERIES}
 
 
 def environment(topology: Path | None) -> dict[str, str]:
-    """Return the variables of a job's processes: they import what this process can import.
+    """Return the environment of a job's processes, in which they can import what this process can import.
 
     Args:
-        topology: folder of the topology that is run; None: a service is, by its name.
+        topology: Folder of the topology that the job runs. None: the job runs a service by its name.
     """
     variables = dict(os.environ)
     if topology is not None:

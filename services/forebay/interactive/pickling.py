@@ -28,7 +28,7 @@ _OWN = frozenset(
 
 
 def dumps(value: Any) -> bytes:
-    """Return a value as bytes. Raises pickle.PicklingError, TypeError: something in it can't be copied."""
+    """Return a value as bytes. Raise pickle.PicklingError or TypeError if a part of it can't be pickled."""
     file = io.BytesIO()
     pickler: pickle.Pickler = _Pickler(file)  # type: ignore[no-untyped-call]
     pickler.dump(value)
@@ -36,7 +36,7 @@ def dumps(value: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """Return the value of bytes that `dumps` made, by the same user: reading others' would run their code."""
+    """Return the value of bytes that `dumps` returned. Only load bytes of the same user, because loading runs code."""
     return pickle.loads(data)
 
 

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
 class RowValue(Enum):
-    """What the values of a store's own rows consist of (see `forebay.stores.values`)."""
+    """Layout of the values of a store's rows (see `forebay.stores.values`)."""
 
     PLAIN = "the value"
     STAMPED = "timestamp, value"
@@ -38,7 +38,7 @@ class RowValue(Enum):
 
 
 class Clock(Protocol):
-    """A task's time (the engine's context has it)."""
+    """The time of a task."""
 
     @property
     def closing_time(self) -> int:
@@ -47,11 +47,11 @@ class Clock(Protocol):
 
 
 class TaskStores:
-    """What a task lends its stores: rows of its table under one journal, and its clock.
+    """The rows that a task provides to its stores, with a common journal and clock.
 
     Args:
-        cached: decoded objects kept per store from batch to batch.
-        rooms: what the changelogs take.
+        cached: Number of decoded objects per store that are cached across commits.
+        rooms: Record limits of the changelogs.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class TaskStores:
         self._cached = cached
 
     def rows(self, store: str, codec: Codec[T]) -> Rows[T]:
-        """Open a store's own rows: they go to its changelog topic."""
+        """Return a store's own rows, which are written to its changelog topic."""
         return self._open(store, store, codec, self._rooms.store(store))
 
     def internal(self, store: str, kind: str, codec: Codec[T]) -> Rows[T]:
-        """Open internal rows of a store (an index, a clock), which go to the task's internal changelog."""
+        """Return internal rows of a store (an index, a clock), which are written to the task's internal changelog."""
         return self._open(store, f"\x01{kind}\0{store}", codec, self._rooms.internal)
 
     def marks(self, store: str) -> Marks:
@@ -79,7 +79,7 @@ class TaskStores:
         return Marks(self.internal(store, "marks", NumberCodec()))
 
     def detached(self) -> TaskStores:
-        """Return other rows over the same table, with changes of their own that no record undoes."""
+        """Return rows of the same table with another journal, so that a failed record does not undo their changes."""
         return TaskStores(self._table, Journal(), self.clock, self._cached, self._rooms)
 
     def _open(self, store: str, name: str, codec: Codec[T], room: Room) -> Rows[T]:

@@ -43,7 +43,7 @@ class Materialized(str):
 
 
 class Kept(Protocol):
-    """A store that says how it is kept."""
+    """A store with options for its cache, changelog and location."""
 
     name: str
     kept: Materialized
@@ -58,12 +58,12 @@ def derived_store(store: str, suffix: str) -> str:
 
 
 def unlogged_names(stores: Iterable[Kept]) -> frozenset[bytes]:
-    """Return the names of the stores that keep no changelog."""
+    """Return the names of the stores without a changelog."""
     return frozenset(store.name.encode() for store in stores if not store.kept.logging)
 
 
 def store_of(row: bytes) -> bytes:
-    """Return the name of the store that a table's row belongs to, as its own or an internal row; b"": the task."""
+    """Return the name of the store to which a row of a table belongs; b"" for a row of the task."""
     if not row.startswith(_INTERNAL):
         return row.partition(b"\0")[0]
     kind, _, rest = row.partition(b"\0")
@@ -71,7 +71,7 @@ def store_of(row: bytes) -> bytes:
 
 
 def purge(table: Table, names: frozenset[bytes]) -> None:
-    """Remove all rows of stores that keep no changelog: what a snapshot has of them is older than the task."""
+    """Delete all rows of stores without a changelog, because those in a snapshot are out of date."""
     gone: list[Change] = [(key, None) for key, _ in table.scan(_INTERNAL, b"\x02") if store_of(key) in names]
     for name in names:
         gone += [(key, None) for key, _ in table.scan(name + b"\0", name + _INTERNAL)]
