@@ -109,7 +109,7 @@ class ExecutorPodWatch:
         from kubernetes import client  # noqa: PLC0415
 
         while not self._closed.is_set():
-            self._states.clear()
+            states: dict[str, PodState] = {}
             try:
                 for event in watch_events(
                     "executor pods",
@@ -117,17 +117,21 @@ class ExecutorPodWatch:
                     self._pods.namespace,
                     label_selector=f"spark-app-selector={self._pods.name}",
                 ):
-                    self._note(event)
+                    _note(states, event)
+                    # What the previous connection knew is valid until this one has listed pods.
+                    self._states = states
                     if self._closed.is_set():
                         return
+                self._states = states
             except (ApiConflict, ApiRefused, ApiUnavailable) as error:
                 log.debug("%s", error)
-                self._states.clear()
+                self._states = {}
                 self._closed.wait(RETRY_SECONDS)
 
-    def _note(self, event: Any) -> None:
-        name = event["object"].metadata.name
-        if event["type"] == "DELETED":
-            self._states.pop(name, None)
-        else:
-            self._states[name] = PodState.of(event["object"])
+
+def _note(states: dict[str, PodState], event: Any) -> None:
+    name = event["object"].metadata.name
+    if event["type"] == "DELETED":
+        states.pop(name, None)
+    else:
+        states[name] = PodState.of(event["object"])
