@@ -140,7 +140,7 @@ class Customers(Processor[CustomerStep, OrderProcessingResult]):
         orders, spent = customer.total_orders, customer.total_spent
         if status == _CREATED:
             orders += 1
-            history, times = _remembered(customer, order_id, ctx.timestamp, self._limit)
+            history, times = _append_order(customer, order_id, ctx.timestamp, self._limit)
             self.customers.put(customer_id, Customer(orders, spent, history, times))
         elif event.amount is not None:
             spent = plus(spent, event.amount)
@@ -168,7 +168,9 @@ def default_customer(order_id: str) -> str:
     return f"cust_00{zlib.crc32(order_id.encode()) % 4 + 1}"
 
 
-def _remembered(customer: Customer, order_id: str, created: int, limit: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _append_order(
+    customer: Customer, order_id: str, created: int, limit: int
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the `limit` orders with the largest (creation time in ms, id), the new one among them, and their times."""
     history, times = customer.order_history, customer.history_times
     if not history or (created, order_id) > (times[-1], history[-1]):

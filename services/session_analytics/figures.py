@@ -20,7 +20,7 @@ def nothing() -> ClickSession:
     return _NOTHING
 
 
-def remembered(names: tuple[str, ...], what: str, name: str | None, limit: int) -> tuple[str, ...]:
+def remember_name(names: tuple[str, ...], what: str, name: str | None, limit: int) -> tuple[str, ...]:
     """Return `names` with `name`, if that is a new one; the oldest leave.
 
     Raises:
@@ -39,7 +39,7 @@ def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:
     conversions = session.conversions
     metadata = click.page_metadata
     if metadata is not None:
-        categories = remembered(categories, "page_metadata.category", metadata.category, limit)
+        categories = remember_name(categories, "page_metadata.category", metadata.category, limit)
         if metadata.is_conversion_page:
             conversions += 1
     pages, times = session.recent_pages, session.recent_times

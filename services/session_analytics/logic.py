@@ -7,7 +7,7 @@ from forebay.processor import Context, IdleClose, LateRecord, Processor, Rejecte
 from forebay.stores import KeyValueStore
 from forebay.stores.session import SessionStore
 from forebay.time import SessionWindows
-from session_analytics.figures import LONGEST_TEXT, add, join, nothing, remembered
+from session_analytics.figures import LONGEST_TEXT, add, join, nothing, remember_name
 from session_analytics.model import (
     ACTIVE,
     ANALYTICS_TYPE,
@@ -81,7 +81,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         for final in self._aggregate.close(ctx.closing_time):
             assert final.value is not None
             profile = self.profiles.get(final.key) or _NEW
-            ctx.forward(self._ended(final, final.value, profile), final.key, final.timestamp)
+            ctx.forward(self._result_of(final, final.value, profile), final.key, final.timestamp)
         self._closing.fired(ctx, self._aggregate.next_close())
 
     def _profile(self, key: str, event: UserClick, begun: int) -> ClickProfile:
@@ -89,9 +89,9 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         profile = self.profiles.get(key) or _NEW
         limit = self._limit
         device = event.device_info.type if event.device_info is not None else None
-        devices = remembered(profile.devices_used, "device_info.type", device, limit)
-        agents = remembered(profile.user_agents, "user_agent", event.user_agent, limit)
-        referrers = remembered(profile.referrer_sources, "referrer", event.referrer, limit)
+        devices = remember_name(profile.devices_used, "device_info.type", device, limit)
+        agents = remember_name(profile.user_agents, "user_agent", event.user_agent, limit)
+        referrers = remember_name(profile.referrer_sources, "referrer", event.referrer, limit)
         if (
             begun
             or devices is not profile.devices_used
@@ -133,7 +133,9 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
             session_insights=self._insights(session, since, info.has_simulated_gap if info is not None else None),
         )
 
-    def _ended(self, of: WindowResult[ClickSession], session: ClickSession, profile: ClickProfile) -> SessionAnalytics:
+    def _result_of(
+        self, of: WindowResult[ClickSession], session: ClickSession, profile: ClickProfile
+    ) -> SessionAnalytics:
         return SessionAnalytics(
             analytics_type=ANALYTICS_TYPE,
             user_id=of.key,

@@ -47,7 +47,7 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
         session, ended = _advance(profile.current_session, session_id, ts, duration_ms)
         if session.actions == 1 and self._idle_timeout_ms:
             ctx.schedule(IDLE, ts + self._idle_timeout_ms)
-        updated = self._updated(profile, event, session, ended)
+        updated = self._update_profile(profile, event, session, ended)
         self.profiles.put(key, updated)
 
         activity = Activity(
@@ -74,11 +74,11 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
         self.profiles.put(key, updated)
         ctx.forward(_stats(key, updated, session, None, _NO_CONTEXT))
 
-    def _updated(
+    def _update_profile(
         self, profile: UserProfile, event: UserActivity, session: Session, ended: Session | None
     ) -> UserProfile:
         limit = self._limit
-        first, last = _stretched(profile.first_seen, profile.last_activity, event.timestamp)
+        first, last = _extend_range(profile.first_seen, profile.last_activity, event.timestamp)
         devices = profile.devices_used
         browsers = profile.browsers_used
         countries = profile.countries_visited
@@ -113,7 +113,7 @@ def _advance(current: Session | None, session_id: str, ts: int, duration_ms: int
     if current is None or current.session_id != session_id:
         session = Session(session_id=session_id, started_at=ts, last_activity=ts, actions=1, duration_ms=duration_ms)
         return session, current
-    first, last = _stretched(current.started_at, current.last_activity, ts)
+    first, last = _extend_range(current.started_at, current.last_activity, ts)
     session = replace(
         current,
         started_at=first,
@@ -124,7 +124,7 @@ def _advance(current: Session | None, session_id: str, ts: int, duration_ms: int
     return session, None
 
 
-def _stretched(first: int, last: int, ts: int) -> tuple[int, int]:
+def _extend_range(first: int, last: int, ts: int) -> tuple[int, int]:
     if ts > last:
         last = ts
     elif ts < first:

@@ -76,7 +76,9 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
     def opened(self) -> None:
         """Put the aggregate on the bound store."""
         emission = _EMISSIONS[self._settings.emit_results]
-        self._aggregate = WindowAggregate(self.windows, self._windows, lambda: _EMPTY, self._added, emission=emission)
+        self._aggregate = WindowAggregate(
+            self.windows, self._windows, lambda: _EMPTY, self._add_event, emission=emission
+        )
         self._closing = Closing(self.windows.marks)
 
     def event_id(self, event: ServerMetric) -> str | None:
@@ -116,7 +118,7 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
             value = _result(final, _Follows.CLOSE, self._windows.closes_at(final.window))
             ctx.forward(value, value.server_id, final.timestamp)
 
-    def _added(self, key: str, event: ServerMetric, window: MetricWindow) -> MetricWindow:
+    def _add_event(self, key: str, event: ServerMetric, window: MetricWindow) -> MetricWindow:
         value, ts, limit = event.value, event.timestamp, self._settings.list_limit
         total = window.sum + value
         if not isfinite(total):

@@ -23,7 +23,7 @@ def clock() -> Clock:
 @pytest.fixture
 def announcer(clock: Clock) -> Announcer:
     announcer = Announcer(2.0, clock)
-    announcer.announced(TaskTime(10))
+    announcer.note_announcement(TaskTime(10))
     return announcer
 
 
@@ -38,7 +38,7 @@ def test_a_task_that_has_not_caught_up_announces_each_new_time(announcer: Announ
 
 def test_a_caught_up_task_repeats_its_announcement_after_an_interval(announcer: Announcer, clock: Clock) -> None:
     assert announcer.is_due(TaskTime(10, caught_up=True))
-    announcer.announced(TaskTime(10, caught_up=True))
+    announcer.note_announcement(TaskTime(10, caught_up=True))
     assert not announcer.is_due(TaskTime(99, caught_up=True))
     assert announcer.is_due(TaskTime(99))
     clock.now += 2
@@ -49,7 +49,7 @@ def test_tasks_that_caught_up_at_different_times_repeat_it_together(clock: Clock
     announcers = [Announcer(2.0, clock) for _ in range(8)]
     caught_up = TaskTime(10, caught_up=True)
     for announcer in announcers:
-        announcer.announced(caught_up)
+        announcer.note_announcement(caught_up)
         clock.now += 0.2
     commits = 0
     for _ in range(100):
@@ -57,17 +57,17 @@ def test_tasks_that_caught_up_at_different_times_repeat_it_together(clock: Clock
         due = [announcer for announcer in announcers if announcer.is_due(caught_up)]
         commits += bool(due)
         for announcer in due:
-            announcer.announced(caught_up)
+            announcer.note_announcement(caught_up)
     assert commits == 10, "one commit in each interval of 2 seconds"
 
 
 def test_an_idle_task_announces_it_repeatedly(announcer: Announcer, clock: Clock) -> None:
-    announcer.announced(TaskTime(10, caught_up=True))
+    announcer.note_announcement(TaskTime(10, caught_up=True))
     clock.now += 1.9
     assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=1_900))
     clock.now += 0.1
     assert announcer.is_due(TaskTime(10, caught_up=True, idle_ms=2_000))
-    announcer.announced(TaskTime(10, caught_up=True, idle_ms=2_000))
+    announcer.note_announcement(TaskTime(10, caught_up=True, idle_ms=2_000))
     clock.now += 1.9
     assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=3_900))
     clock.now += 0.2
@@ -75,12 +75,12 @@ def test_an_idle_task_announces_it_repeatedly(announcer: Announcer, clock: Clock
 
 
 def test_the_end_of_idleness_is_announced(announcer: Announcer) -> None:
-    announcer.announced(TaskTime(10, caught_up=True, idle_ms=2_000))
+    announcer.note_announcement(TaskTime(10, caught_up=True, idle_ms=2_000))
     assert announcer.is_due(TaskTime(11, caught_up=True))
 
 
 def test_the_end_of_a_lease_is_announced(announcer: Announcer) -> None:
-    announcer.announced(TaskTime(10, caught_up=True))
+    announcer.note_announcement(TaskTime(10, caught_up=True))
     assert announcer.is_due(TaskTime(10, caught_up=True, done=4))
 
 

@@ -119,8 +119,8 @@ class CompiledSubTopology(Processor[Any, Any]):
     def _fan_out(self, node: Node) -> Flow:
         targets = tuple(self._counting_flow(node, child, side) for child, side in self._children.get(node, ()))
         if self.sends_history(node):
-            wanted = [self._wants_history(child) for child, _ in self._children[node]]
-            targets = tuple(t if wants else only_latest(t) for t, wants in zip(targets, wanted, strict=True))
+            wants_history = [self._wants_history(child) for child, _ in self._children[node]]
+            targets = tuple(t if wants else only_latest(t) for t, wants in zip(targets, wants_history, strict=True))
         joins = self._deferred.get(node)
         # With a single target, undoing the target is the same as undoing the record.
         isolated = self._run_isolated if node.isolates and len(targets) > 1 else None

@@ -38,7 +38,7 @@ def components(graph: Graph) -> tuple[Component, ...]:
     """Return the sub-topologies. Raises TopologyError: they form a circle, or a global table is in none of them."""
     graph.settle()
     _check_global_tables(graph)
-    groups = _sort(_groups(graph).found())
+    groups = _sort(_groups(graph).groups())
     parts = [_component(graph, number, members) for number, members in enumerate(groups)]
     owners: dict[Node, Component] = {}
     # Choose the owner by name and not by position. Otherwise a statement inserted above would give the store's
@@ -71,7 +71,7 @@ def can_meet(graph: Graph, nodes: Sequence[Node]) -> bool:
     for node in nodes:
         if not _is_shared(node):
             groups.join(probe, node)
-    return not _in_order(groups.found())[1]
+    return not _in_order(groups.groups())[1]
 
 
 def _groups(graph: Graph) -> _Groups:
@@ -111,8 +111,8 @@ class _Groups:
         first = self._readers.setdefault(parent, node)
         self._unite(node, first)
 
-    def found(self) -> list[tuple[list[Node], list[Node]]]:
-        """Return each group's nodes, and the repartitions it reads."""
+    def groups(self) -> list[tuple[list[Node], list[Node]]]:
+        """Return the nodes of each group, and the repartitions that the group reads."""
         groups: dict[Node, tuple[list[Node], list[Node]]] = {}
         for node in self._leader:
             groups.setdefault(self.top(node), ([], []))[0].append(node)

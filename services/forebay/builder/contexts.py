@@ -111,9 +111,9 @@ class NodeContext:
             raise ValueError("process_values() can't change the key: call forward() without key=, or use process()")
         # Without a key, a forward keeps the record's key. `NO_KEY` is the only way to send a record without one.
         text = self._text if key is None else None if key is NO_KEY else self._row(key)
-        given = value if to is None else Chosen(to, value)
+        element = value if to is None else Chosen(to, value)
         ctx: Any = self._ctx if headers is None else OtherHeaders(self._ctx, headers)
-        self._out(text, given, self._time if timestamp is None else timestamp, ctx)
+        self._out(text, element, self._time if timestamp is None else timestamp, ctx)
 
     def late(self, by_ms: int) -> None:
         self._ctx.late(by_ms)

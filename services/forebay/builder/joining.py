@@ -189,8 +189,8 @@ class Joining(Generic[K, V]):
     def _with_global(
         self, table: GlobalTable[Any, Any], joiner: Any, into: Any, kind: Join, *, key_of: Callable[..., Any]
     ) -> Any:
-        wanted = to_rows(table.node.key, on_keys(self.node.key, key_of))
-        node = joins.with_global(self.node, table.node, wanted, joiner, format_or_refuse(into), kind)
+        row_of = to_rows(table.node.key, on_keys(self.node.key, key_of))
+        node = joins.with_global(self.node, table.node, row_of, joiner, format_or_refuse(into), kind)
         return self._add_stream(node, self.is_rekeyed)
 
     def _add_stream(self, node: Node, is_rekeyed: bool = False) -> Any:

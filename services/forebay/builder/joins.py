@@ -158,8 +158,8 @@ def with_global(
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             if value is None:
                 return
-            wanted = key_of(key, value)
-            row = None if wanted is None else rows.get(wanted)
+            row_key = key_of(key, value)
+            row = None if row_key is None else rows.get(row_key)
             if row is not None or not is_inner:
                 out(key, joiner(value, None if row is None else row.value), timestamp, ctx)
 

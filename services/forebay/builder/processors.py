@@ -195,11 +195,11 @@ def _stores(
                 "declares and another node made before"
             )
         (existing,) = (store for store in owner.stores if store.name == name)
-        wanted = declared[name]
-        if (describe_store(existing), existing.format) != (describe_store(wanted), wanted.format):
+        declaration = declared[name]
+        if (describe_store(existing), existing.format) != (describe_store(declaration), declaration.format):
             raise TopologyError(
                 f"{what}: {owner.where} has the store {name} as {describe_store(existing)} of {existing.format}, the "
-                f"{type(made).__name__} as {describe_store(wanted)} of {wanted.format}: declare it alike"
+                f"{type(made).__name__} as {describe_store(declaration)} of {declaration.format}: declare it alike"
             )
         if not owner.is_global and (owner.parents or (owner,))[0].key.name != parent.key.name:
             raise TopologyError(

@@ -128,11 +128,11 @@ def map_node(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any])
 
     def make(bound: Bound, out: Flow) -> Made:
         # Compute the old value only if a later node subtracts it, because the mapper may be expensive.
-        asked = bound.sends_old(node)
+        sends_old = bound.sends_old(node)
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = None if change.new is None else mapper(key, change.new)
-            old = mapper(key, change.old) if asked and change.old is not None else None
+            old = mapper(key, change.old) if sends_old and change.old is not None else None
             out(key, Change(key, new, old, timestamp, change.is_latest), timestamp, ctx)
 
         return Made((flow,))
@@ -192,8 +192,8 @@ def _by_key(elements: Sequence[Element]) -> dict[Any, tuple[list[Change[Any] | N
     return changes_by_key
 
 
-def kept(parent: Node, store: str) -> Node:
-    """Return the node that keeps a table's rows in a store of their own."""
+def stored_rows(parent: Node, store: str) -> Node:
+    """Return the node that stores a table's rows in a separate store."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, parent.value)
 
     def make(bound: Bound, out: Flow) -> Made:

@@ -129,8 +129,8 @@ class Stream(Joining[K, V]):
 
     def print(self, label: str = "") -> None:
         """Print each record to standard output, after the label."""
-        shown = label or self.node.name
-        self.peek(lambda key, value: print(f"[{shown}]: {key}, {value}"))
+        prefix = label or self.node.name
+        self.peek(lambda key, value: print(f"[{prefix}]: {key}, {value}"))
 
     def merge(self, *others: Stream[K, V]) -> Stream[K, V]:
         """Merge streams of the same key and value types. Records of different streams have no order between them.

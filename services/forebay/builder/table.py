@@ -212,7 +212,7 @@ class Table(Generic[K, V]):
                 mapped from is versioned. None: the table is not versioned.
         """
         if history_retention_ms is None:
-            return Table(self.graph, self.graph.add(rows.kept(self.node, store)))
+            return Table(self.graph, self.graph.add(rows.stored_rows(self.node, store)))
         return Table(self.graph, self.graph.add(rows.kept_versions(self.node, store, history_retention_ms)))
 
     def to_stream(self) -> Stream[K, V]:

@@ -62,10 +62,10 @@ def run_services(
     keep_log(home, application_names(chosen, options))
     if missing():
         click.echo(f"warning: {missing()}", err=True)
-    wanted = Restore.IF_MISSING if restore else Restore.NO
+    restore_mode = Restore.IF_MISSING if restore else Restore.NO
     creating = not options["bootstrap_servers"] if create is None else create
     if len(chosen) == 1:
-        job = application_of(chosen[0], home, options, engine_fields(options), wanted)
+        job = application_of(chosen[0], home, options, engine_fields(options), restore_mode)
         if creating:
             _create(chosen[0], job, options)
         run_until_told(job)
@@ -73,7 +73,7 @@ def run_services(
     spark = SharedSpark(spark_options(options, len(chosen)))
     engine = shared_engine(engine_fields(options), len(chosen))
     own = {**options, "http_port": -1}
-    jobs = [application_of(service, home, own, engine, wanted, spark.session) for service in chosen]
+    jobs = [application_of(service, home, own, engine, restore_mode, spark.session) for service in chosen]
     for service, job in zip(chosen, jobs if creating else (), strict=False):
         _create(service, job, options)
     with serve(jobs, options["http_host"], options["http_port"]):
@@ -83,8 +83,8 @@ def run_services(
 def create_topics(service: Service, job: JobApplication, options: dict[str, Any]) -> None:
     """Create the topics of a job that don't exist."""
     keep_trying(lambda: check_assertions(job.kafka, service))
-    wanted = options["tasks"], options["max_downtime_ms"]
-    for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, *wanted)):
+    topic_options = options["tasks"], options["max_downtime_ms"]
+    for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, *topic_options)):
         click.echo(f"{name}: created", err=True)
 
 

@@ -127,7 +127,7 @@ def _read(session: SparkSession, kafka: KafkaSettings, topic: str, source: str) 
     if source != _TOPIC:
         kind, _, path = source.partition(":")
         return session.read.format(kind).load(path)
-    given = {
+    reader_options = {
         "bootstrapServers": kafka.bootstrap_servers,
         "schemaRegistryUrl": kafka.schema_registry_url,
         "subscribe": topic,
@@ -136,7 +136,7 @@ def _read(session: SparkSession, kafka: KafkaSettings, topic: str, source: str) 
         "includeHeaders": "true",
         **{f"kafka.{name}": _text(value) for name, value in kafka.kafka.items()},
     }
-    return session.read.format("forebay").options(**given).load()
+    return session.read.format("forebay").options(**reader_options).load()
 
 
 def _text(value: object) -> str:

@@ -56,8 +56,8 @@ def connect(
         click.UsageError: an option or environment variable is wrong; says which.
         click.ClickException: no broker or no registry given, and no embedded platform in `home`.
     """
-    given = {"--bootstrap-servers": bootstrap_servers, "--schema-registry-url": schema_registry_url}
-    missing = [option for option, value in given.items() if not value]
+    addresses = {"--bootstrap-servers": bootstrap_servers, "--schema-registry-url": schema_registry_url}
+    missing = [option for option, value in addresses.items() if not value]
     if missing:
         endpoints = _embedded_platform(home, missing)
         bootstrap_servers = bootstrap_servers or endpoints.bootstrap_servers

@@ -35,9 +35,9 @@ class JobType(click.ParamType[WatchedJob]):
         """Return the job; a service or address that can't be is refused with what to write."""
         if isinstance(value, WatchedJob):
             return value
-        name, given, url = value.partition("=")
+        name, separator, url = value.partition("=")
         try:
-            return WatchedJob(find_service(name), name, checked_url(url) if given else "")
+            return WatchedJob(find_service(name), name, checked_url(url) if separator else "")
         except (UnknownService, WrongAddress) as error:
             self.fail(str(error), param, ctx)
 
@@ -180,6 +180,6 @@ class Command:
             "--http-port": str(port),
             **({"--token-file": str(self._token_file)} if self._token_file else {}),
         }
-        given = [text for option in options.items() for text in option]
+        arguments = [text for option in options.items() for text in option]
         further = [text for option in self._kafka_options for text in ("--kafka-option", option)]
-        return [sys.executable, "-m", "forebay.cli.main", "queries", job.name, *given, *further]
+        return [sys.executable, "-m", "forebay.cli.main", "queries", job.name, *arguments, *further]

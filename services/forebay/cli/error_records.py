@@ -92,8 +92,8 @@ def replay(
         first = " --from beginning" if would.is_first and begin is None else ""
         _show(would, "would be sent", f"nothing was sent: `forebay errors replay {service.name}{first}` sends them")
         return
-    done = run.run(lambda so_far: click.echo(f"{so_far.sent.total()} sent", err=True))
-    _show(done, "sent", "")
+    result = run.run(lambda so_far: click.echo(f"{so_far.sent.total()} sent", err=True))
+    _show(result, "sent", "")
 
 
 def _show(done: Replayed, verb: str, hint: str) -> None:

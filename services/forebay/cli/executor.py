@@ -141,12 +141,12 @@ class Supervisor:
 
     def run(self) -> None:
         """Run JVMs, one after the other, until `stop`."""
-        said = False
+        is_logged = False
         while not self._stopping.is_set():
             address = find_driver(self._driver)
             if address is not None:
                 click.echo(f"joining the driver {self._driver} at {address}")
-                said = False
+                is_logged = False
                 self._leaving.clear()
                 self._address = address
                 self._java = subprocess.Popen(self._command(address), env={**os.environ, **self._proof()})
@@ -156,9 +156,9 @@ class Supervisor:
                     self._stay_away()
                 elif not self._stopping.is_set():
                     click.echo(f"the executor ended with code {code}: waiting for the driver", err=True)
-            elif not said:
+            elif not is_logged:
                 click.echo(f"the driver {self._driver}:{DRIVER_PORT} is not there yet: waiting", err=True)
-                said = True
+                is_logged = True
             self._stopping.wait(_POLL_SECONDS)
         self._await_workers()
 

@@ -29,7 +29,7 @@ def send_inserted(kafka: KafkaSettings, service: Service) -> dict[str, int]:
     with connected_meanwhile(lambda: shared_registry(kafka.registry())):
         records = [record_of(insert, program.catalog) for insert in program.inserts]
     empty = empty_topics(kafka, sorted({record.topic for record in records}))
-    wanted = [record for record in records if record.topic in empty]
-    if wanted:
-        send_records(kafka, wanted)
-    return {topic: sum(record.topic == topic for record in wanted) for topic in sorted(empty)}
+    new_records = [record for record in records if record.topic in empty]
+    if new_records:
+        send_records(kafka, new_records)
+    return {topic: sum(record.topic == topic for record in new_records) for topic in sorted(empty)}

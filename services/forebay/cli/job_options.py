@@ -152,8 +152,8 @@ def ending_job_options(command: Command) -> Command:
 
 def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a JobSpec that the options set."""
-    given = options["max_bytes_per_commit"]
-    most = batch_bytes(memory_bytes()) if given is None else given
+    limit = options["max_bytes_per_commit"]
+    most = batch_bytes(memory_bytes()) if limit is None else limit
     limits = Limits(
         options["max_records_per_commit"], most, options["commit_interval_ms"], options["checkpoint_interval_ms"]
     )

@@ -54,5 +54,5 @@ def run(
         application = options["application"] or service.name
         for line in create_topics(settings, service.topics(application, options["tasks"])):
             click.echo(line)
-    wanted = Restore.IF_MISSING if restore else Restore.NO
-    run_until_told(application_of(service, home, options, engine_fields(options), wanted))
+    restore_mode = Restore.IF_MISSING if restore else Restore.NO
+    run_until_told(application_of(service, home, options, engine_fields(options), restore_mode))

@@ -69,8 +69,8 @@ def rename_topics(services: Iterable[Service], topics: Mapping[str, str]) -> tup
     """Return services with topics called as the option --topic says. Raises click.UsageError."""
     chosen = tuple(services)
     try:
-        taken = taken_names(chosen, topics)
-        renamed_services = tuple(rename(service, taken[service.name]) for service in chosen)
+        used_names = taken_names(chosen, topics)
+        renamed_services = tuple(rename(service, used_names[service.name]) for service in chosen)
         require_apart(renamed_services)
         return renamed_services
     except WrongTopics as error:

@@ -87,8 +87,8 @@ def sql(
     takes statements and keeps them. Without a file, statements go to a query server or an engine, one by -e or many
     in a shell.
     """
-    asked = {"run": runs, "queries": serves, "backfill": backfills}
-    commands = [name for name, is_asked in asked.items() if is_asked]
+    modes = {"run": runs, "queries": serves, "backfill": backfills}
+    commands = [name for name, is_asked in modes.items() if is_asked]
     if commands and path is None:
         raise click.UsageError("--run, --serve and --backfill need a file of statements: give -f FILE")
     if len(commands) > 1:
@@ -185,12 +185,12 @@ def _as_service(
     os.environ[VARIABLE] = str(whole)
     others = [name for name in os.environ.get(SERVICES, "").split(",") if name and name != MODULE]
     os.environ[SERVICES] = ",".join([*others, MODULE])
-    name, given = name_of(whole), given_connection(connection)
+    name, connection_options = name_of(whole), given_connection(connection)
     if command in ("run", "backfill"):
-        given.append("--create-topics")
+        connection_options.append("--create-topics")
     if token_file is not None:
         rest = [*rest, "--token-file", str(token_file)]
-    cli.main([command, name, *given, *rest], standalone_mode=False)
+    cli.main([command, name, *connection_options, *rest], standalone_mode=False)
 
 
 def _engine(application: str, connection: dict[str, Any], rest: Sequence[str], token_file: Path | None) -> None:

@@ -158,15 +158,15 @@ def widths_of(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int, 
         rows: cells in the order of the columns.
         least: widths of the rows before.
     """
-    wanted = [
+    widths = [
         max(len(name), *(len(row[at]) for row in rows if at < len(row)), *least[at : at + 1], 8)
         for at, name in enumerate(columns)
     ]
     spare = room - 3 * (len(columns) - 1)
     # Narrow the widest column first, so that short ones stay readable.
-    while len(wanted) > 1 and sum(wanted) > max(spare, 4 * len(wanted)):
-        wanted[wanted.index(max(wanted))] -= 1
-    return wanted
+    while len(widths) > 1 and sum(widths) > max(spare, 4 * len(widths)):
+        widths[widths.index(max(widths))] -= 1
+    return widths
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

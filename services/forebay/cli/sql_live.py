@@ -86,8 +86,8 @@ def live(
 
     def command(file: Path, port: int) -> list[str]:
         own = ["-f", str(file), "--run", "--no-check", "--http-port", str(port)]
-        given = given_connection(connection)
-        return [sys.executable, "-m", "forebay.cli.main", "sql", *own, *given, *context.args]
+        connection_options = given_connection(connection)
+        return [sys.executable, "-m", "forebay.cli.main", "sql", *own, *connection_options, *context.args]
 
     keeper = JobKeeper(application, command, directory)
     engine = Engine(kafka, application, directory, lambda service: _create(kafka, service, application), keeper)

@@ -112,9 +112,9 @@ def _answer(session: Session, text: str, how: str) -> None:
 
 
 def _format(word: str, how: str) -> str:
-    wanted = word.rsplit(maxsplit=1)[-1]
-    if wanted in FORMATS:
-        return wanted
+    format_name = word.rsplit(maxsplit=1)[-1]
+    if format_name in FORMATS:
+        return format_name
     click.echo(f"rows are shown as {how}; write format {', format '.join(FORMATS)}")
     return how
 

@@ -82,12 +82,12 @@ def tail(
     with_headers = topic.endswith(_SIDE_TOPICS) if headers is None else headers
     contents = known_contents(topic, settings)
     renderer = Renderer(shared_registry(settings.registry()), with_headers, contents)
-    wanted = None if key is None else key.encode()
+    key_bytes = None if key is None else key.encode()
     left = count
     with Tail(settings, topic) as records:
         try:
             for record in records.read(start or (End() if follow else Beginning()), follow, wait_seconds):
-                if wanted is not None and record.key() != wanted:
+                if key_bytes is not None and record.key() != key_bytes:
                     continue
                 click.echo(renderer.line(record))
                 left = None if left is None else left - 1

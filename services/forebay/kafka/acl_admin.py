@@ -45,9 +45,9 @@ class AclAdmin:
         Raises:
             KafkaUnavailable: the broker can't be reached.
         """
-        asked = [right for right in needed if right.resource is not Resource.TRANSACTIONAL_ID]
-        topics = sorted({right.name for right in asked if right.resource is Resource.TOPIC})
-        groups = sorted({right.name for right in asked if right.resource is Resource.GROUP})
+        rights = [right for right in needed if right.resource is not Resource.TRANSACTIONAL_ID]
+        topics = sorted({right.name for right in rights if right.resource is Resource.TOPIC})
+        groups = sorted({right.name for right in rights if right.resource is Resource.GROUP})
         options: dict[str, Any] = {"include_authorized_operations": True, "request_timeout": self._admission.timeout_s}
         client = self._admission.client
         of_topics = client.describe_topics(TopicCollection(topics), **options) if topics else {}
@@ -56,7 +56,7 @@ class AclAdmin:
             allowed[Resource.GROUP, name] = self._allowed_in(name, topics)
         return tuple(
             right
-            for right in asked
+            for right in rights
             if (operations := allowed[right.resource, right.name]) is not None
             and AclOperation[right.operation.name] not in operations
         )
@@ -86,12 +86,12 @@ class AclAdmin:
         is an event of the consumer, of its first attempt only. Hence a consumer that got no answer is not reused.
         """
         member = self._members.pop(group, None) or Consumer(self._settings.consumer(**{"group.id": group}))
-        asked = [TopicPartition(topics[0] if topics else group, 0)]
+        partitions = [TopicPartition(topics[0] if topics else group, 0)]
         deadline = time.monotonic() + self._admission.timeout_s
         refused = False
         while not refused and time.monotonic() < deadline:
             try:
-                member.committed(asked, _LOOK_SECONDS)
+                member.committed(partitions, _LOOK_SECONDS)
             except KafkaException as error:
                 refused = is_forbidden(error.args[0])
             else:

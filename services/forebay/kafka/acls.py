@@ -118,9 +118,9 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
         case Role.OPERATE:
             return _operate(service, application)
         case Role.CONSOLE:
-            shown = (*service.inputs, *service.outputs, service.errors, service.late)
+            topics = (*service.inputs, *service.outputs, service.errors, service.late)
             return (
-                *(_topic(Operation.READ, topic, "its records") for topic in shown),
+                *(_topic(Operation.READ, topic, "its records") for topic in topics),
                 *(_topic(Operation.READ, topic, "its records") for topic in service.own_topics(application, 1)),
                 Right(Operation.DESCRIBE, Resource.GROUP, control_group(application), "what tasks report"),
                 Right(Operation.DESCRIBE, Resource.GROUP, restore_group(application), "how far their restores came"),

@@ -40,21 +40,25 @@ class TopicAdmin:
             TopicsDiffer: some exist otherwise than declared; those missing were created all the same.
             KafkaRefused: the broker does not create one, with its reason.
         """
-        wanted = {spec.name: spec for spec in specs}
-        existing = self.describe(wanted)
-        missing = [spec for name, spec in wanted.items() if name not in existing]
+        specs_by_name = {spec.name: spec for spec in specs}
+        existing = self.describe(specs_by_name)
+        missing = [spec for name, spec in specs_by_name.items() if name not in existing]
         created = self._create(missing)
         # The controller answers before all brokers know the topic. A client that asks another one would not find it.
-        self._wait(lambda: self._are_usable(wanted), f"{', '.join(created)} to show up")
-        differing = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
+        self._wait(lambda: self._are_usable(specs_by_name), f"{', '.join(created)} to show up")
+        differing = [line for name, topic in existing.items() for line in differences(specs_by_name[name], topic)]
         if differing:
             raise TopicsDiffer([str(line) for line in differing])
         return created
 
     def differences(self, specs: Iterable[TopicSpec]) -> tuple[TopicDifference, ...]:
         """Return all in which existing topics are not as declared; topics that don't exist are left out."""
-        wanted = {spec.name: spec for spec in specs}
-        return tuple(line for name, topic in self.describe(wanted).items() for line in differences(wanted[name], topic))
+        specs_by_name = {spec.name: spec for spec in specs}
+        return tuple(
+            line
+            for name, topic in self.describe(specs_by_name).items()
+            for line in differences(specs_by_name[name], topic)
+        )
 
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         """Return the topics that exist, by name in the order asked for."""
@@ -95,12 +99,12 @@ class TopicAdmin:
 
     def delete(self, names: Iterable[str]) -> tuple[str, ...]:
         """Delete topics with all their records, and give the names of those that existed once they are gone."""
-        asked = list(self._describe(names))
-        if asked:
-            for name, future in self._admin.delete_topics(asked, operation_timeout=self._timeout_s).items():
+        existing = list(self._describe(names))
+        if existing:
+            for name, future in self._admin.delete_topics(existing, operation_timeout=self._timeout_s).items():
                 self._if_exists(future, name)
-            self._wait(lambda: not self._describe(asked), f"{', '.join(asked)} to go")
-        return tuple(asked)
+            self._wait(lambda: not self._describe(existing), f"{', '.join(existing)} to go")
+        return tuple(existing)
 
     def _create(self, specs: list[TopicSpec]) -> tuple[str, ...]:
         if not specs:
@@ -131,11 +135,11 @@ class TopicAdmin:
 
     def _describe(self, names: Iterable[str]) -> dict[str, Any]:
         """Return librdkafka's description of the topics that exist, by name in the order asked for."""
-        asked = list(dict.fromkeys(names))  # librdkafka refuses a topic that is asked for twice
-        if not asked:
+        unique_names = list(dict.fromkeys(names))  # librdkafka refuses a topic that is asked for twice
+        if not unique_names:
             return {}
-        futures = self._admin.describe_topics(TopicCollection(asked), request_timeout=self._timeout_s)
-        return {name: topic for name in asked if (topic := self._if_exists(futures[name], name)) is not None}
+        futures = self._admin.describe_topics(TopicCollection(unique_names), request_timeout=self._timeout_s)
+        return {name: topic for name in unique_names if (topic := self._if_exists(futures[name], name)) is not None}
 
     def _configs(self, names: list[str]) -> dict[str, list[ConfigEntry]]:
         if not names:

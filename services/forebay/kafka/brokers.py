@@ -32,8 +32,8 @@ def describe_brokers(settings: KafkaSettings, timeout_s: float) -> Cluster:
     admission = Admission(settings, timeout_s)
     try:
         nodes = admission.result(admission.client.describe_cluster(request_timeout=timeout_s)).nodes
-        asked = [ConfigResource(ResourceType.BROKER, str(node.id)) for node in nodes]
-        futures = admission.client.describe_configs(asked, request_timeout=timeout_s)
+        resources = [ConfigResource(ResourceType.BROKER, str(node.id)) for node in nodes]
+        futures = admission.client.describe_configs(resources, request_timeout=timeout_s)
         answers = {int(resource.name): admission.result(future) for resource, future in futures.items()}
     except KafkaException as error:
         raise admission.failure(error, f"can't read the configuration of {admission.servers}") from error

@@ -37,16 +37,16 @@ def partition_ends(
     Raises:
         Unavailable: the broker can't be reached, or refuses.
     """
-    asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
-    return _request_offsets(admin, asked, isolation, f"can't ask for {whose} ends", seconds)
+    specs = {TopicPartition(*place): OffsetSpec.latest() for place in places}
+    return _request_offsets(admin, specs, isolation, f"can't ask for {whose} ends", seconds)
 
 
 def partition_begins(
     admin: AdminClient, places: Iterable[Place], whose: str, seconds: float = _SECONDS
 ) -> dict[Place, int]:
     """Return the first offset of each partition. Arguments and errors as of `partition_ends`."""
-    asked = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
-    return _request_offsets(admin, asked, IsolationLevel.READ_COMMITTED, f"can't ask for {whose} begins", seconds)
+    specs = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
+    return _request_offsets(admin, specs, IsolationLevel.READ_COMMITTED, f"can't ask for {whose} begins", seconds)
 
 
 def offsets_at(consumer: Consumer, times: Mapping[Place, int], seconds: float = _SECONDS) -> dict[Place, int | None]:
@@ -60,10 +60,10 @@ def offsets_at(consumer: Consumer, times: Mapping[Place, int], seconds: float = 
     Raises:
         KafkaException: The broker can't be reached, or has no answer for a partition.
     """
-    asked = [TopicPartition(*place, ms) for place, ms in times.items()]
-    answers = consumer.offsets_for_times(asked, seconds)
+    partitions = [TopicPartition(*place, ms) for place, ms in times.items()]
+    answers = consumer.offsets_for_times(partitions, seconds)
     if any(answer.error is not None and answer.error.code() in _STALE for answer in answers):
-        answers = consumer.offsets_for_times(asked, seconds)
+        answers = consumer.offsets_for_times(partitions, seconds)
     for answer in answers:
         if answer.error is not None:
             # Its offset is negative, as if the partition had no record at or after the time.

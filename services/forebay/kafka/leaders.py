@@ -17,7 +17,7 @@ def learn_leaders(client: _Client, topics: Iterable[str], seconds: float) -> Non
     connection: it checks for one, and checks again after 500 ms. The first answer comes from an address of
     bootstrap.servers and ends that connection; the next one comes by a connection that stays.
     """
-    asked = sorted(set(topics))
+    topic_names = sorted(set(topics))
     # The first answer ends the connection to the bootstrap address, so the first topic is asked for twice.
-    for topic in asked[:1] + asked:
+    for topic in topic_names[:1] + topic_names:
         client.list_topics(topic, timeout=seconds)

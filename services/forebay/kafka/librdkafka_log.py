@@ -139,8 +139,8 @@ def _said_by_us(record: logging.LogRecord) -> bool:
 
     When partition groups move between workers, this is expected.
     """
-    said = record.getMessage()
-    return not any(words in said for words in _FENCED)
+    text = record.getMessage()
+    return not any(words in text for words in _FENCED)
 
 
 _LIBRDKAFKA.addFilter(_said_by_us)

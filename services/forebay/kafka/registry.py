@@ -155,14 +155,14 @@ class SchemaRegistry:
         Raises:
             RegistryRefused: its own rule is weaker than ours; says how to change it.
         """
-        wanted = self._settings.compatibility
+        required = self._settings.compatibility
         present = self.compatibility(subject)
         if present is None:
-            self._send("PUT", f"/config/{quote(subject, safe='')}", {"compatibility": wanted.value})
-        elif not present.promises(wanted):
+            self._send("PUT", f"/config/{quote(subject, safe='')}", {"compatibility": required.value})
+        elif not present.promises(required):
             raise RegistryRefused(
-                f"the subject {subject} has compatibility {present.value}, which does not promise {wanted.value}: "
-                f"PUT {{'compatibility': '{wanted.value}'}} to {self._settings.url}/config/{subject}, or set "
+                f"the subject {subject} has compatibility {present.value}, which does not promise {required.value}: "
+                f"PUT {{'compatibility': '{required.value}'}} to {self._settings.url}/config/{subject}, or set "
                 f"FOREBAY_SCHEMA_REGISTRY_COMPATIBILITY={present.value}"
             )
 

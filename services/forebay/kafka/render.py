@@ -33,15 +33,15 @@ class Renderer:
 
     def line(self, record: Message) -> str:
         """Return the record as one line of JSON. Raises RegistryUnavailable."""
-        shown: dict[str, Any] = {
+        document: dict[str, Any] = {
             "partition": record.partition(),
             "offset": record.offset(),
             "timestamp": record.timestamp()[1],
             **self._fields(record),
         }
         if self._with_headers:
-            shown["headers"] = {name: _readable(value) for name, value in _headers(record)}
-        return json.dumps(shown, ensure_ascii=False, default=_readable)
+            document["headers"] = {name: _readable(value) for name, value in _headers(record)}
+        return json.dumps(document, ensure_ascii=False, default=_readable)
 
     def _fields(self, record: Message) -> dict[str, Any]:
         if self._contents is None:

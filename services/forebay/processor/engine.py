@@ -178,7 +178,7 @@ class TaskEngine:
         self.position = Position(stream_time, self.position.closing_time)
         return None
 
-    def taken(self) -> int:
+    def count_processed(self) -> int:
         """Return how many records were processed before the one at which `run` raised MemoryError."""
         return sum(self._given.processed_counts())
 

@@ -38,12 +38,12 @@ class Entry:
     timestamp: int | None = None
     valid_to: int | None = None
 
-    def shown(self) -> dict[str, Any]:
-        """Return it as JSON can hold it, without fields that are None except the value; a joined key with its parts."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry as a JSON object, without times that are None. A key of several fields has `key_parts`."""
         times = {name: getattr(self, name) for name in ("start", "end", "timestamp", "valid_to")}
         parts = {"key_parts": split_key(self.key)} if "\0\1" in self.key else {}
-        given = {name: time for name, time in times.items() if time is not None}
-        return {"key": self.key, **parts, **given, "value": shown_value(self.value)}
+        set_times = {name: time for name, time in times.items() if time is not None}
+        return {"key": self.key, **parts, **set_times, "value": shown_value(self.value)}
 
 
 def shown_value(value: Any) -> Any:

@@ -15,11 +15,14 @@ SILENCE = b": nothing new\n\n"
 FOLLOWING = b": following\n\n"
 
 
-def pushed(stores: JobStores, subscription: Subscription, snapshot: bool, silent_seconds: float) -> Iterator[bytes]:
-    """Yield a subscription's events until it ends: its rows first, if those are wanted.
+def push_events(
+    stores: JobStores, subscription: Subscription, snapshot: bool, silent_seconds: float
+) -> Iterator[bytes]:
+    """Yield the events of a subscription until it ends.
 
     Args:
-        silent_seconds: after which a comment is sent if nothing changed.
+        snapshot: Whether to yield the existing rows first.
+        silent_seconds: Time without a change after which a comment is sent, in seconds.
     """
     store = stores.known(subscription.store)
     try:

@@ -42,12 +42,12 @@ class Gate:
             return None
         scheme, _, sent = request.authorization.partition(" ")
         # Compare with every accepted value in constant time, so that the time of the answer reveals nothing.
-        given = sent.strip().encode()
-        if sum(hmac.compare_digest(given, password_hash) for password_hash in self._accepted.get(scheme.lower(), ())):
+        secret = sent.strip().encode()
+        if sum(hmac.compare_digest(secret, password_hash) for password_hash in self._accepted.get(scheme.lower(), ())):
             return None
         wants_token = bool(self._accepted[_SCHEME.lower()])
-        said = _TOKEN if wants_token else "a login is required: send name and password (HTTP Basic)"
-        return json_answer(401, {"error": said}, {"WWW-Authenticate": _SCHEME if wants_token else _BASIC})
+        hint = _TOKEN if wants_token else "a login is required: send name and password (HTTP Basic)"
+        return json_answer(401, {"error": hint}, {"WWW-Authenticate": _SCHEME if wants_token else _BASIC})
 
 
 def read_logins(file: Path) -> tuple[bytes, ...]:

@@ -27,12 +27,12 @@ def shown_entry(store: Store[Any], entry: Entry) -> dict[str, Any]:
 
     If a store has keys that are no texts, `key_text` is the key as a URL has it.
     """
-    shown = entry.shown()
+    document = entry.as_json()
     if store.key_format is None:
-        return shown
+        return document
     if entry.key.startswith(MARK):
-        shown.pop("key_parts", None)
-    return {**shown, "key": shown_key(store, entry.key), "key_text": url_text(store, entry.key)}
+        document.pop("key_parts", None)
+    return {**document, "key": shown_key(store, entry.key), "key_text": url_text(store, entry.key)}
 
 
 def shown_key(store: Store[Any], row_text: str) -> Any:
@@ -48,10 +48,10 @@ def url_text(store: Store[Any], row_text: str) -> str:
     """Return a key as a URL has it, so that `row_text_of` returns its row text."""
     if store.key_format is None:
         return row_text
-    shown = shown_key(store, row_text)
+    key = shown_key(store, row_text)
     if not row_text.startswith(MARK):
-        return json.dumps(shown, ensure_ascii=False)
-    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+        return json.dumps(key, ensure_ascii=False)
+    return key if isinstance(key, str) else json.dumps(key, ensure_ascii=False)
 
 
 def row_text_of(store: Store[Any], text: str) -> str:
@@ -83,8 +83,8 @@ def typed_bounds(store: Store[Any], bounds: Bounds) -> Bounds:
     kind = store.key_format
     if kind is None:
         return bounds
-    given = {name: getattr(bounds, name) for name in ("key_from", "key_to", "after")}
-    keys: dict[str, Any] = {name: row_text_of(store, text) for name, text in given.items() if text is not None}
+    key_bounds = {name: getattr(bounds, name) for name in ("key_from", "key_to", "after")}
+    keys: dict[str, Any] = {name: row_text_of(store, text) for name, text in key_bounds.items() if text is not None}
     if bounds.prefix is not None:
         keys["prefix"] = _prefix(store, kind, bounds.prefix)
     return replace(bounds, **keys)

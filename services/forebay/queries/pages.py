@@ -8,7 +8,7 @@ from typing import Any
 from forebay.codec import DecodeError, Unavailable
 from forebay.http.messages import Answer, Request, json_answer
 from forebay.queries import parameters
-from forebay.queries.events import pushed
+from forebay.queries.events import push_events
 from forebay.queries.key_texts import row_text_of, shown_entry, typed_bounds, url_text
 from forebay.queries.parts.asking import AllParts, missing_header
 from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
@@ -116,7 +116,7 @@ class QueryPages:
         if self._parts is not None:
             return self._parts.follow(stores, subscription, snapshot, caller, self._silent_seconds)
         stores.check(store)
-        return Answer(200, "text/event-stream", pushed(stores, subscription, snapshot, self._silent_seconds))
+        return Answer(200, "text/event-stream", push_events(stores, subscription, snapshot, self._silent_seconds))
 
 
 def _caller(request: Request) -> Caller:

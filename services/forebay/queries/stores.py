@@ -124,10 +124,10 @@ class JobStores:
         merged_entries = list(heapq.merge(*parts, key=reads.order, reverse=bounds.descending))
         return Found(merged_entries[:limit], batches, len(merged_entries) > limit)
 
-    def stored(
+    def scan_encoded(
         self, store: str, key: str | None, bounds: Bounds, limit: int
     ) -> tuple[dict[int, int], list[tuple[int, Entry]]]:
-        """Return batches by task, and entries with their task, values as their own bytes, `limit` at most.
+        """Return the last commit of each task, and at most `limit` entries with their tasks and encoded values.
 
         Args:
             key: None: of all keys, in order.
@@ -171,15 +171,15 @@ class JobStores:
             return
         self._current_store(store)
         self.check_waits(store)
-        not_reached(self.unreached(wanted, seconds))
+        not_reached(self.await_offsets(wanted, seconds))
 
     def check_waits(self, store: str) -> None:
         """Raise WrongQuery for a store of a later stage, which does not know offsets of topics."""
         if self._stages[store]:
             raise WrongQuery(f"store {store} belongs to a later sub-topology, for which at_least does not work")
 
-    def unreached(self, wanted: Sequence[Reached], seconds: float) -> list[Reached]:
-        """Wait until all rows contain what the job made of the records at these offsets; give those they don't."""
+    def await_offsets(self, wanted: Sequence[Reached], seconds: float) -> list[Reached]:
+        """Wait until all rows include the effects of the records at these offsets. Return the offsets not reached."""
         deadline = time.monotonic() + seconds
         with self._round:
             while missing := [reached for reached in wanted if not self._has(reached)]:

@@ -66,10 +66,12 @@ class Form:
     def column(self, node: Expression) -> Column:
         """Return the source's column that is named. Raises ViewError."""
         if not isinstance(node, syntax.Column):
-            self.fail(f"{said(node)} stands where a column of {self.source.topic} must: {self._columns_there_are()}")
+            self.fail(
+                f"{sql_text(node)} stands where a column of {self.source.topic} must: {self._columns_there_are()}"
+            )
         columns, name = self.source.columns, node.name
         if node.source not in ("", self._alias):
-            self.fail(f"{said(node)}: {node.source} is not selected from: write {name}")
+            self.fail(f"{sql_text(node)}: {node.source} is not selected from: write {name}")
         if name not in columns:
             self.fail(f"{self.source.topic} has no column {name!r}{_near(name, columns)}: {self._columns_there_are()}")
         return columns[name]
@@ -149,8 +151,8 @@ class Form:
                 self.fail(f"{name}_total is what the total of {name} is called: give the column another name")
 
 
-def said(expression: Expression) -> str:
-    """Return an expression as SQL, without brackets around the whole."""
+def sql_text(expression: Expression) -> str:
+    """Return an expression as SQL, without parentheses around it."""
     text = to_sql(expression)
     return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forebay.sql import syntax
 from forebay.sql.syntax import Call, Expression, Literal
-from forebay.views.form import Form, said
+from forebay.views.form import Form, sql_text
 
 _COMPARISONS = frozenset(["=", "!=", "<", "<=", ">", ">="])
 _KINDS = {str: "a text", int: "a number", float: "a number", bool: "a boolean"}
@@ -21,7 +21,7 @@ def check(node: Expression, form: Form) -> None:
         case Call("IS DISTINCT", (operand, Literal(bool() as wanted))):
             if _kind(operand, form) != "a boolean":
                 form.fail(
-                    f"WHERE {said(operand)} IS {str(wanted).upper()}: write IS [NOT] NULL, or of a boolean "
+                    f"WHERE {sql_text(operand)} IS {str(wanted).upper()}: write IS [NOT] NULL, or of a boolean "
                     "IS [NOT] TRUE or FALSE"
                 )
         case Call("BETWEEN" | "IN", (operand, *others)) if others:
@@ -33,7 +33,7 @@ def check(node: Expression, form: Form) -> None:
             pass
         case _:
             form.fail(
-                f"WHERE {said(node)}: write comparisons (=, <>, <, <=, >, >=, BETWEEN, IN, IS NULL) of columns and "
+                f"WHERE {sql_text(node)}: write comparisons (=, <>, <, <=, >, >=, BETWEEN, IN, IS NULL) of columns and "
                 "values, joined by AND, OR, NOT"
             )
 
@@ -41,7 +41,7 @@ def check(node: Expression, form: Form) -> None:
 def _compare(left: Expression, right: Expression, form: Form) -> None:
     one, other = _kind(left, form), _kind(right, form)
     if one != other:
-        form.fail(f"WHERE compares {said(left)}, {one}, with {said(right)}, {other}: compare two of one kind")
+        form.fail(f"WHERE compares {sql_text(left)}, {one}, with {sql_text(right)}, {other}: compare two of one kind")
 
 
 def _kind(node: Expression, form: Form) -> str:
@@ -51,4 +51,4 @@ def _kind(node: Expression, form: Form) -> str:
     if isinstance(node, Literal) and node.value is not None:
         return _KINDS.get(type(node.value), "a number")
     hint = ": write IS NULL" if isinstance(node, Literal) else ""
-    return form.fail(f"WHERE: {said(node)} is neither a column nor a text, a number, true or false{hint}")
+    return form.fail(f"WHERE: {sql_text(node)} is neither a column nor a text, a number, true or false{hint}")

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from forebay.codec import Codec
 from forebay.http.messages import Answer
-from forebay.queries.events import pushed
+from forebay.queries.events import push_events
 from forebay.queries.parts.pages import SILENT_SECONDS
 from forebay.queries.parts.peer import PeerFailed, Stream
 from forebay.queries.parts.pushes import MergedPush
@@ -60,7 +60,7 @@ class AllParts:
         try:
             check_begun(local)
             local.check(subscription.store)
-            mine = {me: pushed(local, subscription, snapshot, SILENT_SECONDS)}
+            mine = {me: push_events(local, subscription, snapshot, SILENT_SECONDS)}
         except NotCurrent as error:
             mine, missing[me] = {}, str(error)
         if missing and not (caller.takes_partial and (streams or mine)):

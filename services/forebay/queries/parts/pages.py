@@ -9,7 +9,7 @@ import msgspec
 
 from forebay.codec import DecodeError, Unavailable
 from forebay.http.messages import Answer, Request, json_answer
-from forebay.queries.events import pushed
+from forebay.queries.events import push_events
 from forebay.queries.parts.share import Identity
 from forebay.queries.parts.wire import CONTENT, Ask, Wait, check_begun, rows_of
 from forebay.queries.reads import WrongQuery
@@ -49,7 +49,7 @@ class PartPages:
                     return _pack(rows_of(self._stores(), _ASK.decode(request.body)))
                 case ("part", "wait"):
                     wait = _WAIT.decode(request.body)
-                    return _pack(self._stores().unreached(wait.wanted, wait.seconds))
+                    return _pack(self._stores().await_offsets(wait.wanted, wait.seconds))
                 case ("part", "changes"):
                     return self._follow(request)
             return json_answer(404, {"error": "parts ask each other for /part/read, /part/wait and /part/changes"})
@@ -68,7 +68,7 @@ class PartPages:
         )
         check_begun(stores)
         stores.check(subscription.store)
-        return Answer(200, "text/event-stream", pushed(stores, subscription, "rows" in given, SILENT_SECONDS))
+        return Answer(200, "text/event-stream", push_events(stores, subscription, "rows" in given, SILENT_SECONDS))
 
 
 def _pack(content: object) -> Answer:

@@ -116,7 +116,7 @@ class PartedStores:
             )
             for part, theirs in of_part.items()
         ]
-        missed = set(self._local.unreached(mine, seconds))
+        missed = set(self._local.await_offsets(mine, seconds))
         for asked in begun:
             answers, missing = asked.answers(_REACHED.decode)
             self._miss(missing)

@@ -69,7 +69,7 @@ class Rows(msgspec.Struct, frozen=True, array_like=True):
 def rows_of(stores: JobStores, ask: Ask) -> Rows:
     """Return what a part's own rows say. Raises UnknownStore, WrongQuery, NotCurrent."""
     check_begun(stores)
-    batches, entries = stores.stored(ask.store, ask.key, ask.bounds, ask.limit)
+    batches, entries = stores.scan_encoded(ask.store, ask.key, ask.bounds, ask.limit)
     ages = stores.ages(ask.store)
     rows = [
         Row(task, entry.key, entry.value, entry.start, entry.end, entry.timestamp, entry.valid_to)

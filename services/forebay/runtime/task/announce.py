@@ -55,6 +55,6 @@ class Announcer:
     def _interval_number(self) -> int:
         return int(self._clock() // self._interval)
 
-    def announced(self, time: TaskTime) -> None:
-        """Note what a commit announced."""
+    def note_announcement(self, time: TaskTime) -> None:
+        """Record the time that a commit announced."""
         self.last, self._announced_in, self._is_new = time, self._interval_number(), False

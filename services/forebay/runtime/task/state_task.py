@@ -152,7 +152,7 @@ class StateTask:
         try:
             result = turn.compute(self.settings.name, n, self.engine, self.input)
         except MemoryError:
-            self.suspicion.arose(self.engine.taken())
+            self.suspicion.arose(self.engine.count_processed())
             raise
         self._appended = self.input.append_times(turn.streams, time.monotonic(), time.time_ns() // 1_000_000)
         self.was_cut = turn.was_cut
@@ -207,7 +207,7 @@ class StateTask:
         self.input.finish_commit()
         self._note_skipped()
         for _, task_time in commit.times:
-            self._announcer.announced(task_time)
+            self._announcer.note_announcement(task_time)
         self.figures.took(commit, self.table, self.engine)
         self.figures.measure(self._appended, time.monotonic())
         taken = self.engine.footprint_bytes
