@@ -43,4 +43,7 @@ def test_only_a_renamed_message_of_the_subject_is_read_as_the_columns(columns: s
         assert numbers == [7, 8, 9, 10, 7]
     else:
         assert numbers == [7, 8, 7]
-        assert ["a message Refund, not Order" in str(error) for error in driven.driver.errors] == [True, True]
+        assert [
+            "a message Refund, not Order: choose with VALUE_SCHEMA_FULL_NAME" in str(error)
+            for error in driven.driver.errors
+        ] == [True, True]

@@ -24,7 +24,9 @@ def writers_message(text: str, schema_id: int, path: MessagePath) -> Descriptor:
     return message
 
 
-def check_message(chosen: Descriptor, writer: Descriptor, path: MessagePath, owns: Callable[[], bool]) -> None:
+def check_message(
+    chosen: Descriptor, writer: Descriptor, path: MessagePath, owns: Callable[[], bool], remedy: str
+) -> None:
     """Refuse a record of another message. Parsed as the chosen message, its bytes would be other values.
 
     A version of the subject may have another package. A message that it has in the same place was renamed, unless one
@@ -35,6 +37,7 @@ def check_message(chosen: Descriptor, writer: Descriptor, path: MessagePath, own
         writer: The record's message.
         path: Its place in the writer's schema.
         owns: Returns whether the writer's schema is of the reader's subject. It is called only if the names differ.
+        remedy: How another message is chosen, for the error.
 
     Raises:
         DecodeError: The record is of another message.
@@ -45,7 +48,7 @@ def check_message(chosen: Descriptor, writer: Descriptor, path: MessagePath, own
     is_renamed = path == path_of(chosen) and name not in _names(writer) and writers_name not in _names(chosen)
     if (writers_name == name or is_renamed) and owns():
         return
-    raise DecodeError(f"it is a message {writer.full_name}, not {chosen.full_name}")
+    raise DecodeError(f"it is a message {writer.full_name}, not {chosen.full_name}: {remedy}")
 
 
 def _names(message: Descriptor) -> frozenset[str]:

@@ -86,10 +86,8 @@ class ProtobufDecoder:
 
     def _check(self, schema_id: int, path: MessagePath) -> None:
         writer = writers_message(self._text_of(schema_id), schema_id, path)
-        try:
-            check_message(self._message, writer, path, lambda: self._owns(schema_id))
-        except DecodeError as error:
-            raise DecodeError(f"{error}: choose with the option valueMessage or keyMessage") from error
+        remedy = "choose with the option valueMessage or keyMessage"
+        check_message(self._message, writer, path, lambda: self._owns(schema_id), remedy)
 
 
 class _Plan:

@@ -177,8 +177,8 @@ class ProtobufRows:
     def _checked_reader(self, message: Any, schema_id: int, path: MessagePath) -> Callable[[bytes], Any]:
         """Return what reads a writer's message. Raises DecodeError: it is another message than the chosen one."""
         if self._chosen is not None:
-            door = self.door
-            check_message(self._chosen, message, path, lambda: door is not None and door.owns(schema_id))
+            door, remedy = self.door, "choose with VALUE_SCHEMA_FULL_NAME or KEY_SCHEMA_FULL_NAME, or write the columns"
+            check_message(self._chosen, message, path, lambda: door is not None and door.owns(schema_id), remedy)
         return self._reader(message)
 
     def _reader(self, message: Any) -> Callable[[bytes], Any]:
