@@ -26,7 +26,7 @@ from forebay.stores.window import WindowStore
 from forebay.time.base import Windows
 from forebay.time.durations import Duration, ms_of
 from forebay.time.sessions import SessionWindows
-from forebay.time.windows import SlidingWindows, TimeWindows, UnlimitedWindows
+from forebay.time.windows import SlidingWindows, UnlimitedWindows
 
 AnyWindows = Windows | SlidingWindows | SessionWindows
 AnyFold = Fold[Any, Any]
@@ -192,27 +192,11 @@ def _declare_store(
 ) -> WindowStore[Any] | SessionStore[Any]:
     """Declare the store of an aggregate. A retention of 0 is as long as the windows may still change."""
     if isinstance(windows, SessionWindows):
-        sessions = SessionStore(store, into, retention_ms=retention_ms or windows.retention_ms)
-        sessions.windows = "sessions", f"of a gap of {windows.gap_ms} ms"
-        return sessions
+        return SessionStore(store, into, retention_ms=retention_ms or windows.retention_ms)
     size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
     # A sliding window of a single moment needs a retention, too.
     retention = retention_ms or max(size, windows.retention_ms)
-    declared = WindowStore(store, into, size_ms=size, retention_ms=retention, window_from=windows.window_from)
-    declared.windows = _windows_record(windows)
-    return declared
-
-
-def _windows_record(windows: Windows | SlidingWindows) -> tuple[str, str]:
-    """Return what a store records of its windows besides their size: rows of other windows would be taken for them."""
-    match windows:
-        case TimeWindows():
-            return "tumbling or hopping", f"every {windows.advance_ms} ms"
-        case UnlimitedWindows():
-            return "unlimited", f"from {windows.start_ms} ms"
-        case SlidingWindows():
-            return "sliding", ""
-    return "", ""
+    return WindowStore(store, into, size_ms=size, retention_ms=retention, window_from=windows.window_from)
 
 
 def _operator(

@@ -21,7 +21,6 @@ from forebay.sql.service import job_of, service_of
 from forebay.sql.statements import parse
 from forebay.sql.syntax import Command, CreateAs, InsertValues, SetProperty, Statement
 from forebay.sql.types import SqlType
-from forebay.stores.layouts import layout_of
 from forebay.stores.upgrade import describe_store
 
 _SWITCHES = ("PAUSE", "RESUME")
@@ -156,7 +155,11 @@ def _check_switch(statement: Command, draft: Draft) -> None:
 def _stores_of(job: Job) -> dict[str, str]:
     settings = job.settings()
     logs = (stage_log("", stage, job.logic(stage)(settings)) for stage in range(len(job.topology)))
-    return {store.name: "\n".join((describe_store(store), *layout_of(store))) for log in logs for store in log.stores}
+    return {
+        store.name: "\n".join((describe_store(store), *(store.format.layout or ())))
+        for log in logs
+        for store in log.stores
+    }
 
 
 def _place_of(store: str, added: Sequence[Statement]) -> Place:

@@ -23,7 +23,6 @@ from forebay.processor.timers import NEVER, Timers
 from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
-from forebay.stores.layouts import no_key_format
 from forebay.stores.rows import Journal
 from forebay.stores.table import Table
 from forebay.time.durations import ms_of
@@ -53,8 +52,7 @@ class TaskEngine:
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects, rooms)
         stores = bind_stores(processor, codecs, lent)
         self._stores = lent.opened
-        keys = getattr(processor, "key_format_of", no_key_format)
-        self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change, keys)
+        self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change)
         processor.opened()
         self.timers = Timers()
         self.dedupe = Dedupe(settings.dedupe_retention_ms)

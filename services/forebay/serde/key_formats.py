@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import typing
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from forebay.codec import Codec, DecodeError, EncodeError
@@ -68,10 +67,7 @@ def composite(record: type[T]) -> Format[T]:
         TypeError: a field has another type, or may be null.
     """
     fields = _fields(record)
-    columns = tuple(f"{name} {kind}" for name, kind in fields)
-    return replace(
-        _key(f"composite {record.__name__}", record, _CompositeCodec(record, fields), fields), layout=columns
-    )
+    return _key(f"composite {record.__name__}", record, _CompositeCodec(record, fields), fields)
 
 
 def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:

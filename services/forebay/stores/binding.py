@@ -130,8 +130,6 @@ class Store(Generic[V]):
     _key_format: Format[Any] | None = None
     _key_mark = MARK
     _canonical: Callable[[V], V] | None = None
-    windows = ("", "")
-    """Of which kind the windows of its rows are, and when they begin, as it is recorded with them; "": any."""
     is_global = False
     source = ""
     """Topic of a global table's rows."""
