@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,5 +27,8 @@ class LeaseResult:
 
     @classmethod
     def from_json(cls, text: str) -> LeaseResult:
-        """Read a row."""
-        return cls(**json.loads(text))
+        """Read a row; ignore fields that a newer release added."""
+        return cls(**{name: value for name, value in json.loads(text).items() if name in _KNOWN})
+
+
+_KNOWN = {field.name for field in fields(LeaseResult)}
