@@ -98,3 +98,56 @@ def test_a_map_s_key_that_is_no_number_is_said() -> None:
     record = dataclasses.make_dataclass("Counts", [("by_number", FrozenMap[int, int])], frozen=True)
     with pytest.raises(DecodeError, match="by_number has the key 'x', not a number"):
         _RecordCodec(record).decode(b'{"by_number":{"x":1}}')
+
+
+@dataclasses.dataclass(frozen=True)
+class Swapped:
+    x: int
+    y: int
+
+    def __init__(self, y: int, x: int) -> None:
+        object.__setattr__(self, "x", x)
+        object.__setattr__(self, "y", y)
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubled:
+    n: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", self.n * 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Derived:
+    x: int
+    y: int = dataclasses.field(init=False, default=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    _: dataclasses.KW_ONLY
+    x: int
+
+
+def test_a_class_is_called_as_it_wants_to_be() -> None:
+    assert _RecordCodec(Swapped).decode(b'{"x":1,"y":2}') == Swapped(x=1, y=2)
+    assert _RecordCodec(Named).decode(b'{"x":1}') == _RecordCodec(Named).canonical(Named(x=1)) == Named(x=1)
+
+
+def test_a_record_is_kept_as_it_would_be_read_again() -> None:
+    assert _RecordCodec(Doubled).canonical(Doubled(1.0)).n == 4.0
+    with pytest.raises(EncodeError, match="unexpected keyword"):
+        _RecordCodec(Derived).canonical(Derived(1))
+
+
+def test_nothing_but_an_object_is_a_record_without_fields() -> None:
+    empty = dataclasses.make_dataclass("Empty", [], frozen=True)
+    for data in (b"[]", b'""'):
+        with pytest.raises(DecodeError, match="not an object"):
+            _RecordCodec(empty).decode(data)
+
+
+def test_a_whole_number_beyond_all_doubles_is_refused() -> None:
+    with pytest.raises(DecodeError, match="too large for a float"):
+        _RecordCodec(Doubled).decode(b'{"n":1' + b"0" * 400 + b"}")

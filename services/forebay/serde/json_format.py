@@ -188,11 +188,18 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
     if is_record_type(hint) and isinstance(value, FrozenMap):
         return _record_of(hint, value, where)
     if hint is float and type(value) is int:
-        return float(value)
+        return _double(value, where)
     if isinstance(hint, type) and type(value) is hint:
         return value
     name = getattr(hint, "__name__", str(hint))
     raise TypeError(f"{where} is {value!r}, not {name}: the producer must send the field's type")
+
+
+def _double(value: int, where: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise TypeError(f"{where} is too large for a float: the producer must send the field's type") from None
 
 
 def _text(name: str, _where: str) -> str:
@@ -234,7 +241,7 @@ def _of_union(members: tuple[Any, ...], value: Any, where: str) -> Any:
 def _record_of(record: type[Any], value: Any, where: str) -> Any:
     if not isinstance(value, FrozenMap):
         raise TypeError(f"{where} is {value!r}, not an object")
-    hints = _hints(record)
+    hints = {name: _hints(record)[name] for name in fields_of(record)}
     unknown = sorted(value.keys() - hints.keys())
     if unknown:
         raise TypeError(f"{where} has unknown fields: {', '.join(unknown)}")

@@ -6,6 +6,7 @@ longer way through `json_format`, which converts what may be converted and says 
 
 from __future__ import annotations
 
+import inspect
 import math
 import types
 import typing
@@ -37,13 +38,26 @@ def check_of(record: type[Any]) -> Check:
     return _record_check(record, {})
 
 
+def _is_plain(record: type[Any]) -> bool:
+    """Return whether a record's fields are what its class is called with, in order, and are kept unchanged."""
+    parameters = inspect.signature(record).parameters
+    if hasattr(record, "__post_init__") or tuple(parameters) != fields_of(record):
+        return False
+    if any(parameter.kind is not parameter.POSITIONAL_OR_KEYWORD for parameter in parameters.values()):
+        return False
+    # `@dataclass` compiles the method from text, but keeps one that the class defines.
+    code = getattr(record.__init__, "__code__", None)
+    return code is None or code.co_filename == "<string>"
+
+
 def _record_reader(record: type[Any], known: dict[type[Any], Reader]) -> Reader:
     if record in known:
         return known[record]
     fields: list[tuple[str, _Ways]] = []
+    is_plain = _is_plain(record)
 
     def read(found: Mapping[str, Any]) -> Any:
-        if len(found) != len(fields):
+        if not is_plain or found.__class__ is not dict or len(found) != len(fields):
             raise Inexact
         try:
             values = [_read(ways, found[name]) for name, ways in fields]
@@ -106,9 +120,10 @@ def _record_check(record: type[Any], known: dict[type[Any], Check]) -> Check:
     if record in known:
         return known[record]
     fields: list[tuple[str, Check]] = []
+    is_plain = _is_plain(record)
 
     def is_exact(value: Any) -> bool:
-        return value.__class__ is record and all(check(getattr(value, name)) for name, check in fields)
+        return is_plain and value.__class__ is record and all(check(getattr(value, name)) for name, check in fields)
 
     known[record] = is_exact
     hints = typing.get_type_hints(record)
