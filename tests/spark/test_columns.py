@@ -475,6 +475,20 @@ def test_a_schema_and_a_message_are_looked_up_once() -> None:
     assert asked == [4]
 
 
+def test_records_of_a_schema_that_can_t_be_read_are_refused_without_reading_it_again() -> None:
+    asked: list[int] = []
+
+    def text_of(schema_id: int) -> str:
+        asked.append(schema_id)
+        return "no schema"
+
+    decoder = ProtobufDecoder(RENAMED, "", text_of)
+    for _ in range(3):
+        with pytest.raises(DecodeError, match="schema 4 is unknown"):
+            decoder.decode(frame(4, b"\0"))
+    assert asked == [4]
+
+
 def test_a_protobuf_message_that_contains_itself_is_refused() -> None:
     with pytest.raises(SchemaNotSupported, match=r"value\.next has the recursive type N"):
         protobuf_column('syntax = "proto3"; message N { N next = 1; }')

@@ -289,3 +289,16 @@ def test_a_message_says_how_many_digits_its_decimals_have() -> None:
 def test_a_message_may_import_what_comes_with_protocol_buffers() -> None:
     text = 'syntax = "proto3"; import "google/protobuf/duration.proto"; message A { google.protobuf.Duration d = 1; }'
     assert message_of(text).fields[0].message_type.full_name == "google.protobuf.Duration"
+
+
+def test_attributes_of_a_type_of_avro_that_mean_nothing_are_ignored() -> None:
+    fields = [
+        {"name": "E", "type": {"type": "enum", "name": "E", "symbols": ["a"], "values": [{"name": "a", "doc": "d"}]}},
+        {"name": "S", "type": {"type": "string", "fields": ["a"], "items": [{}]}},
+        {
+            "name": "N",
+            "type": {"type": "array", "items": {"type": "record", "name": "I", "fields": []}, "values": [{}]},
+        },
+    ]
+    kind = avro.type_of(json.dumps({"type": "record", "name": "R", "fields": fields}))
+    assert str(kind) == "STRUCT<`E` STRING, `S` STRING, `N` ARRAY<STRUCT<>>>"

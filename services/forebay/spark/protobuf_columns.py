@@ -58,6 +58,9 @@ def protobuf_reader(text: str, name: str = "") -> Callable[[bytes], Any]:
     return read
 
 
+_MOST_REFUSED = 1_000
+
+
 class ProtobufDecoder:
     """Reads framed messages of one type.
 
@@ -74,6 +77,8 @@ class ProtobufDecoder:
         self._read, self._message = protobuf_reader(text, name), message_of(text, name)
         self._text_of, self._owns = text_of, owns
         self._checked: set[tuple[int, MessagePath]] = set()
+        self._refused: dict[tuple[int, MessagePath], str] = {}
+        """Why records of a schema's message can't be read, whichever subject has it: schemas do not change."""
 
     def decode(self, data: bytes) -> Any:
         """Return a message. Raises DecodeError, RegistryUnavailable."""
@@ -85,9 +90,22 @@ class ProtobufDecoder:
         return self._read(data[at:])
 
     def _check(self, schema_id: int, path: MessagePath) -> None:
-        writer = writers_message(self._text_of(schema_id), schema_id, path)
-        remedy = "choose with the option valueMessage or keyMessage"
-        check_message(self._message, writer, path, lambda: self._owns(schema_id), remedy)
+        if (schema_id, path) in self._refused:
+            raise DecodeError(self._refused[schema_id, path])
+        text, asked = self._text_of(schema_id), []
+
+        def owns() -> bool:
+            asked.append(schema_id)
+            return self._owns(schema_id)
+
+        try:
+            writer = writers_message(text, schema_id, path)
+            check_message(self._message, writer, path, owns, "choose with the option valueMessage or keyMessage")
+        except DecodeError as error:
+            # Any bytes may follow an id: paths without end must not take memory without end.
+            if not asked and len(self._refused) < _MOST_REFUSED:
+                self._refused[schema_id, path] = str(error)
+            raise
 
 
 class _Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from forebay.sql.catalog import Named
@@ -136,12 +136,20 @@ def _define(schema: Any, space: str, definitions: dict[str, tuple[Mapping[str, A
             _define(branch, space, definitions)
     if not isinstance(schema, dict):
         return
-    if "name" in schema and schema["type"] in _NAMED:
+    kind = schema.get("type")
+    if "name" in schema and kind in _NAMED:
         space, full = _full(schema, space)
         definitions[full] = schema, space
-    parts = (schema.get(part) for part in ("type", "items", "values"))
-    for part in (*parts, *(field["type"] for field in schema.get("fields", ()))):
+    # A type may have any attributes, also of these names.
+    inner = {"array": "items", "map": "values"}.get(kind, "type") if isinstance(kind, str) else "type"
+    for part in (schema.get(inner), *_types_of_fields(schema)):
         _define(part, space, definitions)
+
+
+def _types_of_fields(schema: Mapping[str, Any]) -> Iterator[Any]:
+    if schema.get("type") == "record":
+        for field in schema.get("fields", ()):
+            yield field["type"]
 
 
 class _Reading:
