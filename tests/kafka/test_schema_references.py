@@ -101,13 +101,14 @@ def test_an_avro_schema_has_the_types_that_it_names(double: RegistryDouble) -> N
         {"name": name, "subject": subject, "version": 1}
         for name, subject in zip(names, ("places", "spots"), strict=True)
     ]
-    double.answer("GET /schemas/ids/8", (200, {"schema": json.dumps(route), "references": references}))
+    rules = {"metadata": {"properties": {"owner": "maps"}}, "ruleSet": {"domainRules": []}}
+    double.answer("GET /schemas/ids/8", (200, {"schema": json.dumps(route), "references": references, **rules}))
     client = registry(double)
     read = GenericDecoder(client).decode(header(8) + b"\x02A" + b"\x02\x02B" + b"\x02C")
     assert read == {"from": {"city": "A"}, "to": {"city": "B"}, "via": {"city": "C"}}
     double.answer("POST /subjects/routes-value?deleted=true", (200, {"id": 8}))
     assert client.holds("routes-value", 8)
-    assert double.requests[-1][2] == {"schema": json.dumps(route), "references": references}
+    assert double.requests[-1][2] == {"schema": json.dumps(route), "references": references, **rules}
 
 
 def test_a_missing_reference_is_an_error_of_the_record(double: RegistryDouble) -> None:

@@ -38,3 +38,14 @@ def test_own_ids_differ_from_registered_ones_after_an_explicit_id(registry: Loca
     own.register("taps-value", OURS, schema_id=7)
     own.register("views-value", Schema('{"type": "record", "name": "View", "fields": []}'))
     assert own.schema(theirs.schema_id) == THEIRS
+
+
+def test_a_subject_does_not_hold_an_own_id_of_another(registry: LocalSubjects) -> None:
+    own = OwnSubjects(lambda: refuse(registry))
+    number = own.register("taps-value", OURS).schema_id
+    assert own.holds("taps-value", number)
+    assert not own.holds("views-value", number)
+
+
+def refuse(registry: LocalSubjects) -> LocalSubjects:
+    raise UnknownSchemaId(f"{registry} was asked")

@@ -100,7 +100,8 @@ class SchemaRegistry:
                 self._unknown.add(schema_id)
                 raise self._no_schema(schema_id)
             schema = Schema(self._text(answer, path))
-            fields = ("schema", "schemaType", "references")
+            # A registry finds a version of a subject by all of these.
+            fields = ("schema", "schemaType", "references", "metadata", "ruleSet")
             self._bodies[schema] = {name: answer.content[name] for name in fields if name in answer.content}
             return self._schemas.setdefault(schema_id, schema)
 
@@ -126,13 +127,17 @@ class SchemaRegistry:
             RegistryUnavailable: The registry was not available for as long as this client is patient.
         """
         schema = self.schema(schema_id)
-        foreign = self._foreign.setdefault(subject, UnknownIds(self._clock))
-        if (subject, schema_id) not in self._held and schema_id not in foreign:
-            if self._send("POST", f"{_path(subject)}?deleted=true", self._bodies[schema]).status == 200:
+        with self._lock:
+            foreign = self._foreign.setdefault(subject, UnknownIds(self._clock))
+            if (subject, schema_id) in self._held or schema_id in foreign:
+                return (subject, schema_id) in self._held
+        is_held = self._send("POST", f"{_path(subject)}?deleted=true", self._bodies[schema]).status == 200
+        with self._lock:
+            if is_held:
                 self._held.add((subject, schema_id))
             else:
                 foreign.add(schema_id)
-        return (subject, schema_id) in self._held
+        return is_held
 
     def newest(self, subject: str) -> RegisteredSchema | None:
         """Return a subject's newest schema, of any kind; None: it has none. Raises RegistryUnavailable."""

@@ -90,7 +90,10 @@ class OwnSubjects(LocalSubjects):
         return self._schemas.get(schema_id) or self._others().schema(schema_id)
 
     def holds(self, subject: str, schema_id: int) -> bool:
-        return super().holds(subject, schema_id) or self._others().holds(subject, schema_id)
+        if schema_id >= _OWN_IDS:
+            # Others do not know the ids that are counted here.
+            return super().holds(subject, schema_id)
+        return self._others().holds(subject, schema_id)
 
     def newest(self, subject: str) -> RegisteredSchema | None:
         return super().newest(subject) or self._others().newest(subject)
