@@ -1,4 +1,4 @@
-"""A lease that the driver does not know to have begun is given up if its worker has no connection to the broker."""
+"""A worker without a connection to the broker gives up a lease that it has not yet reported to the driver."""
 
 from __future__ import annotations
 

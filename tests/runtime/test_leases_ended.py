@@ -1,4 +1,4 @@
-"""A run with end offsets fails if another driver ends its leases. Otherwise it would seem to have read everything."""
+"""A run with end offsets fails if another driver ends its leases, because it has not read all input."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def connected_meanwhile(make: Callable[[], Subjects]) -> Iterator[None]:
 
 @contextmanager
 def registering_nothing() -> Iterator[None]:
-    """Let this process's registry be read alone: schemas that are registered meanwhile are forgotten afterwards."""
+    """Only read the registry of this process; schemas registered within the block are forgotten at its end."""
     subjects = OwnSubjects(_connected[0]) if _connected else LocalSubjects()
     with connected_meanwhile(lambda: subjects):
         yield

@@ -58,7 +58,7 @@ class Layouts:
                 )
 
     def _check_rows(self, name: str, columns: Sequence[str]) -> None:
-        """Decode the first rows of a store. Each record would fail otherwise that reads a row with other columns."""
+        """Decode the first rows of a store, so that rows with other columns stop the start and not each record."""
         try:
             self._decode_first(name)
         except DecodeError as error:

@@ -181,7 +181,7 @@ class JobRunner:
 
     @property
     def _has_finished(self) -> bool:
-        """Whether no query follows the one that has ended."""
+        """Whether the query has ended and the job starts no other query."""
         # This driver's own command may end the leases that it plans next, if its planner could not read the command.
         return not self._restarting.is_set() and not self._is_cut_short
 
