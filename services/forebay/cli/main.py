@@ -34,6 +34,7 @@ COMMANDS = {
     "acl": LazyCommand("forebay.cli.acl:acl", "Print or grant the rights on the broker a service needs."),
     "produce": LazyCommand("forebay.cli.produce:produce", "Write synthetic events to a topic."),
     "send": LazyCommand("forebay.cli.send:send", "Write one record to a topic, in the format of its service."),
+    "insert": LazyCommand("forebay.cli.insert:insert", "Insert one row into a stream or table of SQL."),
     "run": LazyCommand("forebay.cli.run:run", "Run one service's job."),
     "backfill": LazyCommand("forebay.cli.backfill:backfill", "Process a job's history as a Spark batch."),
     "executor": LazyCommand("forebay.cli.executor:executor", "Run tasks for a job's driver, on Kubernetes."),

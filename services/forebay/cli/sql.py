@@ -95,7 +95,7 @@ def sql(
         raise click.UsageError("give only one of --run, --serve and --backfill")
     if functions:
         os.environ[FUNCTIONS] = os.pathsep.join(str(file.resolve()) for file in functions)
-    connect_when_asked(lambda: _registry(connection))
+    connect_when_asked(lambda: read_registry(connection))
     if application is not None:
         if path is not None or statement is not None or commands:
             raise click.UsageError("--live accepts statements over HTTP: remove -f, -e, --run, --serve and --backfill")
@@ -112,7 +112,7 @@ def sql(
             return
     except SqlError as error:
         raise click.ClickException(str(error)) from error
-    client = SqlClient(server, _token(token_file))
+    client = SqlClient(server, token_of(token_file))
     if statement is not None:
         _send(client, statement, how)
     else:
@@ -128,7 +128,7 @@ def _send(client: SqlClient, text: str, how: str) -> None:
         raise click.ClickException(str(error)) from error
 
 
-def _registry(connection: dict[str, Any]) -> SchemaRegistry:
+def read_registry(connection: dict[str, Any]) -> SchemaRegistry:
     """Return the registry that the options name. Raises RegistryUnavailable, which the statement's error reports."""
     try:
         return shared_registry(connect(**connection).registry())
@@ -167,7 +167,8 @@ def _warn(program: Program) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def _token(file: Path | None) -> str:
+def token_of(file: Path | None) -> str:
+    """Return the token of --token-file, "" without one. Raises click.UsageError."""
     try:
         return "" if file is None else read_token(file).decode()
     except NoToken as error:

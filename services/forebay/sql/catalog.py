@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from forebay.spelling import did_you_mean
 from forebay.sql.errors import NOWHERE, Place, SqlError
 from forebay.sql.types import BIGINT, BYTES, INT, STRING, ArrayType, SqlType, StructType
 
@@ -195,7 +196,9 @@ class Catalog:
         if source is None:
             known = ", ".join(sorted(self._sources)) or "none"
             raise SqlError(
-                place, f"{name} does not exist: write CREATE STREAM or TABLE {name} before; there is: {known}"
+                place,
+                f"{name} does not exist: write CREATE STREAM or TABLE {name} before; there is: {known}"
+                f"{did_you_mean(name, self._sources)}",
             )
         return source
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.formats import no_contracts
+from forebay.spelling import did_you_mean
 from forebay.sql import evolution
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound
@@ -71,7 +72,10 @@ def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dic
     for name, expression in zip(names, statement.values, strict=True):
         if name not in types:
             known = ", ".join(column.name for column in source.columns)
-            raise SqlError(expression.place, f"there is no column {name}: write one of {known}, {ROWTIME}")
+            raise SqlError(
+                expression.place,
+                f"there is no column {name}: write one of {known}, {ROWTIME}{did_you_mean(name, types)}",
+            )
         if name in values:
             raise SqlError(expression.place, f"the column {name} is there twice: give each one value")
         values[name] = _value(expression, types[name])
