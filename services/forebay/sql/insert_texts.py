@@ -76,13 +76,13 @@ def insert_of(target: str, row: Sequence[tuple[str, Any]], described: Mapping[st
     columns, values = [], []
     for given, value in row:
         column = given if given in types else given.upper() if given.upper() in types else given
-        columns.append(_quoted(column))
+        columns.append(_in_backticks(column))
         try:
             values.append(_literal(value, types[column]) if column in types else "NULL")
         except (TypeError, WrongParameter) as error:
             shown = json.dumps(value, ensure_ascii=False, default=str)
             raise WrongRow(f"{column}: {shown} is no {types[column]}: {error}") from error
-    return f"INSERT INTO {_quoted(target)} ({', '.join(columns)}) VALUES ({', '.join(values)});"
+    return f"INSERT INTO {_in_backticks(target)} ({', '.join(columns)}) VALUES ({', '.join(values)});"
 
 
 def value_of(text: str, described: str | None) -> Any:
@@ -103,7 +103,7 @@ def _type_of(text: str) -> SqlType:
     return Reader(text, tokens_of(text, "")).type()
 
 
-def _quoted(name: str) -> str:
+def _in_backticks(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -155,7 +155,7 @@ def _struct(value: dict[str, Any], kind: StructType) -> str:
         name = given if given in types else given.upper()
         if name not in types:
             raise TypeError(f"there is no field {given}: write one of {', '.join(types)}{did_you_mean(name, types)}")
-        parts.append(f"{_quoted(name)} := {_literal(part, types[name])}")
+        parts.append(f"{_in_backticks(name)} := {_literal(part, types[name])}")
     return f"STRUCT({', '.join(parts)})"
 
 
