@@ -90,7 +90,7 @@ def measure(home: Path, service: Service, events: int, reference_us: float, argu
     seconds = job.wait()
     us = {kind: cpu / events * 1e6 for kind, cpu in job.usage.cpu.items()}
     total = sum(us.values())
-    logic = job.value("forebay_task_cpu_seconds_total", part="process") / events * 1e6
+    logic = job.value("forebay_task_cpu_seconds_total", phase="process") / events * 1e6
     print(
         f"  job: {total:.1f} us CPU per event = {total / reference_us:.1f} x reference, "
         f"{events / seconds:,.0f}/s while it ran"

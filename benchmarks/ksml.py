@@ -84,7 +84,7 @@ def measure(
     used, seconds = job.cpu(), time.monotonic() - begun
     job.stop()
     us = {kind: (used[kind] - start.get(kind, 0.0)) / len(records) * 1e6 for kind in used}
-    loop = job.value("forebay_task_cpu_seconds_total", part="process") / len(records) * 1e6
+    loop = job.value("forebay_task_cpu_seconds_total", phase="process") / len(records) * 1e6
     print(
         f"  {name}: {sum(us.values()):.1f} us CPU per event (JVM {us.get('jvm', 0):.1f}, Python workers "
         f"{us.get('python', 0):.1f}, of it the loops' decoding, logic, encoding {loop:.1f}; driver "

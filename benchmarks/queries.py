@@ -64,7 +64,7 @@ def start_server(home: Path, where: str, *arguments: str) -> JobProcess:
     """Start a query server, wait until it has read all; print how long that took, and what memory it has then."""
     begun = time.perf_counter()
     server = JobProcess(home, SERVICE, *arguments, command="queries")
-    while not server.value("forebay_queries_current_timestamp_seconds"):
+    while not server.value("forebay_queries_caught_up_timestamp_seconds"):
         if server.process.poll() is not None or time.perf_counter() - begun > 300:
             raise SystemExit(server.log()[-2000:])
         time.sleep(0.1)

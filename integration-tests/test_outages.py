@@ -120,5 +120,5 @@ def check_metrics(job: JobProcess) -> None:
     samples = dict(line.rsplit(" ", 1) for line in job.http("/metrics")[1].splitlines() if not line.startswith("#"))
     assert float(samples['forebay_records_in_total{service="user-sessions",topic="user_activity"}']) > 0
     assert float(samples['forebay_records_out_total{kind="output",service="user-sessions"}']) > 0
-    assert float(samples['forebay_state_rows{service="user-sessions",stage="0",task="3"}']) > 0
+    assert float(samples['forebay_state_rows{service="user-sessions",stage="0",subtopology="0",task="3"}']) > 0
     assert job.http("/nonsense")[0] == 404

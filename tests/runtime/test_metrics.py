@@ -26,7 +26,7 @@ def task_figures(at: int = 0, part: int = 0, task: int = 0, **counts: int) -> Ta
     return replace(figures, **counts)  # type: ignore[arg-type]
 
 
-def value(metrics: JobMetrics, name: str, **labels: str) -> float | None:
+def value(metrics: JobMetrics, name: str, /, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(name, {"service": "user-sessions", **labels})
 
 
@@ -104,15 +104,15 @@ def test_results_are_counted_by_topic(metrics: JobMetrics) -> None:
         figures = task_figures(at, outputs=count)
         figures.sent = {"totals": count - 1, "alerts": 1}
         metrics.observe([figures])
-    assert value(metrics, "forebay_results_total", topic="totals") == 8
-    assert value(metrics, "forebay_results_total", topic="alerts") == 1
+    assert value(metrics, "forebay_records_produced_total", topic="totals") == 8
+    assert value(metrics, "forebay_records_produced_total", topic="alerts") == 1
 
 
 def test_records_between_steps_are_counted_by_edge(metrics: JobMetrics) -> None:
     for at, passed in ((1, {"1 2": 5}), (2, {"1 2": 9, "2 10": 1})):
         metrics.observe([replace(task_figures(at), passed=passed)])
-    assert value(metrics, "forebay_step_records_total", stage="0", origin="1", step="2") == 9
-    assert value(metrics, "forebay_step_records_total", stage="0", origin="2", step="10") == 1
+    assert value(metrics, "forebay_edge_records_total", subtopology="0", from_node="1", to_node="2") == 9
+    assert value(metrics, "forebay_edge_records_total", subtopology="0", from_node="2", to_node="10") == 1
 
 
 def test_many_steps_leave_room_for_what_stores_hold() -> None:
@@ -124,8 +124,8 @@ def test_many_steps_leave_room_for_what_stores_hold() -> None:
 def test_counters_of_the_logic_are_shown_by_name(metrics: JobMetrics) -> None:
     for at, own in ((1, {"seen{kind=a}": 2.0}), (2, {"seen{kind=a}": 5.0, "late": 1.0})):
         metrics.observe([replace(task_figures(at), own=own)])
-    assert value(metrics, "forebay_logic_total", figure="seen{kind=a}") == 5
-    assert value(metrics, "forebay_logic_total", figure="late") == 1
+    assert value(metrics, "forebay_user_counter_total", name="seen{kind=a}") == 5
+    assert value(metrics, "forebay_user_counter_total", name="late") == 1
 
 
 def test_a_report_takes_as_much_of_the_logic_s_as_it_has_room_for() -> None:
@@ -154,8 +154,8 @@ def test_a_restore_reports_its_rows_time_and_rate(metrics: JobMetrics) -> None:
     metrics.observe([replace(task_figures(2, restored_rows=500, tail_rows=4), restore_seconds=2.0)])
     assert value(metrics, "forebay_restored_rows_total") == 500
     assert value(metrics, "forebay_restore_seconds_total") == 2.0
-    assert value(metrics, "forebay_restore_rows_per_second", stage="0", task="0") == 250.0
-    assert value(metrics, "forebay_changelog_lag_rows", stage="0", task="0") == 4
+    assert value(metrics, "forebay_restore_rows_per_second", subtopology="0", stage="0", task="0") == 250.0
+    assert value(metrics, "forebay_rows_since_snapshot", subtopology="0", task="0") == 4
 
 
 def test_many_stores_leave_space_for_the_common_report() -> None:

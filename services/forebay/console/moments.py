@@ -13,21 +13,21 @@ from forebay.runtime.observability.latencies import LAST_MINUTE
 RATE_SECONDS = 10.0
 
 Count = tuple[str, str]
-"""A counter: what it counts, and of which topic, kind, store or arrow ("stage origin step")."""
+"""A counter: what it counts, and of which topic, kind, store or arrow ("sub-topology from to")."""
 
 _COUNTERS: Mapping[str, tuple[str, ...]] = {
     "in": ("forebay_records_in_total", "topic"),
-    "handed": ("forebay_records_handed_total", "stage"),
-    "passed": ("forebay_step_records_total", "stage", "origin", "step"),
+    "handed": ("forebay_repartition_records_in_total", "topic"),
+    "passed": ("forebay_edge_records_total", "subtopology", "from_node", "to_node"),
     "out": ("forebay_records_out_total", "kind"),
-    "sent": ("forebay_results_total", "topic"),
+    "sent": ("forebay_records_produced_total", "topic"),
     "puts": ("forebay_store_puts_total", "store"),
     "gets": ("forebay_store_gets_total", "store"),
 }
 _OF_TASKS: Mapping[str, str] = {
     "rows": "forebay_state_rows",
     "bytes": "forebay_state_bytes",
-    "changelog_lag_rows": "forebay_changelog_lag_rows",
+    "changelog_lag_rows": "forebay_rows_since_snapshot",
     "restore_rows_per_s": "forebay_restore_rows_per_second",
     "stream_time_s": "forebay_stream_time_seconds",
 }
@@ -49,7 +49,7 @@ class Moment:
         at_s: seconds, monotonic.
         counts: counters since the job's start.
         stores: by name.
-        tasks: levels of each task by stage and number (names: `_OF_TASKS`).
+        tasks: levels of each task by sub-topology and number (names: `_OF_TASKS`).
         lags: records waiting, by input topic.
         latencies_ms: from a record's append to its commit, of the last minute, by quantile; empty if there was none.
     """
@@ -102,7 +102,7 @@ def _tasks(samples: Samples, service: str) -> dict[tuple[int, int], dict[str, fl
     tasks: dict[tuple[int, int], dict[str, float]] = {}
     for shown, name in _OF_TASKS.items():
         for labels, value in samples.with_labels(name, service=service):
-            tasks.setdefault((int(labels["stage"]), int(labels["task"])), {})[shown] = value
+            tasks.setdefault((int(labels["subtopology"]), int(labels["task"])), {})[shown] = value
     return dict(sorted(tasks.items()))
 
 

@@ -281,7 +281,7 @@ class QueryServer:
             self.health.progress()
             if not stores.is_current:
                 return
-            self._metrics.current.set_to_current_time()
+            self._metrics.caught_up.set_to_current_time()
             self.health.working()
             if not announced:
                 log.info("%s: %d rows read in %.1f s: queries are answered", self._name, rows, time.monotonic() - begun)

@@ -1,15 +1,16 @@
-"""A standby's figures for Prometheus, and whether it follows."""
+"""Metrics of a standby for Prometheus, and its health."""
 
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Gauge
 
+from forebay.http.former_names import keep_former_name
 from forebay.http.health import Health
 from forebay.runtime.maintenance.follower import Follower
 
 
 class StandbyMetrics:
-    """What a standby's copies hold and lack; names begin with `forebay_standby_`.
+    """Metrics of a standby's copies; names begin with `forebay_standby_`.
 
     Args:
         service: label of every metric.
@@ -20,12 +21,13 @@ class StandbyMetrics:
         self.health = Health()
 
         def gauge(name: str, text: str) -> Gauge:
-            gauge = Gauge(f"forebay_standby_{name}", text, ("service",), registry=self.registry)
-            return gauge.labels(service)
+            return Gauge(f"forebay_standby_{name}", text, ("service",), registry=self.registry)
 
-        self._lag = gauge("lag_records", "Records of the changelogs that the copies lack")
-        self._rows = gauge("rows", "Rows of the copies")
-        self._at = gauge("last_round_timestamp_seconds", "When the copies last had all there was")
+        self._lag = gauge("lag_records", "Records of the changelogs that the copies lack").labels(service)
+        self._rows = gauge("rows", "Rows of the copies").labels(service)
+        caught_up = gauge("caught_up_timestamp_seconds", "When the copies were last complete")
+        keep_former_name(self.registry, caught_up, "forebay_standby_last_round_timestamp_seconds")
+        self._caught_up = caught_up.labels(service)
 
     def follow(self, follower: Follower) -> None:
         """Show this follower's lag from now on."""
@@ -34,5 +36,5 @@ class StandbyMetrics:
     def observe(self, rows: int) -> None:
         """Note that a round is over, and the rows that the copies hold."""
         self._rows.set(rows)
-        self._at.set_to_current_time()
+        self._caught_up.set_to_current_time()
         self.health.working()

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from forebay.http.former_names import keep_former_name
 from forebay.runtime.observability.latencies import EventTimeDelays, Latencies
 from forebay.runtime.observability.reported_lag import ReportedLag
 from forebay.runtime.observability.store_metrics import StoreMetrics
@@ -46,36 +47,55 @@ class JobMetrics:
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"forebay_{name}", text, ("service", *labels), registry=self.registry)
 
-        self._part = counter("commit_part_seconds", "Time tasks spent in one part of the loop", "part")
-        self._cpu = counter("task_cpu_seconds", "CPU time of tasks' Python threads", "part")
+        # Labels that were renamed in 0.3 keep their former name (`part`, `stage`) for one release.
+        self._phases = counter("loop_seconds", "Time that tasks spent in a phase of the loop", "phase")
+        self._cpu = counter("task_cpu_seconds", "CPU time of tasks' Python threads", "phase", "part")
         self._commits = counter("commits", "Commits of tasks")
         self._in = counter("records_in", "Records read", "topic")
-        self._skipped = counter("skipped_offsets", "Offsets deleted before they were read, and given up", "topic")
-        self._handed = counter("records_handed", "Records a later sub-topology read", "stage")
-        self._out = counter("records_out", "Records committed", "kind")
-        self._sent = counter("results", "Outputs committed", "topic")
-        self._duplicates = counter("duplicates", "Records recognized as repetitions")
-        self._timers = counter("timers_fired", "Timers fired")
-        self._passed = counter("step_records", "Elements that went from step to step", "stage", "origin", "step")
-        self._own = counter("logic", "What the logic counts itself", "figure")
-        self._stream_time = gauge(
-            "stream_time_seconds", "Stream time of a task, seconds since the epoch", "stage", "task"
+        self._skipped = counter(
+            "skipped_offsets", "Offsets that were deleted before they were read, and skipped", "topic"
         )
-        self._rows = gauge("state_rows", "Rows of a task's table", "stage", "task")
-        self._bytes = gauge("state_bytes", "Bytes of a task's table", "stage", "task")
-        self._stores = StoreMetrics(gauge, counter, service)
-        self._last_commit = gauge("last_commit_timestamp_seconds", "Time of a task's last heartbeat")
+        self._repartitioned = counter("repartition_records_in", "Records read from repartition topics", "topic")
+        self._out = counter("records_out", "Records committed", "kind")
+        self._sent = counter("records_produced", "Outputs committed, by topic", "topic")
+        self._duplicates = counter("duplicates", "Duplicates that were recognized")
+        self._timers = counter("timers_fired", "Timers fired")
+        self._edges = counter(
+            "edge_records", "Records between nodes of the topology", "subtopology", "from_node", "to_node"
+        )
+        self._own = counter("user_counter", "Counters of the logic", "name")
+        place = "subtopology", "stage", "task"
+        self._stream_time = gauge("stream_time_seconds", "Stream time of a task, seconds since the epoch", *place)
+        self._rows = gauge("state_rows", "Rows of a task's table", *place)
+        self._bytes = gauge("state_bytes", "Bytes of a task's table", *place)
+        self._stores = StoreMetrics(gauge, counter, service, self.registry)
+        self._last_commit = gauge("last_commit_timestamp_seconds", "When a task last reported that its loop runs")
         self._dropped = counter("records_dropped", "Records of a sub-topology that the job no longer has", "topic")
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
-        self._restarts = counter("query_restarts", "Times the query was started again after a failure")
+        self._restarts = counter("query_restarts", "Restarts of the query after a failure")
+        self._worker_restarts = counter("worker_restarts", "Workers that were replaced while the query ran")
 
-        self._worker_restarts = counter("worker_restarts", "Times a worker was replaced while the query ran")
+        self._keep_former_names()
 
         # Counters begin at 0, or a rate would not see what comes first.
         for zero in (self._restarts, self._worker_restarts, self._duplicates, self._commits):
             zero.labels(service)
         for kind in _KINDS:
             self._out.labels(service, kind)
+
+    def _keep_former_names(self) -> None:
+        keep_former_name(self.registry, self._phases, "forebay_commit_part_seconds", phase="part")
+        keep_former_name(self.registry, self._repartitioned, "forebay_records_handed", topic="stage")
+        keep_former_name(self.registry, self._sent, "forebay_results")
+        keep_former_name(
+            self.registry,
+            self._edges,
+            "forebay_step_records",
+            subtopology="stage",
+            from_node="origin",
+            to_node="step",
+        )
+        keep_former_name(self.registry, self._own, "forebay_logic", name="figure")
 
     def observe(self, figures: Sequence[TaskFigures]) -> list[TaskFigures]:
         """Add the reports of tasks; return the increase for those that reported something new."""
@@ -95,9 +115,10 @@ class JobMetrics:
         return counted
 
     def _add(self, passed: TaskFigures) -> None:
-        service, place = self._service, (str(passed.part), str(passed.task))
+        service, part, task = self._service, str(passed.part), str(passed.task)
+        place = part, part, task
         for topic, count in passed.records_in.items():
-            (self._handed if passed.part else self._in).labels(service, topic).inc(count)
+            (self._repartitioned if passed.part else self._in).labels(service, topic).inc(count)
         for topic, count in passed.skipped.items():
             self._skipped.labels(service, topic).inc(count)
         for topic, count in passed.sent.items():
@@ -107,14 +128,14 @@ class JobMetrics:
         self._commits.labels(service).inc(passed.commits)
         self._duplicates.labels(service).inc(passed.duplicates)
         self._timers.labels(service).inc(passed.timers_fired)
-        for part, value in passed.seconds.items():
-            self._part.labels(service, part).inc(max(0.0, value))
-        for part, value in passed.cpu_seconds.items():
-            self._cpu.labels(service, part).inc(max(0.0, value))
+        for phase, value in passed.seconds.items():
+            self._phases.labels(service, phase).inc(max(0.0, value))
+        for phase, value in passed.cpu_seconds.items():
+            self._cpu.labels(service, phase, phase).inc(max(0.0, value))
         for name, value in passed.own.items():
             self._own.labels(service, name).inc(max(0.0, value))
         for arrow, count in passed.passed.items():
-            self._passed.labels(service, place[0], *arrow.split(" ")).inc(count)
+            self._edges.labels(service, part, *arrow.split(" ")).inc(count)
         for topic, count in passed.dropped.items():
             self.count_dropped(topic, count)
         self._latencies.add(passed)
@@ -123,7 +144,7 @@ class JobMetrics:
             self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
         self._rows.labels(service, *place).set(passed.state_rows)
         self._bytes.labels(service, *place).set(passed.state_bytes)
-        self._stores.add(passed, *place)
+        self._stores.add(passed, part, task)
         totals = dict(self.totals)
         for name in _COUNTED:
             shown = "records_out" if name == "outputs" else name
