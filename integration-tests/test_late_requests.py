@@ -218,7 +218,7 @@ def feed(bench: Bench, seed: int, count: int) -> None:
 KINDS = [(kind,) for kind in Api] + [tuple(Api)]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kinds", KINDS, ids=lambda kinds: "all" if len(kinds) > 1 else kinds[0].name)
 def test_a_group_is_exact_despite_late_and_lost_requests(
     platform: RequestPlatform, bench: Bench, seed: int, kinds: tuple[Api, ...]

@@ -17,6 +17,9 @@ _FORMAT_SECONDS = 120
 # A small heap and no parallel collector: the broker shares two cores with Spark.
 _JVM = ("-Xmx512m", "-Xms128m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true")
 
+_SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)
+"""For formatting and recovery, which end before code that is optimized at length would pay."""
+
 _NO_SHUTDOWN = ("-Xrs",)
 """Has SIGTERM end the broker at once, as SIGKILL would.
 
@@ -58,12 +61,12 @@ def broker_arguments(
     common = [*_JVM, f"-Dlog4j2.configurationFile={log4j2}", "-cp", classpath]
     if not (data / "meta.properties").exists():
         storage = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "--config", str(settings)]
-        _format(java, [*common, *storage], logs / "broker.log")
+        _format(java, [*_SHORT_LIVED, *common, *storage], logs / "broker.log")
     elif has_crashed(data):
         progress.step("recovering what the broker's last process left")
         alone = directory / "recovery.properties"
         alone.write_text(recovery_properties(listeners.controller_port, data), encoding="utf-8")
-        fence_crashed_broker(java, [*common, "kafka.Kafka", str(alone)], logs / "recovery.log", data)
+        fence_crashed_broker(java, [*_SHORT_LIVED, *common, "kafka.Kafka", str(alone)], logs / "recovery.log", data)
     return [*common, *_NO_SHUTDOWN, "kafka.Kafka", str(settings)]
 
 
