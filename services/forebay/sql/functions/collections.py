@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import copysign, isnan
 from typing import Any
 
 from forebay.sql import casts
@@ -23,14 +24,16 @@ from forebay.sql.types import (
     MapType,
     SqlType,
     StructType,
-    common,
 )
 
 
 def identity(value: Any) -> Any:
-    """Return what equal values have alike, as Java's `equals`: NaN equals NaN, and 0.0 is not -0.0."""
+    """Return what equal values have alike, as Java's `equals`: NaN equals NaN, and 0.0 is not -0.0.
+
+    Numbers of different types are equal if their values are: 0 equals 0.0.
+    """
     if isinstance(value, float):
-        return value if value and value == value else (float, repr(value))  # noqa: PLR0124 (only NaN is not itself)
+        return (float, repr(value)) if isnan(value) or (value == 0 and copysign(1, value) < 0) else value
     if isinstance(value, dict):
         return frozenset((key, identity(item)) for key, item in value.items())
     return tuple(map(identity, value)) if isinstance(value, tuple) else value
@@ -160,13 +163,6 @@ def _map_of_items(types: list[SqlType]) -> SqlType:
     return MapType(STRING, types[1].item)
 
 
-def _both(types: list[SqlType]) -> SqlType:
-    shared = common(types[0], types[1])
-    if shared is None:
-        raise TypeError(f"{types[0]} and {types[1]} don't go together: CAST one")
-    return shared
-
-
 def _entries(types: list[SqlType]) -> SqlType:
     return ArrayType(StructType((("K", STRING), ("V", _map(types).value))))
 
@@ -188,8 +184,8 @@ function("ARRAY_EXCEPT", "a a", first, difference)
 function("ARRAY_INTERSECT", "a a", first, intersection)
 function("ARRAY_CONTAINS", "a *", BOOLEAN, _has, takes_null=True)
 function("ARRAY_REMOVE", "a *", first, _left, takes_null=True)
-function("ARRAY_UNION", "a a", _both, union, is_limited=True)
-function("ARRAY_CONCAT", "a a", _both, concatenation, takes_null=True, is_limited=True)
+function("ARRAY_UNION", "a a", first, union, is_limited=True, is_alike=True)
+function("ARRAY_CONCAT", "a a", first, concatenation, takes_null=True, is_limited=True, is_alike=True)
 function("ARRAY_MAX", "a", item_of, largest)
 function("ARRAY_MIN", "a", item_of, smallest)
 function("ARRAY_SORT", "a s?", first, sort)
@@ -202,5 +198,5 @@ function("GENERATE_SERIES", "l l i?", ArrayType(BIGINT), series, is_limited=True
 function("AS_MAP", "as a", _map_of_items, as_map)
 function("MAP_KEYS", "m", lambda types: ArrayType(_map(types).key), tuple)
 function("MAP_VALUES", "m", lambda types: ArrayType(_map(types).value), lambda values: tuple(values.values()))
-function("MAP_UNION", "m m", _both, map_union, takes_null=True, is_limited=True)
+function("MAP_UNION", "m m", first, map_union, takes_null=True, is_limited=True, is_alike=True)
 function("SPLIT_TO_MAP", "s s s", MapType(STRING, STRING), split_to_map)

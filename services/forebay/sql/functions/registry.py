@@ -67,6 +67,7 @@ class Signature:
             never work.
         is_limited: whether one call may take any time or create any amount, which is counted for each record.
         typed: whether `call` gives what computes it, for the type of the result.
+        is_alike: whether the arguments are given as their common type, so that the result has values of one type.
     """
 
     parameters: tuple[str, ...]
@@ -76,6 +77,7 @@ class Signature:
     check: Callable[..., None] | None = None
     is_limited: bool = False
     typed: bool = False
+    is_alike: bool = False
 
     def fits(self, types: Sequence[SqlType], *, exactly: bool) -> list[SqlType] | None:
         """Return the types that arguments are given as; None: they don't fit."""
@@ -121,9 +123,10 @@ def function(
     check: Callable[..., None] | None = None,
     is_limited: bool = False,
     typed: bool = False,
+    is_alike: bool = False,
 ) -> None:
     """Declare a signature of a function, under one name or several with blanks between (see `Signature`)."""
-    signature = Signature(tuple(parameters.split()), result, call, takes_null, check, is_limited, typed)
+    signature = Signature(tuple(parameters.split()), result, call, takes_null, check, is_limited, typed, is_alike)
     for name in names.split():
         SIGNATURES.setdefault(name, []).append(signature)
 
@@ -172,7 +175,11 @@ class Registry:
 
 
 def _call_of(make: Binder, call: Call, signature: Signature, arguments: list[Bound], wanted: list[SqlType]) -> Bound:
-    given = [make.cast(item, kind, call) for item, kind in zip(arguments, wanted, strict=True)]
+    if signature.is_alike:
+        given, kind = make.alike(arguments, call)
+        wanted = [kind] * len(given)
+    else:
+        given = [make.cast(item, kind, call) for item, kind in zip(arguments, wanted, strict=True)]
     try:
         result = signature.result(wanted) if callable(signature.result) else signature.result
     except TypeError as error:
