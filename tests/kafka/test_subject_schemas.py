@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from forebay.kafka.registry import SchemaRegistry
-from forebay.kafka.registry_settings import RegistrySettings
+from forebay.kafka.registry_settings import RegistrySettings, SchemaIds
+from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.subject_schemas import SubjectSchemas
 from forebay.serde import RegistryUnavailable, UnknownSchemaId
 from tests.kafka.registry_double import RegistryDouble, running
@@ -60,6 +61,18 @@ def test_a_schema_of_another_subject_is_refused_saying_what_to_do(double: Regist
         with pytest.raises(UnknownSchemaId, match=r"7 is not of the subject orders-value.*REGISTRY_IDS=any"):
             schemas.schema(7)
     assert len(double.requests) == 2
+
+
+def test_a_subject_has_every_schema_if_any_id_is_accepted(double: RegistryDouble) -> None:
+    double.answer("GET /schemas/ids/8", (404, {"error_code": 40403, "message": "Schema not found"}))
+    settings = KafkaSettings(
+        bootstrap_servers="b:1", schema_registry_url=double.url, schema_registry_ids=SchemaIds.ANY
+    ).registry()
+    registry = SchemaRegistry(settings, patience_s=0)
+    assert registry.holds("orders-value", 7)
+    with pytest.raises(UnknownSchemaId):
+        registry.holds("orders-value", 8)
+    assert [f"{method} {path}" for method, path, _ in double.requests] == ["GET /schemas/ids/7", "GET /schemas/ids/8"]
 
 
 def test_a_schema_registered_later_is_read_after_a_while(double: RegistryDouble) -> None:

@@ -66,6 +66,7 @@ class Known(NoRegistry):
     """A registry with one schema that records what is registered."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.registered: list[tuple[str, str]] = []
 
     def latest(self, subject: str) -> str:

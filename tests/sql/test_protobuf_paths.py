@@ -47,7 +47,8 @@ def test_what_is_written_under_a_path_is_read_by_it(name: str, registry: LocalSu
 def test_ksml_and_sql_read_what_the_other_wrote(name: str, registry: LocalSubjects) -> None:
     codec = codec_of(registry, name)
     schema_id = registry.register("t-value", Schema(TEXT), PROTOBUF).schema_id
-    ksml = protobuf_format(name, TEXT, schema_id).codec(no_contracts)
+    ksml_format = protobuf_format(name, TEXT, schema_id, lambda number: registry.schema(number).text, lambda _: False)
+    ksml = ksml_format.codec(no_contracts)
     assert codec.decode(ksml.encode({"id": 7})) == (7,)
     assert ksml.decode(codec.encode((8,)))["id"] == 8
     assert codec.encode((9,)) == ksml.encode({"id": 9})

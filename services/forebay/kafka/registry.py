@@ -12,7 +12,7 @@ from urllib.parse import quote
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.registry_http import Answer, RegistryHttp
-from forebay.kafka.registry_settings import Compatibility, RegistrySettings
+from forebay.kafka.registry_settings import Compatibility, RegistrySettings, SchemaIds
 from forebay.kafka.unknown_ids import UnknownIds
 from forebay.serde.references import insert_types, join_files
 from forebay.serde.resolver import RegistryUnavailable, UnknownSchemaId
@@ -48,6 +48,7 @@ class SchemaRegistry:
     ) -> None:
         self._settings = settings
         self._http = RegistryHttp(settings)
+        self._takes_any = settings.ids is SchemaIds.ANY
         self._patience_s = patience_s
         self._lock = threading.Lock()
         self._schemas: dict[int, Schema] = {}
@@ -120,13 +121,16 @@ class SchemaRegistry:
     def holds(self, subject: str, schema_id: int) -> bool:
         """Return whether a version of the subject has the schema of an id, a deleted one too.
 
-        The answer is remembered. If it is no, it is remembered for a while, as the schema may be registered later.
+        If the settings accept any id, every subject has every schema. The answer is remembered. If it is no, it is
+        remembered for a while, as the schema may be registered later.
 
         Raises:
             UnknownSchemaId: The registry has no schema with this id.
             RegistryUnavailable: The registry was not available for as long as this client is patient.
         """
         schema = self.schema(schema_id)
+        if self._takes_any:
+            return True
         with self._lock:
             foreign = self._foreign.setdefault(subject, UnknownIds(self._clock))
             if (subject, schema_id) in self._held or schema_id in foreign:

@@ -51,6 +51,7 @@ class RegistrySettings:
         certificate_location, key_location: the client's own, PEM.
         compatibility: the rule that subjects must keep.
         timeout_s: for each request, in seconds.
+        ids: which schemas a subject's records may be written with.
     """
 
     url: str
@@ -62,3 +63,4 @@ class RegistrySettings:
     key_location: Path | None = None
     compatibility: Compatibility = Compatibility.BACKWARD
     timeout_s: float = 10.0
+    ids: SchemaIds = SchemaIds.SUBJECT

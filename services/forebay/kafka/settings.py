@@ -107,6 +107,7 @@ class KafkaSettings:
             key_location=self.schema_registry_key_location,
             compatibility=self.schema_registry_compatibility,
             timeout_s=self.schema_registry_timeout_s,
+            ids=self.schema_registry_ids,
         )
 
     def _base(self, client: str) -> dict[str, Any]:

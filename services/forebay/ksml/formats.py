@@ -85,9 +85,12 @@ class Formats:
         Args:
             name: the subject if no topic has the type.
         """
-        subjects = self._subjects.get(kind) or (name,)
         # Register under every subject. A schema has the same id under all of them, so any of the results will do.
-        return [self.schemas.registry.id_of(subject, text, language) for subject in subjects][-1]
+        return [self.schemas.registry.id_of(subject, text, language) for subject in self.subjects(kind, name)][-1]
+
+    def subjects(self, kind: Type, name: str) -> tuple[str, ...]:
+        """Return the subjects of a type's schema; that of a name if no topic has the type."""
+        return self._subjects.get(kind) or (name,)
 
     def _format(self, kind: Type) -> Format[Any]:
         make = _NOTATIONS.get(kind.notation)
@@ -145,7 +148,12 @@ def _csv(every: Formats, kind: Type) -> Format[Any]:
 
 def _protobuf(every: Formats, kind: Type) -> Format[Any]:
     text = _schema(every, kind, ".proto")
-    return protobuf_format(kind.name.rpartition(".")[2], text, every.id_of(kind, text, "PROTOBUF", kind.name))
+    schema_id, registry = every.id_of(kind, text, "PROTOBUF", kind.name), every.schemas.registry
+
+    def owns(number: int) -> bool:
+        return any(registry.holds(subject, number) for subject in every.subjects(kind, kind.name))
+
+    return protobuf_format(kind.name.rpartition(".")[2], text, schema_id, registry.text_of, owns)
 
 
 def _encoder(write: Callable[[Any], str]) -> Callable[[Any], bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf import json_format
@@ -10,8 +11,9 @@ from google.protobuf import json_format
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import Format
 from forebay.ksml.types import UnknownType
-from forebay.serde.framing import HEADER_BYTES, header, schema_id_of
-from forebay.serde.proto_messages import class_of, message_of, messages_of, path_bytes, read_path
+from forebay.serde.framing import header
+from forebay.serde.proto_choice import FramedMessages
+from forebay.serde.proto_messages import class_of, message_of, messages_of, path_bytes
 from forebay.serde.proto_text import WrongProto
 
 
@@ -21,8 +23,11 @@ class _ProtobufCodec:
     A field that is not set is left out of the struct if the schema tracks presence, else it has its default.
     """
 
-    def __init__(self, message: Any, schema_id: int) -> None:
+    def __init__(
+        self, message: Any, schema_id: int, text_of: Callable[[int], str], owns: Callable[[int], bool]
+    ) -> None:
         self._message = message
+        self._frames = FramedMessages(message.DESCRIPTOR, text_of, owns, "name the schema of the message as the type")
         self._header = header(schema_id) + path_bytes(message.DESCRIPTOR)
 
     def encode(self, record: Any) -> bytes:
@@ -38,10 +43,9 @@ class _ProtobufCodec:
         return self._header + data
 
     def decode(self, data: bytes) -> Any:
-        schema_id_of(data)
-        _, at = read_path(data, HEADER_BYTES)
+        body = self._frames.body(data)
         try:
-            message = self._message.FromString(data[at:])
+            message = self._message.FromString(body)
         except Exception as error:
             raise DecodeError(f"{len(data)} bytes are no {self._message.__name__}: {error}") from error
         return {"@type": self._message.DESCRIPTOR.name, "@schema": "", **_struct(message)}
@@ -90,7 +94,20 @@ def _message(name: str, text: str) -> Any:
         raise UnknownType(f"the schema {name}.proto can't be used: {error}") from error
 
 
-def protobuf_format(name: str, text: str, schema_id: int) -> Format[Any]:
-    """Return the format of a `.proto` text's values as structs. No key can have it. Raises UnknownType."""
-    codec = _ProtobufCodec(_message(name, text), schema_id)
+def protobuf_format(
+    name: str, text: str, schema_id: int, text_of: Callable[[int], str], owns: Callable[[int], bool]
+) -> Format[Any]:
+    """Return the format of a `.proto` text's values as structs. No key can have it.
+
+    Args:
+        schema_id: of the text.
+        text_of: Returns the schema of another id. It raises DecodeError, RegistryUnavailable.
+        owns: Returns whether the schema of an id is of a subject of this type.
+
+    Raises:
+        UnknownType: the text can't be used.
+    """
+    codec = _ProtobufCodec(
+        _message(name, text), schema_id, lambda number: text if number == schema_id else text_of(number), owns
+    )
     return Format(f"protobuf {name}", object, lambda _: codec)

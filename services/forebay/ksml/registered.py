@@ -37,6 +37,12 @@ class Registered:
         except (RegistryRefused, RegistryUnavailable) as error:
             raise UnknownType(f"the schema of {subject} can't be registered: {error}") from error
 
+    def text_of(self, schema_id: int) -> str:
+        return _registry().schema(schema_id).text
+
+    def holds(self, subject: str, schema_id: int) -> bool:
+        return _registry().holds(subject, schema_id)
+
 
 NEEDED = Registered()
 """What the processes of a job ask: all of them must have the same ids."""
@@ -47,6 +53,12 @@ class _Asked(NoRegistry):
 
     def latest(self, subject: str) -> str:
         return NEEDED.latest(subject)
+
+    def text_of(self, schema_id: int) -> str:
+        return NEEDED.text_of(schema_id)
+
+    def holds(self, subject: str, schema_id: int) -> bool:
+        return NEEDED.holds(subject, schema_id)
 
 
 def registry_if_any() -> Registry:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from forebay.ksml.types import UnknownType
+from forebay.serde.resolver import UnknownSchemaId
 
 OF_SUBJECT = "@"
 """Begins the name of a schema that is the latest of a registry's subject."""
@@ -32,9 +33,21 @@ class Registry(Protocol):
         """
         ...
 
+    def text_of(self, schema_id: int, /) -> str:
+        """Return the text of a schema. Raises UnknownSchemaId, RegistryUnavailable."""
+        ...
+
+    def holds(self, subject: str, schema_id: int, /) -> bool:
+        """Return whether a subject has the schema of an id. Raises UnknownSchemaId, RegistryUnavailable."""
+        ...
+
 
 class NoRegistry:
-    """Replaces a registry if nothing is sent: schemas have ids made of their texts, and none is known."""
+    """Replaces a registry if nothing is sent: schemas have ids made of their texts, and no others are known."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, str] = {}
+        self._held: set[tuple[str, int]] = set()
 
     def latest(self, subject: str) -> str:
         raise UnknownType(
@@ -44,7 +57,20 @@ class NoRegistry:
 
     def id_of(self, subject: str, text: str, kind: str) -> int:
         # Any id will do if nothing is sent, but it must be the same in every process and a positive 32-bit number.
-        return zlib.crc32(f"{kind} {text}".encode()) & _LARGEST_ID
+        schema_id = zlib.crc32(f"{kind} {text}".encode()) & _LARGEST_ID
+        self._texts[schema_id] = text
+        self._held.add((subject, schema_id))
+        return schema_id
+
+    def text_of(self, schema_id: int) -> str:
+        if schema_id not in self._texts:
+            raise UnknownSchemaId(
+                f"the schema id {schema_id} is unknown without a registry: set FOREBAY_SCHEMA_REGISTRY_URL"
+            )
+        return self._texts[schema_id]
+
+    def holds(self, subject: str, schema_id: int) -> bool:
+        return (subject, schema_id) in self._held
 
 
 class SchemaFiles:

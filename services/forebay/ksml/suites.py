@@ -53,6 +53,7 @@ class _SuiteRegistry(NoRegistry):
     """Has the schemas that a suite names for its streams."""
 
     def __init__(self, streams: dict[str, Stream], files: SchemaFiles) -> None:
+        super().__init__()
         self._streams = streams.values()
         self._files = files
 

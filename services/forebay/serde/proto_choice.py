@@ -7,10 +7,58 @@ from collections.abc import Callable
 from google.protobuf.descriptor import Descriptor
 
 from forebay.codec import DecodeError
-from forebay.serde.proto_messages import all_messages, messages_of, name_in_file, path_of
+from forebay.serde.framing import HEADER_BYTES, schema_id_of
+from forebay.serde.proto_messages import all_messages, messages_of, name_in_file, path_of, read_path
 from forebay.serde.proto_text import WrongProto
 
 MessagePath = tuple[int, ...]
+_MOST_REFUSED = 1_000
+
+
+class FramedMessages:
+    """Takes a reader's messages out of Confluent's framing, and refuses other messages.
+
+    Args:
+        message: The reader's message.
+        text_of: Returns the schema of an id. It raises DecodeError, RegistryUnavailable.
+        owns: Returns whether the schema of an id is of a subject that the reader reads.
+        remedy: How another message is chosen, for errors.
+    """
+
+    def __init__(
+        self, message: Descriptor, text_of: Callable[[int], str], owns: Callable[[int], bool], remedy: str
+    ) -> None:
+        self._message, self._remedy = message, remedy
+        self._text_of, self._owns = text_of, owns
+        self._checked: set[tuple[int, MessagePath]] = set()
+        self._refused: dict[tuple[int, MessagePath], str] = {}
+        """Why records of a schema's message can't be read, whichever subject has it: schemas do not change."""
+
+    def body(self, data: bytes) -> bytes:
+        """Return the bytes of the message. Raises DecodeError, RegistryUnavailable."""
+        schema_id = schema_id_of(data)
+        path, at = read_path(data, HEADER_BYTES)
+        if (schema_id, path) not in self._checked:
+            self._check(schema_id, path)
+            self._checked.add((schema_id, path))
+        return data[at:]
+
+    def _check(self, schema_id: int, path: MessagePath) -> None:
+        if (schema_id, path) in self._refused:
+            raise DecodeError(self._refused[schema_id, path])
+        text, asked = self._text_of(schema_id), []
+
+        def owns() -> bool:
+            asked.append(schema_id)
+            return self._owns(schema_id)
+
+        try:
+            check_message(self._message, writers_message(text, schema_id, path), path, owns, self._remedy)
+        except DecodeError as error:
+            # Any bytes may follow an id: paths without end must not take memory without end.
+            if not asked and len(self._refused) < _MOST_REFUSED:
+                self._refused[schema_id, path] = str(error)
+            raise
 
 
 def writers_message(text: str, schema_id: int, path: MessagePath) -> Descriptor:
@@ -20,7 +68,10 @@ def writers_message(text: str, schema_id: int, path: MessagePath) -> Descriptor:
         for index in path[1:]:
             message = message.nested_types[index]
     except (IndexError, WrongProto) as error:
-        raise DecodeError(f"the message {path} of schema {schema_id} is unknown: {error}") from error
+        raise DecodeError(
+            f"the message {path} of schema {schema_id} is unknown: {error}: register a valid schema that has the "
+            "message, and send the record again"
+        ) from error
     return message
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import types as spark
 
 from forebay.formats import BOOLEAN, BYTES, DOUBLE, FLOAT, INT, LONG, TEXT, Format, no_contracts
-from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.registry import SchemaRegistry, shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.subject_schemas import SubjectSchemas
 from forebay.serde.framing import HEADER_BYTES, schema_id_of
@@ -87,13 +87,13 @@ class Decoding:
     def _read(self, settings: KafkaSettings, subject: str) -> Callable[[bytes], Any]:
         match self.format:
             case "avro":
-                schemas = SubjectSchemas(SchemaRegistry(settings.registry()), subject, _REMEDY)
+                schemas = SubjectSchemas(shared_registry(settings.registry()), subject, _REMEDY)
                 return GenericDecoder(schemas, plain=True, reader=json.loads(self.text)).decode
             case "json_schema":
                 read_json = json_reader(self.text)
                 return lambda data: read_json(_body(data))
             case "protobuf":
-                registry = SchemaRegistry(settings.registry())
+                registry = shared_registry(settings.registry())
                 own = {self.schema_id: self.text}
                 return ProtobufDecoder(
                     self.text,

@@ -11,9 +11,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pyspark.sql import types as spark
 
 from forebay.codec import DecodeError
-from forebay.serde.framing import HEADER_BYTES, schema_id_of
-from forebay.serde.proto_choice import MessagePath, check_message, writers_message
-from forebay.serde.proto_messages import class_of, decimal_digits, message_of, read_path
+from forebay.serde.proto_choice import FramedMessages
+from forebay.serde.proto_messages import class_of, decimal_digits, message_of
 from forebay.spark.columns import Column, ColumnCount, decimal_of, declared_decimal, exact_decimal, time_of_day
 from forebay.spark.errors import SchemaNotSupported
 
@@ -58,9 +57,6 @@ def protobuf_reader(text: str, name: str = "") -> Callable[[bytes], Any]:
     return read
 
 
-_MOST_REFUSED = 1_000
-
-
 class ProtobufDecoder:
     """Reads framed messages of one type.
 
@@ -74,38 +70,13 @@ class ProtobufDecoder:
     def __init__(
         self, text: str, name: str, text_of: Callable[[int], str], owns: Callable[[int], bool] = lambda _: False
     ) -> None:
-        self._read, self._message = protobuf_reader(text, name), message_of(text, name)
-        self._text_of, self._owns = text_of, owns
-        self._checked: set[tuple[int, MessagePath]] = set()
-        self._refused: dict[tuple[int, MessagePath], str] = {}
-        """Why records of a schema's message can't be read, whichever subject has it: schemas do not change."""
+        self._read = protobuf_reader(text, name)
+        remedy = "choose with the option valueMessage or keyMessage"
+        self._frames = FramedMessages(message_of(text, name), text_of, owns, remedy)
 
     def decode(self, data: bytes) -> Any:
         """Return a message. Raises DecodeError, RegistryUnavailable."""
-        schema_id = schema_id_of(data)
-        path, at = read_path(data, HEADER_BYTES)
-        if (schema_id, path) not in self._checked:
-            self._check(schema_id, path)
-            self._checked.add((schema_id, path))
-        return self._read(data[at:])
-
-    def _check(self, schema_id: int, path: MessagePath) -> None:
-        if (schema_id, path) in self._refused:
-            raise DecodeError(self._refused[schema_id, path])
-        text, asked = self._text_of(schema_id), []
-
-        def owns() -> bool:
-            asked.append(schema_id)
-            return self._owns(schema_id)
-
-        try:
-            writer = writers_message(text, schema_id, path)
-            check_message(self._message, writer, path, owns, "choose with the option valueMessage or keyMessage")
-        except DecodeError as error:
-            # Any bytes may follow an id: paths without end must not take memory without end.
-            if not asked and len(self._refused) < _MOST_REFUSED:
-                self._refused[schema_id, path] = str(error)
-            raise
+        return self._read(self._frames.body(data))
 
 
 class _Plan:
