@@ -30,7 +30,7 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
             "menu-prices", MenuPrice, history_retention_ms=settings.history_retention_ms
         )
 
-    def opened(self) -> None:
+    def init(self) -> None:
         table = LatestByTimestamp(self.prices)
         self._waiting_bills: Bills = StreamTableJoin(
             table, self._join, bill, buffer=self.waiting, grace_ms=self._grace_ms
@@ -55,7 +55,7 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
         else:
             self._reprice(event)
 
-    def removed(self, topic: str, ctx: Context[FoodBill]) -> None:
+    def on_delete(self, topic: str, ctx: Context[FoodBill]) -> None:
         """Take the item off the menu: from then on it has no price."""
         self._put(ctx.key, None, ctx.timestamp)
 

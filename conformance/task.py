@@ -50,7 +50,7 @@ class CaseProcessor(Processor[Cell, Cell]):
         for name, attribute in self._attributes.items():
             setattr(self, attribute, declared.stores[name])
 
-    def opened(self) -> None:
+    def init(self) -> None:
         self._script = make_script(self._case, self)
 
     def open(self, declared: S) -> S:

@@ -11,12 +11,12 @@ _set = dict.__setitem__
 _delete = dict.__delitem__
 
 
-def appended(items: tuple[str, ...], item: str, limit: int) -> tuple[str, ...]:
+def append_bounded(items: tuple[str, ...], item: str, limit: int) -> tuple[str, ...]:
     """Return `items` with `item` (not among them) at the end; the oldest leave when there are more than `limit`."""
     return (*items, item)[-limit:]
 
 
-def counted(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str, int]:
+def count_bounded(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str, int]:
     """Return `counts` with one more for `name`.
 
     A new name that makes more than `limit` drives out the lowest ranked of the others: the smallest count,
@@ -32,7 +32,7 @@ def counted(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str
     return updated
 
 
-def ranked(top: tuple[str, ...], counts: FrozenMap[str, int], name: str) -> tuple[str, ...]:
+def rank_top(top: tuple[str, ...], counts: FrozenMap[str, int], name: str) -> tuple[str, ...]:
     """Return the (up to five) names with the largest counts, largest first, equal counts in order of name.
 
     Args:

@@ -178,7 +178,7 @@ class Service:
         """Return the service with another application id, which prefixes its own topics, `.errors` and `.late`."""
         return self if application == self.application else dataclasses.replace(self, application=application)
 
-    def matched(self, found: Matched) -> Service:
+    def with_matches(self, found: Matched) -> Service:
         """Return the service with the topics that match its patterns among its inputs."""
         more = tuple(Topic(name, self.patterns[pattern]) for pattern, names in found.items() for name in names)
         return dataclasses.replace(self, inputs=(*self.inputs, *more)) if more else self
@@ -247,7 +247,7 @@ def find_service(name: str) -> Service:
     for point in sorted(yield_modules(GROUP), key=lambda point: (point.name != name, point.origin != VARIABLE)):
         service = _brought(point)
         if service.name == name:
-            return service.matched(matched_topics(service.job))
+            return service.with_matches(matched_topics(service.job))
     table = all_services()
     raise UnknownService(f"there is no service {name!r}{did_you_mean(name, table) or ': ' + _choice(table)}")
 

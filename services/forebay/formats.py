@@ -74,7 +74,7 @@ class Format(Generic[T]):
         """Return whether this format can read the bytes that another format wrote."""
         return self.is_same(written) or (self.takes is not None and self.takes(written.wire))
 
-    def repartitioned(self) -> Format[T]:
+    def without_owner(self) -> Format[T]:
         """Return the format after a repartition, where the key itself determines the task of a row."""
         return self if self.owner is None else dataclasses.replace(self, owner=None)
 

@@ -107,7 +107,7 @@ class Job:
         settings: Frozen dataclass of the logic's settings. Every setting has a default.
         processor: Class of the processor that reads the inputs, or a function of the settings that creates it.
         then: Later sub-topologies of a chain, in order. A repartition topic precedes each of them.
-        tables: Inputs that are tables. A record without a value deletes its key (see Processor.removed); in other
+        tables: Inputs that are tables. A record without a value deletes its key (see Processor.on_delete); in other
             inputs it goes to `.errors`. At equal timestamps, records of tables are processed first.
         table_outputs: Outputs that hold the rows of a table. With `emit: latest`, a commit sends only the last row of
             each key.

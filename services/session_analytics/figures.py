@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.bounded import appended
+from forebay.bounded import append_bounded
 from forebay.processor import RejectedRecord
 from session_analytics.model import ClickSession, UserClick
 
@@ -30,7 +30,7 @@ def remember_name(names: tuple[str, ...], what: str, name: str | None, limit: in
         return names
     if len(name) > LONGEST_TEXT:
         raise RejectedRecord(f"{what} has {len(name)} characters: the producer must send at most {LONGEST_TEXT}")
-    return appended(names, name, limit)
+    return append_bounded(names, name, limit)
 
 
 def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:

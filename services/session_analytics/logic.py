@@ -39,7 +39,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         self.sessions = SessionStore("sessions", ClickSession, retention_ms=settings.retention_ms)
         self.idle = IdleClose(settings.idle_timeout_ms, settings.gap_ms + settings.grace_ms + 1)
 
-    def opened(self) -> None:
+    def init(self) -> None:
         """Put the aggregate on the bound store."""
         limit = self._limit
         self._aggregate = SessionAggregate[UserClick, ClickSession](
@@ -82,7 +82,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
             assert final.value is not None
             profile = self.profiles.get(final.key) or _NEW
             ctx.forward(self._result_of(final, final.value, profile), final.key, final.timestamp)
-        self._closing.fired(ctx, self._aggregate.next_close())
+        self._closing.schedule_next(ctx, self._aggregate.next_close())
 
     def _profile(self, key: str, event: UserClick, begun: int) -> ClickProfile:
         """Return the user's profile with the click in it; most clicks change nothing there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.bounded import appended, counted, ranked
+from forebay.bounded import append_bounded, count_bounded, rank_top
 from forebay.processor import Context, Processor, RejectedRecord, Timer
 from forebay.records import FrozenMap, replace
 from forebay.stores import KeyValueStore
@@ -85,20 +85,20 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
         pages = profile.page_counts
         most_visited = profile.most_visited_pages
         if event.device_type and event.device_type not in devices:
-            devices = appended(devices, event.device_type, limit)
+            devices = append_bounded(devices, event.device_type, limit)
         if event.browser and event.browser not in browsers:
-            browsers = appended(browsers, event.browser, limit)
+            browsers = append_bounded(browsers, event.browser, limit)
         location = event.location
         if location is not None and location.country and location.country not in countries:
-            countries = appended(countries, location.country, limit)
+            countries = append_bounded(countries, location.country, limit)
         if event.page:
-            pages = counted(pages, event.page, limit)
-            most_visited = ranked(most_visited, pages, event.page)
+            pages = count_bounded(pages, event.page, limit)
+            most_visited = rank_top(most_visited, pages, event.page)
         return UserProfile(
             current_session=session,
             total_sessions=profile.total_sessions if ended is None else profile.total_sessions + 1,
             total_time_ms=profile.total_time_ms + event.duration_ms,
-            actions_count=counted(profile.actions_count, event.action, limit),
+            actions_count=count_bounded(profile.actions_count, event.action, limit),
             first_seen=first,
             last_activity=last,
             devices_used=devices,

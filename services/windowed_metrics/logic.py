@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 from math import inf, isfinite
 
-from forebay.bounded import appended
+from forebay.bounded import append_bounded
 from forebay.operators import Closing, Emission, WindowAggregate, WindowResult
 from forebay.processor import Context, IdleClose, LateRecord, Processor, RejectedRecord, Timer
 from forebay.stores.keys import FOREVER, join_key, split_key
@@ -73,7 +73,7 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         )
         self.idle = IdleClose(settings.idle_timeout_ms, settings.window_ms + settings.grace_ms)
 
-    def opened(self) -> None:
+    def init(self) -> None:
         """Put the aggregate on the bound store."""
         emission = _EMISSIONS[self._settings.emit_results]
         self._aggregate = WindowAggregate(
@@ -111,7 +111,7 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
     def on_timer(self, timer: Timer, ctx: Context[WindowedMetric]) -> None:
         """Send the windows that closed."""
         self._send_finals(self._aggregate.close(ctx.closing_time), ctx)
-        self._closing.fired(ctx, self._aggregate.next_close())
+        self._closing.schedule_next(ctx, self._aggregate.next_close())
 
     def _send_finals(self, finals: Iterable[WindowResult[MetricWindow]], ctx: Context[WindowedMetric]) -> None:
         for final in finals:
@@ -129,11 +129,11 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         newest = ts >= window.last_timestamp
         datacenters, environments, services = window.datacenters, window.environments, window.services
         if event.datacenter and event.datacenter not in datacenters:
-            datacenters = appended(datacenters, event.datacenter, limit)
+            datacenters = append_bounded(datacenters, event.datacenter, limit)
         if event.environment and event.environment not in environments:
-            environments = appended(environments, event.environment, limit)
+            environments = append_bounded(environments, event.environment, limit)
         if event.service and event.service not in services:
-            services = appended(services, event.service, limit)
+            services = append_bounded(services, event.service, limit)
         return MetricWindow(
             server_id=server_id,
             metric_name=event.metric_name,

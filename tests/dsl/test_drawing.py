@@ -54,7 +54,7 @@ def test_records_between_steps_are_counted_along_their_edge() -> None:
     labels = {node["id"]: node["label"] for node in graph["nodes"]}
     passed = Counter[str]()
     for engine in run.driver.stages[0].engines:
-        passed.update({f"0 {numbers}": count for numbers, count in engine.processor.passed().items()})
+        passed.update({f"0 {numbers}": count for numbers, count in engine.processor.edge_counts().items()})
     results = {
         (labels[arrow["tail"]], labels[arrow["head"]]): passed[arrow["name"]] if arrow["rate"] else "looked up"
         for arrow in graph["arrows"]

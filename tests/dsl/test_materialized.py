@@ -141,7 +141,7 @@ def test_a_join_s_stores_have_the_options_of_its_named_store() -> None:
         words.outer_join(words, fold, str, windows=within(5), store=Materialized("j", logging=False)).to("out")
 
     stores = [store for _, store in declared_stores(Driven(build).job.topology[0].processor(Nothing()))]
-    assert [(store.name, store.kept.logging) for store in stores] == [
+    assert [(store.name, store.options.logging) for store in stores] == [
         (f"j-{side}", False) for side in ("left", "right", "left-waiting", "right-waiting")
     ]
 

@@ -21,7 +21,7 @@ class Score(Processor[int, int]):
         LOADED.append("model")
         self._factor = 3
 
-    opened = load_model
+    init = load_model
 
     def process(self, event: int, ctx: Context[int]) -> None:
         ctx.forward(event * self._factor)

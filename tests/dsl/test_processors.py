@@ -24,7 +24,7 @@ class Latest(Processor[str, str]):
         ctx.schedule("later", ctx.timestamp + 10)
         ctx.forward(f"{before}->{event} at {ctx.topic}@{ctx.offset}")
 
-    def removed(self, topic: str, ctx: Context[str]) -> None:
+    def on_delete(self, topic: str, ctx: Context[str]) -> None:
         self.words.delete(ctx.key)
         ctx.forward(None)
 
@@ -60,11 +60,11 @@ def test_two_of_them_have_timers_of_their_own() -> None:
     assert [run.by_topic(topic)[-1] for topic in "ab"] == [("k", "later: x", 10)] * 2
 
 
-def test_a_record_without_value_needs_removed() -> None:
+def test_a_record_without_value_needs_on_delete() -> None:
     run = Driven(lambda t: t.stream("in", str).process(Swap, int, key=str, name="swap").to("out"))
     run.driver.pipe("k", None, "in")
     assert run.driver.errors[0].headers["error.message"] == (
-        "process swap: a record without value reached Swap, which has no removed(): define it, put drop_nulls() "
+        "process swap: a record without value reached Swap, which has no on_delete(): define it, put drop_nulls() "
         "before, or read the stream with nulls=False"
     )
 

@@ -137,5 +137,5 @@ pipelines:
     to: results
 """
     )
-    retained = run.store("counts").kept  # type: ignore[union-attr]
+    retained = run.store("counts").options  # type: ignore[union-attr]
     assert (retained, retained.caching, retained.logging, retained.persistent) == ("counts", True, False, False)

@@ -12,6 +12,8 @@ _PARTICIPLE = re.compile(
     r"_?(?!(feed|need|seed|speed|exceed|embed|proceed|succeed)$)"
     r"([a-z]+ed|[a-z]*(told|held|kept|made|found|said|shown|given|taken|done))"
 )
+_OF_KAFKA = frozenset({"committed", "materialized"})
+"""Kafka's own names: `Consumer.committed`, which fakes of the client implement, and `Materialized`."""
 _VAGUE = frozenset({"found", "made", "each", "kept"})
 
 
@@ -19,7 +21,8 @@ def vague_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str, str]]:
     """Return line, name and suggestion of each function that is a participle and each vague variable."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if _PARTICIPLE.fullmatch(node.name) and not _is_property(node):
+            is_named_by_kafka = node.name in _OF_KAFKA
+            if _PARTICIPLE.fullmatch(node.name) and not is_named_by_kafka and not _is_property(node):
                 yield node.lineno, f"def {node.name}", FUNCTION
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in _VAGUE:
             yield node.lineno, node.id, VARIABLE

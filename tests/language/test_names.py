@@ -18,6 +18,7 @@ from tests.language.names import vague_names
         ("class A:\n    @property\n    def closed(self): ...", []),
         ("found = 1\nfor each in found: ...", ["found", "each"]),
         ("result = found", []),
+        ("class Consumer:\n    def committed(self, places): ...", []),
     ],
 )
 def test_vague_names_are_found(source: str, names: list[str]) -> None:

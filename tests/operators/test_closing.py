@@ -23,7 +23,7 @@ class Ends(Processor[Number, Total]):
         self.totals = WindowStore("totals", Total, size_ms=SIZE, retention_ms=10 * SIZE)
         self.broken = False
 
-    def opened(self) -> None:
+    def init(self) -> None:
         self.closing = Closing(self.totals.marks)
 
     def process(self, event: Number, ctx: Context[Total]) -> None:
@@ -37,7 +37,7 @@ class Ends(Processor[Number, Total]):
             raise RuntimeError("broken")
         open_from = ctx.closing_time - SIZE + 1
         later = next(iter(self.totals.fetch_all(open_from, 1 << 40)), None)
-        self.closing.fired(ctx, None if later is None else later.start + SIZE)
+        self.closing.schedule_next(ctx, None if later is None else later.start + SIZE)
         ctx.forward(Total(timer.due, ctx.closing_time), "closed")
 
 

@@ -22,7 +22,7 @@ class Enriched(Processor[Cell, Cell]):
     rows = KeyValueStore("rows", Cell)
     texts = TimestampedKeyValueStore("texts", Cell)
 
-    def opened(self) -> None:
+    def init(self) -> None:
         self.table = GlobalTable(self.rows)
         self.once = Deduplicate(self.seen, lambda _, value: value.json)
         self.enrich = GlobalTableJoin(self.table, Join.LEFT, lambda key, _: key, pair)

@@ -32,7 +32,7 @@ class Seen(Processor[str, str]):
     def process(self, event: str, ctx: Context[str]) -> None:
         ctx.forward(f"{ctx.key}={event} of {ctx.topic}[{ctx.partition}]@{ctx.offset}", headers=ctx.headers)
 
-    def removed(self, topic: str, ctx: Context[str]) -> None:
+    def on_delete(self, topic: str, ctx: Context[str]) -> None:
         ctx.forward(f"{ctx.key} is null in {topic}")
 
 

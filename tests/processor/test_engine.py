@@ -91,7 +91,7 @@ def test_emit_latest_keeps_the_last_row_of_a_table_and_every_record_of_a_stream(
 class Rows(Sum):
     """Its input is a table; the key "stuck" can't be deleted."""
 
-    def removed(self, topic: str, ctx: Context[Total]) -> None:
+    def on_delete(self, topic: str, ctx: Context[Total]) -> None:
         old = self.totals.delete(ctx.key)
         if old is not None:
             ctx.forward(Total(-old.amount, len(topic)))
@@ -124,10 +124,10 @@ def test_a_delete_that_fails_goes_to_errors_and_changes_nothing() -> None:
     assert sums.store("totals") == {"stuck": Total(7, 1)}
 
 
-def test_a_table_whose_logic_has_no_removed_says_so() -> None:
+def test_a_table_whose_logic_has_no_on_delete_reports_it() -> None:
     sums = table_driver(Sum())
     assert sums.pipe_bytes(b"a", None, 80) == []
-    assert sums.errors[0].headers["error.message"] == "numbers is a table of the job, but Sum has no removed()"
+    assert sums.errors[0].headers["error.message"] == "numbers is a table of the job, but Sum has no on_delete()"
 
 
 @pytest.mark.parametrize(("key", "time"), [(None, 5), (b"\xff", 5), (b"a", -1), (b"a", 1 << 53)])

@@ -37,7 +37,7 @@ class Task:
     def convert(self, declared: S, stream_time: int = 0) -> S:
         """Open the store as `forebay store upgrade` does, and commit."""
         bound = self.open(declared, OnChange.CONVERT, stream_time)
-        self.converted = [(done.read, done.kept, done.dropped) for done in self.kinds.conversions]
+        self.converted = [(done.read, done.remaining, done.dropped) for done in self.kinds.conversions]
         self.commit()
         return bound
 

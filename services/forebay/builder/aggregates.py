@@ -116,7 +116,7 @@ def windowed_aggregate(
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
             give_finals(first.close(ctx.closing_time), ctx)
-            closing.fired(ctx, first.next_close())
+            closing.schedule_next(ctx, first.next_close())
 
         def give_finals(finals: Iterable[WindowResult[Any]], ctx: Context[Any]) -> None:
             # Each result is processed separately. A result that fails must not be due again with every later record.

@@ -85,7 +85,7 @@ class CompiledSubTopology(Processor[Any, Any]):
     def _name_of_global(self, node: Node, store: Store[Any]) -> str:
         return store.name if node in self.component.owned else f"{store.name}-{self.component.state_name}"
 
-    def opened(self) -> None:
+    def init(self) -> None:
         flows: dict[Node, Flow] = {}
         # Children first, because a node's operator is made with the flow that its results go to.
         for node in reversed(self.nodes):
@@ -202,8 +202,8 @@ class CompiledSubTopology(Processor[Any, Any]):
     def figures(self) -> Mapping[str, float]:
         return self._figures()
 
-    def passed(self) -> Mapping[str, int]:
-        return {arrow: passed.elements for arrow, passed in self._passed.items()}
+    def edge_counts(self) -> Mapping[str, int]:
+        return {edge: passed.elements for edge, passed in self._passed.items()}
 
     def reading(self, topic: str) -> Reading[Any]:
         return self._readings[topic]
@@ -222,7 +222,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         if self._after:
             self._finish(ctx)
 
-    def removed(self, topic: str, ctx: Context[Any]) -> None:
+    def on_delete(self, topic: str, ctx: Context[Any]) -> None:
         self._entries[topic](ctx.key, None, ctx.timestamp, ctx)
         if self._after:
             self._finish(ctx)

@@ -75,7 +75,7 @@ class Graph:
                 "already: choose another one with name="
             )
         # Before a repartition, a windowed key is placed by its key alone. Behind it, the whole windowed key is hashed.
-        key = parent.key.repartitioned()
+        key = parent.key.without_owner()
         if spread is not None:
             # Another name, so that it can't be joined with streams that are partitioned differently.
             key = replace(key, name=f"{key} ({spread.words})")
@@ -131,7 +131,7 @@ class Graph:
 
 def _check_kept(node: Node, store: Store[Any]) -> None:
     """Refuse a cache or a missing changelog where there can't be one."""
-    options = store.kept
+    options = store.options
     if node.is_global and not options.logging:
         raise TopologyError(
             f"store {store.name}: a global table resumes at its position, so its rows must be "

@@ -59,12 +59,12 @@ def suppression_node(
 
         def release(ctx: Context[Any]) -> None:
             give(operator.release(ctx.closing_time), ctx)
-            closing.fired(ctx, next_release())
+            closing.schedule_next(ctx, next_release())
 
         def on_timer(timer: Timer, ctx: Context[Any]) -> None:
             # A record that makes an update due may also replace it, so it is processed first, as in Kafka Streams.
             if bound.after_record(out, timer, release, ctx):
-                closing.fired(ctx, ctx.closing_time + 1)
+                closing.schedule_next(ctx, ctx.closing_time + 1)
             else:
                 release(ctx)
 

@@ -243,7 +243,7 @@ def with_stream(
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
             release(ctx)
-            closing.fired(ctx, join.next_release())
+            closing.schedule_next(ctx, join.next_release())
 
         return Made((on_left, on_right), closing.timer, on_timer)
 

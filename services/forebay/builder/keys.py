@@ -71,7 +71,7 @@ def split_row(row: str) -> tuple[str, Window]:
     return text, Window(int(start, 16) - _OFFSET, int(end, 16) - _OFFSET)
 
 
-def windowed(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
+def windowed_format(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
     """Return the format of keys with windows of one size: the key's bytes, then the start (TimeWindowedSerializer)."""
     return windowed_by_start(inner, lambda start: Window(start, start + size_ms))
 

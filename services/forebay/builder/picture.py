@@ -176,7 +176,7 @@ def _idents(nodes: tuple[Node, ...], idents: dict[Node, tuple[str, ...]]) -> tup
 def _store(store: Store[Any], prefix: str) -> StoreFacts:
     bounds = [text.format(getattr(store, name)) for name, text in _BOUNDS.items() if hasattr(store, name)]
     kind = _KINDS.get(type(store).__name__, type(store).__name__)
-    options = store.kept
+    options = store.options
     places = [] if options.persistent is None else ["persistent" if options.persistent else "in memory"]
     caches = [] if options.caching is None else ["cached" if options.caching else "not cached"]
     what = ", ".join([kind, *bounds, *places, *caches])

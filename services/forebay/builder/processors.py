@@ -12,7 +12,7 @@ from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.formats import Format
 from forebay.operators.table import Change
-from forebay.processor.api import AnyProcessor, Context, Processor, Timer
+from forebay.processor.api import AnyProcessor, Context, Processor, Timer, refuse_former_methods
 from forebay.processor.declared import NoNewInstance, declared_stores, new_instance
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
@@ -30,8 +30,12 @@ class ValueTransformer(abc.ABC, Generic[K, V, O]):
     Declare stores as class attributes or in the constructor.
     """
 
-    def opened(self) -> None:
-        """Prepare what works on stores: they are bound to their task now."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        refuse_former_methods(cls)
+
+    def init(self) -> None:
+        """Prepare what uses stores. The stores are bound to their task when this is called."""
 
     @abc.abstractmethod
     def transform(self, key: K, value: V | None, ctx: Context[Any], /) -> O | None:
@@ -55,7 +59,7 @@ def processor_node(
     instance: AnyProcessor = _call_supplier(make_processor, Processor, f"process {name}")
     own, owners = _stores(graph, parent, f"process {name}", instance, shared)
     # Look this up once per topology instead of once per record.
-    has_removed = type(instance).removed is not Processor.removed
+    has_on_delete = type(instance).on_delete is not Processor.on_delete
 
     def make(bound: Bound, out: Flow) -> Made:
         processor = _bound(bound, make_processor(), parent.key)
@@ -66,12 +70,12 @@ def processor_node(
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             if value is not None:
                 processor.process(value, context.of_element(ctx, key, timestamp))
-            elif has_removed:
-                processor.removed(ctx.topic, context.of_element(ctx, key, timestamp))
+            elif has_on_delete:
+                processor.on_delete(ctx.topic, context.of_element(ctx, key, timestamp))
             else:
                 raise NotImplementedError(
                     f"process {name}: a record without value reached {type(processor).__name__}, which has no "
-                    "removed(): define it, put drop_nulls() before, or read the stream with nulls=False"
+                    "on_delete(): define it, put drop_nulls() before, or read the stream with nulls=False"
                 )
 
         def on_timer(fired: Timer, ctx: Context[Any]) -> None:
@@ -173,7 +177,7 @@ def _bound(bound: Bound, made: P, key: Format[Any]) -> P:
         store = bound.store(declared)
         is_of_table = store.key_format is None and not key.is_text
         setattr(made, attribute, store.of_table(key) if is_of_table else store)
-    made.opened()
+    made.init()
     return made
 
 

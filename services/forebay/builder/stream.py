@@ -167,7 +167,7 @@ class Stream(Joining[K, V]):
         """Run a processor on each record.
 
         What the processor forwards continues downstream, under any key. It has the headers of the record that is being
-        processed unless the processor sets others. A record without a value is passed to `removed()`.
+        processed unless the processor sets others. A record without a value is passed to `on_delete()`.
 
         Args:
             make: Function that returns a new processor. It is called once per task.

@@ -95,7 +95,7 @@ def _caching(node: Node) -> bool | None:
     # A filter or a mapping of a table has no store. The cache of the table before it decides.
     while not node.stores and len(node.parents) == 1:
         (node,) = node.parents
-    return node.stores[0].kept.caching if node.stores else None
+    return node.stores[0].options.caching if node.stores else None
 
 
 def _outputs_where(sinks: Iterable[Node], holds: Callable[[Node], bool]) -> frozenset[str]:

@@ -24,7 +24,7 @@ _KEYS = 10
 _IDLE_MS = 86_400_000
 """Idle time after the records: timers of a day fire, too."""
 
-_METHODS = ("process", "removed", "on_timer", "on_wall_clock")
+_METHODS = ("process", "on_delete", "on_timer", "on_wall_clock")
 _EXPECTED = (RejectedRecord, LateRecord, Unavailable, MemoryError)
 
 

@@ -76,7 +76,7 @@ def replay(
     name = application or service.name
     topic = service.as_application(name).errors.name
     if service.patterns:
-        service = service.matched(matches(service, name, TopicAdmin(kafka).names()))
+        service = service.with_matches(matches(service, name, TopicAdmin(kafka).names()))
     inputs = [topic_of_service.name for topic_of_service in service.inputs]
     partitions = TopicAdmin(kafka).partitions([topic, *inputs])
     missing = [topic_name for topic_name in (topic, *inputs) if topic_name not in partitions]

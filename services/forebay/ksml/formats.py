@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from forebay import formats
-from forebay.builder.keys import windowed
+from forebay.builder.keys import windowed_format
 from forebay.formats import Format, simple
 from forebay.ksml.avro import avro_format, record_of, windowed_schema
 from forebay.ksml.json_schemas import json_schema_format
@@ -101,7 +101,7 @@ class Formats:
 
 def _kafka(every: Formats, kind: Type) -> Format[Any]:
     if kind.kind == "windowed":
-        return windowed(every.of(kind.parts[0]), 1)
+        return windowed_format(every.of(kind.parts[0]), 1)
     return _KAFKA.get(kind.kind, JSON)
 
 

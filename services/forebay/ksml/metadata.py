@@ -26,7 +26,12 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
     """Return what gives records the headers and the time that a function makes."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Any) -> None:
-        given = {"@type": "RecordMetadata", "@schema": "", "timestamp": timestamp, "headers": shown(ctx.headers)}
+        given = {
+            "@type": "RecordMetadata",
+            "@schema": "",
+            "timestamp": timestamp,
+            "headers": header_entries(ctx.headers),
+        }
         metadata = call(key, value, given)
         if metadata is None:
             out(key, value, timestamp, ctx)
@@ -40,7 +45,7 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
     return flow
 
 
-def shown(headers: Headers) -> list[dict[str, Any]]:
+def header_entries(headers: Headers) -> list[dict[str, Any]]:
     """Return headers as functions see them: key and value, text where it is."""
     return [{"key": name, "value": None if raw is None else _text(raw)} for name, raw in headers]
 
@@ -60,7 +65,7 @@ def context_of(timestamp: int, ctx: Any) -> dict[str, Any]:
         "timestamp": timestamp,
         "topic": ctx.topic,
         "partition": ctx.partition,
-        "headers": shown(ctx.headers),
+        "headers": header_entries(ctx.headers),
     }
 
 

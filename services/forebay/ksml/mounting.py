@@ -37,7 +37,7 @@ _SUFFIXES = (".yaml", ".yml")
 class Mounted(NamedTuple):
     """Definitions as a service and its job."""
 
-    made: Definitions
+    definitions: Definitions
     service: Service
     job: Job
 
@@ -98,17 +98,17 @@ def mount(
     return Mounted(definitions, _service(name, definitions, job), job)
 
 
-def _service(name: str, made: Definitions, job: Job) -> Service:
-    tables = {node.string("topic") for file in made.files for node in _tables(file)}
+def _service(name: str, definitions: Definitions, job: Job) -> Service:
+    tables = {node.string("topic") for file in definitions.files for node in _tables(file)}
     return Service(
         name=name,
-        summary=f"KSML: {', '.join(Path(file.file).name for file in made.files)}",
+        summary=f"KSML: {', '.join(Path(file.file).name for file in definitions.files)}",
         inputs=tuple(_topic(job, topic, record, tables) for topic, record in job.inputs.items()),
         outputs=tuple(_topic(job, topic, record, tables) for topic, record in job.outputs.items()),
         stores=store_contracts(job, job.settings()),
         job=MODULE,
         stages=len(job.topology),
-        contracts=str(contracts_folder(made.formats.contracts, made.formats.schemas.folders)),
+        contracts=str(contracts_folder(definitions.formats.contracts, definitions.formats.schemas.folders)),
     )
 
 

@@ -32,7 +32,7 @@ class Closing:
         if due < known or known <= ctx.closing_time:
             self._set(ctx, due)
 
-    def fired(self, ctx: Context[Any], next_due: int | None) -> None:
+    def schedule_next(self, ctx: Context[Any], next_due: int | None) -> None:
         """Set the next timer after one fired; None: nothing is open."""
         if next_due is None:
             self._marks.set(_DUE, FOREVER)

@@ -192,6 +192,21 @@ class IdleClose:
         set_durations(self, after_ms=after_ms, horizon_ms=horizon_ms)
 
 
+_FORMER_METHODS = {"opened": "init", "removed": "on_delete"}
+"""Methods of processors by their names in the previous release."""
+
+
+def refuse_former_methods(kind: type) -> None:
+    """Refuse a class whose methods would never be called, because the methods were renamed in 0.3.
+
+    Raises:
+        TypeError: the class defines a method under its former name.
+    """
+    for former, name in _FORMER_METHODS.items():
+        if former in vars(kind):
+            raise TypeError(f"{kind.__name__}.{former}() was renamed in Forebay 0.3: call it {name}()")
+
+
 class Processor(abc.ABC, Generic[E, O]):
     """The logic of a service, which processes one record at a time.
 
@@ -199,6 +214,10 @@ class Processor(abc.ABC, Generic[E, O]):
     since the last commit is processed again, so that the clock and random numbers may be used. Keep state in stores
     only: attributes of the processor are neither restored nor rolled back.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        refuse_former_methods(cls)
 
     idle: IdleClose | None = None
     """An idle task's closing time is stream time plus its idle time, and timers due by then fire; see IdleClose for
@@ -226,11 +245,11 @@ class Processor(abc.ABC, Generic[E, O]):
         """Return counters that the processor maintains, by name. They are shown to operators only."""
         return {}
 
-    def passed(self) -> Mapping[str, int]:
+    def edge_counts(self) -> Mapping[str, int]:
         """Return how many records went from operator to operator, by the operators' numbers ("1 3")."""
         return {}
 
-    def opened(self) -> None:
+    def init(self) -> None:
         """Prepare operators that use stores. The stores are bound to their task when this is called."""
 
     def record_key(self, name: str, key: str) -> str | bytes | None:
@@ -249,12 +268,12 @@ class Processor(abc.ABC, Generic[E, O]):
     def process(self, event: E, ctx: Context[O], /) -> None:
         """Process one record. If this raises, the record goes to `.errors` and its effects are undone."""
 
-    def removed(self, topic: str, ctx: Context[O], /) -> None:
+    def on_delete(self, topic: str, ctx: Context[O], /) -> None:
         """Process a record without a value from an input that is a table: the row of `ctx.key` was deleted.
 
         The event time of such a record is its Kafka timestamp.
         """
-        raise NotImplementedError(f"{topic} is a table of the job, but {type(self).__name__} has no removed()")
+        raise NotImplementedError(f"{topic} is a table of the job, but {type(self).__name__} has no on_delete()")
 
     def on_wall_clock(self, now: int, ctx: Context[O], /) -> None:
         """Run every `wall_clock_interval_ms` of wall-clock time (Kafka Streams' PunctuationType.WALL_CLOCK_TIME).

@@ -53,7 +53,7 @@ class TaskEngine:
         stores = bind_stores(processor, codecs, lent)
         self._stores = lent.opened
         self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change)
-        processor.opened()
+        processor.init()
         self.timers = Timers()
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
@@ -276,7 +276,7 @@ class TaskEngine:
         mark = len(context.outputs)
         try:
             if event is None:
-                self.processor.removed(context.topic, context)
+                self.processor.on_delete(context.topic, context)
             else:
                 self.processor.process(event, context)
             if self._steps.checks_puts:

@@ -243,7 +243,7 @@ def _within_limits(reading: Reading, rows: Iterable[tuple[Any, ...]]) -> tuple[l
     for row in rows:
         if reading.limit is not None and len(lines) >= reading.limit:
             return lines, True
-        shown = reading.shown(row)
+        shown = reading.json_row(row)
         size += len(encode_json(shown))
         check_size(size)
         lines.append({"row": shown})

@@ -80,7 +80,7 @@ def push_rows(reading: Reading, tail: Tail) -> Iterator[Line | None]:
                     yield {"tombstone": _key_shown(reading, key)}
             elif (row := reading.row(key, value, timestamp, origin)) is not None:
                 count += 1
-                yield {"row": reading.shown(row)}
+                yield {"row": reading.json_row(row)}
             if reading.limit is not None and count >= reading.limit:
                 break
         yield {"end": {"rows": count}}

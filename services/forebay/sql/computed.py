@@ -20,5 +20,5 @@ def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], t
 
 def condition_of(condition: Code, *, windowed: bool) -> Callable[[Any, Any], bool]:
     """Return the function that checks whether a condition is true; unknown is not."""
-    made = row_of([condition], windowed=windowed)
-    return lambda key, row: made(key, row)[0] is True
+    evaluate = row_of([condition], windowed=windowed)
+    return lambda key, row: evaluate(key, row)[0] is True

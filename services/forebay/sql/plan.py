@@ -181,10 +181,10 @@ class QueryPlan:
         rest = ", ".join(map(str, self.target.values))
         yield f"{self.name}: {kind} {self.target.name} -> topic {self.target.topic}"
         yield f"  columns {', '.join(item for item in (columns, rest) if item)}"
-        yield from shown(self.step, 1, typed=typed)
+        yield from step_lines(self.step, 1, typed=typed)
 
 
-def shown(step: Step, depth: int = 0, *, typed: bool = False) -> Iterator[str]:
+def step_lines(step: Step, depth: int = 0, *, typed: bool = False) -> Iterator[str]:
     """Return a step and those it reads as lines of text, the last one first."""
     yield "  " * depth + _line(step)
     for code in _codes(step) if typed else ():
@@ -193,7 +193,7 @@ def shown(step: Step, depth: int = 0, *, typed: bool = False) -> Iterator[str]:
     for parent in (
         (step.left, step.right) if isinstance(step, Joined) else () if isinstance(step, Scan) else (step.parent,)
     ):
-        yield from shown(parent, depth + 1, typed=typed)
+        yield from step_lines(parent, depth + 1, typed=typed)
 
 
 def _codes(step: Step) -> Iterable[Code]:

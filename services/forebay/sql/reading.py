@@ -57,7 +57,7 @@ class Reading:
     as_of: int | None = None
     is_range: bool = False
 
-    def shown(self, row: Sequence[Any]) -> dict[str, Any]:
+    def json_row(self, row: Sequence[Any]) -> dict[str, Any]:
         """Return a row of the result as JSON can hold it."""
         return {named.name: writer(named.type)(value) for named, value in zip(self.columns, row, strict=True)}
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forebay.builder.keys import Windowed, session_windowed
-from forebay.builder.keys import windowed as windowed_format
+from forebay.builder.keys import Windowed, session_windowed, windowed_format
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology, records_of_table

@@ -78,7 +78,7 @@ class TaskStores:
         """Open a store's marks."""
         return Marks(self.internal(store, "marks", NumberCodec()))
 
-    def detached(self) -> TaskStores:
+    def with_own_journal(self) -> TaskStores:
         """Return rows of the same table with another journal, so that a failed record does not undo their changes."""
         return TaskStores(self._table, Journal(), self.clock, self._cached, self._rooms)
 
@@ -141,7 +141,7 @@ class Store(Generic[V]):
                 f"store {name!r}: a store's name is part of its topic's name; use 1 to 200 of A-Z a-z 0-9 . _ -"
             )
         self.name = str(name)
-        self.kept = name if isinstance(name, Materialized) else Materialized(name)
+        self.options = name if isinstance(name, Materialized) else Materialized(name)
         self.format = format_of(value)
         self.value: type[V] = self.format.type
         if self.format.is_contract:

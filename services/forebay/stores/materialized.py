@@ -42,11 +42,11 @@ class Materialized(str):
         return instance
 
 
-class Kept(Protocol):
+class HasOptions(Protocol):
     """A store with options for its cache, changelog and location."""
 
     name: str
-    kept: Materialized
+    options: Materialized
 
 
 def derived_store(store: str, suffix: str) -> str:
@@ -57,9 +57,9 @@ def derived_store(store: str, suffix: str) -> str:
     return Materialized(name, logging=store.logging, persistent=store.persistent)
 
 
-def unlogged_names(stores: Iterable[Kept]) -> frozenset[bytes]:
+def unlogged_names(stores: Iterable[HasOptions]) -> frozenset[bytes]:
     """Return the names of the stores without a changelog."""
-    return frozenset(store.name.encode() for store in stores if not store.kept.logging)
+    return frozenset(store.name.encode() for store in stores if not store.options.logging)
 
 
 def store_of(row: bytes) -> bytes:

@@ -33,22 +33,22 @@ class Conversion:
         recorded: the declaration that wrote the rows.
         declared: the one they fit now.
         read: rows (versions, entries) found.
-        kept: rows that are there now.
+        remaining: rows that are there now.
     """
 
     store: str
     recorded: str
     declared: str
     read: int
-    kept: int
+    remaining: int
 
     @property
     def dropped(self) -> int:
         """Rows that are gone: past the retention, superseded, or tombstones."""
-        return self.read - self.kept
+        return self.read - self.remaining
 
     def __str__(self) -> str:
-        rows = f"{self.read} rows read, {self.kept} written or kept, {self.dropped} dropped"
+        rows = f"{self.read} rows read, {self.remaining} written or kept, {self.dropped} dropped"
         return f"store {self.store}: {self.recorded} -> {self.declared}: {rows}"
 
 
@@ -94,7 +94,7 @@ def convert(
         read = _count(own[0])
         store.adapt()
         return Conversion(store.name, recorded, describe_store(store), read, _count(own[0])), []
-    before = task.detached()
+    before = task.with_own_journal()
     writer = _declared_as(recorded, store).bind(before, codec)
     entries = sorted(_entries(writer, max(stream_time, 0)), key=lambda entry: (entry.timestamp, entry.key))
     by_prefix = {rows.prefix: rows for rows in own}

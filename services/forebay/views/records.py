@@ -68,7 +68,7 @@ def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
     shown = itemgetter(*(names.index(name) if name in names else len(names) + at[name] for name in view.select))
     totals = [(at[name], total) for name, total in _totals(view)]
     first = {number: name for name, number in reversed([*at.items()])}
-    kept_of = [storage_of(fold_input, first[number]).kept for number, fold_input in enumerate(step.aggregates)]
+    kept_of = [storage_of(fold_input, first[number]).extract for number, fold_input in enumerate(step.aggregates)]
 
     def adding(key: str, record: Any, before: Any) -> Any:
         states = initial if before is None else tuple([of(before) for of in kept_of])

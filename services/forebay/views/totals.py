@@ -35,11 +35,11 @@ class Stored(NamedTuple):
 
     Args:
         total: class of a record stored with the row; None: the row's own value is enough.
-        kept: gives what the aggregate keeps of a stored row.
+        extract: returns what the aggregate keeps of a stored row.
     """
 
     total: type[Any] | None
-    kept: Callable[[Any], Any]
+    extract: Callable[[Any], Any]
 
 
 def total_name(column: str) -> str:

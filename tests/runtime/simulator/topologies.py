@@ -94,7 +94,7 @@ class Windows(_Anonymous):
 
     sums = WindowStore("sums", Number, retention_ms=60, size_ms=20)
 
-    def opened(self) -> None:
+    def init(self) -> None:
         self._windows = WindowAggregate(
             self.sums, TimeWindows(20, 20, grace_ms=40), lambda: Number(0, 0), _add, emission=Emission.FINAL
         )

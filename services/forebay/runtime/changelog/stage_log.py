@@ -49,7 +49,7 @@ class StageLog:
 def stage_log(application: str, stage: int, processor: AnyProcessor) -> StageLog:
     """Return the changelogs of a stage that `processor` declares the stores of."""
     declared = [store for _, store in declared_stores(processor)]
-    stores = tuple(store for store in declared if store.kept.logging)
+    stores = tuple(store for store in declared if store.options.logging)
     topics = changelog_topics(application, (store.name for store in stores))
     return StageLog(processor, stores, topics, internal_topic(application, stage), unlogged_names(declared))
 

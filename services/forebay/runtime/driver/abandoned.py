@@ -31,11 +31,11 @@ def count_abandoned(kafka: KafkaSettings, application: str, job: Job) -> Counter
         Unavailable: the broker does not answer.
     """
     try:
-        found = _look(kafka, application, set(repartition_topics(application, job).values()))
+        counts = _look(kafka, application, set(repartition_topics(application, job).values()))
     except NotAuthorized as error:
         log.warning("%s: whether records of an earlier release are left is not known: %s", application, error)
         return Counter()
-    for topic, count in found.items():
+    for topic, count in counts.items():
         log.warning(
             "%s: %s holds %s records that an earlier release forwarded. This release has no sub-topology that reads "
             "them, so they are dropped. To process them, run the earlier release with `--trigger available-now`, then "
@@ -44,7 +44,7 @@ def count_abandoned(kafka: KafkaSettings, application: str, job: Job) -> Counter
             topic,
             f"more than {_MOST}" if count > _MOST else count,
         )
-    return found
+    return counts
 
 
 def _look(kafka: KafkaSettings, application: str, read: Collection[str]) -> Counter[str]:
@@ -72,7 +72,7 @@ def _places(consumer: Consumer, application: str, read: Collection[str]) -> list
 
 
 def _count(consumer: Consumer, places: list[TopicPartition]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     left = {(place.topic, place.partition) for place in places}
     consumer.assign([TopicPartition(place.topic, place.partition, place.offset) for place in places])
     while left:
@@ -83,8 +83,8 @@ def _count(consumer: Consumer, places: list[TopicPartition]) -> Counter[str]:
         if error is None:
             headers = message.headers()
             is_record = not headers or announced_time(message, headers) is None  # type: ignore[arg-type]
-            found[place[0]] += is_record
-            if found[place[0]] > _MOST:
+            counts[place[0]] += is_record
+            if counts[place[0]] > _MOST:
                 consumer.incremental_unassign([TopicPartition(*gone) for gone in left if gone[0] == place[0]])
                 left = {other for other in left if other[0] != place[0]}
         elif error.code() == KafkaError._PARTITION_EOF:
@@ -93,4 +93,4 @@ def _count(consumer: Consumer, places: list[TopicPartition]) -> Counter[str]:
             consumer.seek(TopicPartition(*place, OFFSET_BEGINNING))
         else:
             raise failure_of(error, f"can't read {place[0]}")
-    return +found
+    return +counts

@@ -270,7 +270,7 @@ class JobApplication:
     def _log_unlogged_stores(self) -> None:
         job = load_job(self._service.job)
         parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
-        names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.kept.logging)
+        names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.options.logging)
         if names:
             log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
 

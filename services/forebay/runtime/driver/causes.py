@@ -27,8 +27,8 @@ def is_out_of_memory(text: str) -> bool:
 
 def stop_message(text: str) -> str | None:
     """Return the message of a StopJob that a failure holds; None: it holds none."""
-    found = re.search(rf"\[{re.escape(STOP_MARK)}\] ([^\n]+)", text)
-    return found.group(1).strip() if found else None
+    match = re.search(rf"\[{re.escape(STOP_MARK)}\] ([^\n]+)", text)
+    return match.group(1).strip() if match else None
 
 
 def cause_of(text: str) -> str:

@@ -31,11 +31,11 @@ def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_
         return
     names = [topic.name for topic in service.inputs]
     try:
-        found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(names).values()
+        topics = TopicAdmin(kafka, _ANSWER_SECONDS).describe(names).values()
     except KafkaForbidden as error:
         log.warning("%s: whether an input is compacted too soon is not known: %s", service.name, error)
         return
-    refused = compacted_too_soon(found, max_downtime_ms)
+    refused = compacted_too_soon(topics, max_downtime_ms)
     if refused:
         raise TopicsUnfit(refused)
 

@@ -23,9 +23,9 @@ def matches(service: Service, application: str, names: Iterable[str]) -> dict[st
     before = {topic for known in matched_topics(service.job).values() for topic in known}
     named = {topic.name for topic in service.topics(application)} - before | {rescale_topic(application)}
     others = [name for name in names if name not in named]
-    found = {pattern: matching(pattern, others) for pattern in service.patterns}
+    by_pattern = {pattern: matching(pattern, others) for pattern in service.patterns}
     taken: dict[str, str] = {}
-    for pattern, topics in found.items():
+    for pattern, topics in by_pattern.items():
         if not topics:
             raise StopJob(
                 f"no topic matches {pattern}: create the topics that {service.name} reads, then start the job again"
@@ -36,16 +36,16 @@ def matches(service: Service, application: str, names: Iterable[str]) -> dict[st
                     f"the topic {topic} matches {taken[topic]} and {pattern}: change the patterns, so that only one "
                     "matches"
                 )
-    return found
+    return by_pattern
 
 
 def find_matches(kafka: KafkaSettings, service: Service, application: str) -> Mapping[str, tuple[str, ...]]:
     """Look up the topics that match a service's patterns, and have this process read them. Raises StopJob."""
     if not service.patterns:
         return {}
-    found = matches(service, application, TopicAdmin(kafka).names())
-    match_topics(service.job, found)
-    return found
+    by_pattern = matches(service, application, TopicAdmin(kafka).names())
+    match_topics(service.job, by_pattern)
+    return by_pattern
 
 
 class MatchWatch:
@@ -58,7 +58,7 @@ class MatchWatch:
 
     def look(self, names: Iterable[str]) -> list[str]:
         """Return the topics among `names` that match and were not returned before."""
-        found = matches(self._service, self._spec.application, names)
-        new = sorted({topic for topics in found.values() for topic in topics} - self._known)
+        by_pattern = matches(self._service, self._spec.application, names)
+        new = sorted({topic for topics in by_pattern.values() for topic in topics} - self._known)
         self._known.update(new)
         return new

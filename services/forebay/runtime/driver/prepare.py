@@ -40,12 +40,12 @@ def count_tasks(
         TopicsUnfit: an input is missing, or its partitions are no multiple of the tasks.
     """
     internal = internal_topic(application, 0)
-    found = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in service.inputs), internal])
-    own = found.pop(internal, None)
+    partitions_of = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in service.inputs), internal])
+    own = partitions_of.pop(internal, None)
     for topic in service.inputs:
-        if topic.name not in found:
+        if topic.name not in partitions_of:
             raise TopicsUnfit(f"the input topic {topic.name} does not exist: `forebay topics create {service.name}`")
-    shared = {name: partitions for name, partitions in found.items() if name not in global_tables}
+    shared = {name: partitions for name, partitions in partitions_of.items() if name not in global_tables}
     count = tasks or own or next((shared[t.name] for t in service.inputs if t.name in shared), 1)
     for name, partitions in shared.items():
         if partitions % count:
@@ -61,18 +61,18 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
     sided = service.as_application(application)
     needed: list[Topic] = [*service.outputs, sided.errors, sided.late, *service.own_topics(application, tasks)]
     rescaling = rescale_topic(application)
-    found = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in needed), rescaling])
-    if rescaling in found:
+    partitions_of = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in needed), rescaling])
+    if rescaling in partitions_of:
         raise TopicsUnfit(
             f"a change of the number of tasks is not complete: run `forebay rescale {service.name} --tasks "
-            f"{found[rescaling]}` to complete it"
+            f"{partitions_of[rescaling]}` to complete it"
         )
-    missing = [topic.name for topic in needed if topic.name not in found]
+    missing = [topic.name for topic in needed if topic.name not in partitions_of]
     if missing:
         raise TopicsUnfit(
             f"topics are missing: {', '.join(missing)}: `{_create(service, application, tasks)}` creates them"
         )
-    own = {topic.name: found[topic.name] for topic in service.own_topics(application, tasks)}
+    own = {topic.name: partitions_of[topic.name] for topic in service.own_topics(application, tasks)}
     refuse_partitions(own, tasks, _create(service, application, tasks))
 
 
@@ -111,9 +111,9 @@ def find_former(kafka: KafkaSettings, service: Service, application: str, tasks:
     Those of another number of tasks are left out: their partitions belong to other tasks than the job's.
     """
     admin = TopicAdmin(kafka, _ANSWER_SECONDS)
-    found = admin.partitions(former_topics(application, service.stages, admin.names()))
-    former = tuple(name for name, partitions in found.items() if partitions == tasks)
-    others = [f"{name} ({partitions} partitions)" for name, partitions in found.items() if partitions != tasks]
+    partitions_of = admin.partitions(former_topics(application, service.stages, admin.names()))
+    former = tuple(name for name, partitions in partitions_of.items() if partitions == tasks)
+    others = [f"{name} ({partitions} partitions)" for name, partitions in partitions_of.items() if partitions != tasks]
     if others:
         log.warning(
             "%s: the job had more sub-topologies once, and another number of tasks than %d now: what %s hold is not "

@@ -54,8 +54,8 @@ def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Ite
     Raises:
         StopJob: an early release ran, which kept no positions. Unavailable.
     """
-    found = TopicAdmin(kafka).partitions(inputs)
-    asked = [TopicPartition(topic, number) for topic, count in found.items() for number in range(count)]
+    partitions = TopicAdmin(kafka).partitions(inputs)
+    asked = [TopicPartition(topic, number) for topic, count in partitions.items() for number in range(count)]
     consumer = Consumer(kafka.consumer(**{"group.id": marker_group(application)}))
     try:
         committed = [answer for answer in consumer.committed(asked, _SECONDS) if answer.offset >= 0]
@@ -74,4 +74,6 @@ def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Ite
 def _writers(application: str, positions: Mapping[Task, TaskPosition]) -> set[str]:
     groups = max((position.groups for position in positions.values()), default=0)
     names = {transactional_id(application, group) for group in range(groups)}
-    return names | {f"{application}-{part}-{task}" for (part, task), found in positions.items() if not found.groups}
+    return names | {
+        f"{application}-{part}-{task}" for (part, task), position in positions.items() if not position.groups
+    }

@@ -36,8 +36,8 @@ def refuse_running(
     Raises:
         JobRuns: it has a transaction open, or committed one while it was watched. Unavailable.
     """
-    found = TopicAdmin(kafka).partitions(internal_topic(application, stage) for stage in range(stages))
-    places = [(topic, partition) for topic, partitions in found.items() for partition in range(partitions)]
+    partition_counts = TopicAdmin(kafka).partitions(internal_topic(application, stage) for stage in range(stages))
+    places = [(topic, partition) for topic, partitions in partition_counts.items() for partition in range(partitions)]
     admin, whose = AdminClient(kafka.admin()), "the changelogs'"
 
     def look(isolation: IsolationLevel) -> dict[Place, int]:

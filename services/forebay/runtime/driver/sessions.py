@@ -20,7 +20,7 @@ def own_session(options: SparkOptions) -> Sessions:
     """Return what starts a Spark for one job, and stops it. Raises RefusedSetting where it is used."""
 
     @contextmanager
-    def opened(application: str, checkpoint: str) -> Iterator[SparkSession]:
+    def open_session(application: str, checkpoint: str) -> Iterator[SparkSession]:
         with kept_interrupt():
             session = build_session(application, checkpoint, options)
         try:
@@ -28,7 +28,7 @@ def own_session(options: SparkOptions) -> Sessions:
         finally:
             _stop(session)
 
-    return opened
+    return open_session
 
 
 class SharedSpark:

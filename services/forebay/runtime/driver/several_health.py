@@ -55,10 +55,10 @@ class _Merged(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Return the families."""
-        found: dict[str, Metric] = {}
+        families: dict[str, Metric] = {}
         for registry in self._registries:
             for family in registry.collect():
-                first = found.setdefault(family.name, family)
+                first = families.setdefault(family.name, family)
                 if first is not family:
                     first.samples.extend(family.samples)
-        yield from found.values()
+        yield from families.values()

@@ -76,10 +76,10 @@ def _serve(listening: socket.socket) -> Order | None:
         if sys.stdin.fileno() in ready:
             return None
         with closing(listening.accept()[0]) as client:
-            found = _receive(client)
-            if found is None:
+            request = _receive(client)
+            if request is None:
                 continue
-            streams, order = found
+            streams, order = request
             if _fork() == 0:
                 listening.close()
                 client.send(b"\0")

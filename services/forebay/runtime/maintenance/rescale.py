@@ -131,8 +131,8 @@ class Rescale:
         stages = [self._read(stage, log) for stage, log in enumerate(self._logs)]
         positions = {
             (stage, task): position
-            for stage, (_, found) in enumerate(stages)
-            for task, position in enumerate(found)
+            for stage, (_, positions_of) in enumerate(stages)
+            for task, position in enumerate(positions_of)
             if position is not None
         }
         if not positions:
@@ -142,8 +142,8 @@ class Rescale:
         if undelivered_tasks(positions):
             raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
         refuse_other_topology(self._application, positions, self._identities)
-        for stage, (tables, found) in enumerate(stages):
-            yield from self._stage_records(stage, tables, found)
+        for stage, (tables, positions_of) in enumerate(stages):
+            yield from self._stage_records(stage, tables, positions_of)
 
     def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
         name, rows = self._application, log.rows()

@@ -181,4 +181,4 @@ def _outcome(table: MemoryTable, store: Store[Any], recorded: str, rows: int) ->
             "there is no conversion between the two: declare it as it was, give the new store another name, or reset",
         )
     (done,) = kinds.conversions
-    return False, f"{done.read} rows would be read, {done.kept} written or kept, {done.dropped} dropped"
+    return False, f"{done.read} rows would be read, {done.remaining} written or kept, {done.dropped} dropped"

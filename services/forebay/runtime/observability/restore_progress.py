@@ -34,8 +34,8 @@ class RestoreWatch:
 
     def __init__(self, kafka: KafkaSettings, application: str, topics: Iterable[str]) -> None:
         self._consumer = Consumer(kafka.consumer(**{"group.id": restore_group(application)}))
-        found = TopicAdmin(kafka).partitions(topics)
-        self._places = [(topic, n) for topic, partitions in found.items() for n in range(partitions)]
+        partitions_of = TopicAdmin(kafka).partitions(topics)
+        self._places = [(topic, n) for topic, partitions in partitions_of.items() for n in range(partitions)]
         self._bounds: dict[tuple[str, int], tuple[int, int]] = {}
 
     def begin(self) -> None:

@@ -93,8 +93,8 @@ class ArrowFiles:
 
     def list(self, folder: str) -> list[str]:
         def names() -> list[str]:
-            found: Any = self._system.get_file_info(fs.FileSelector(self._path(folder), allow_not_found=True))
-            return [info.base_name for info in found if info.type == fs.FileType.File]
+            infos: Any = self._system.get_file_info(fs.FileSelector(self._path(folder), allow_not_found=True))
+            return [info.base_name for info in infos if info.type == fs.FileType.File]
 
         try:
             return self._call(f"list {folder}", names)

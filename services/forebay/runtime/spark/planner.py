@@ -89,11 +89,11 @@ class LeasePlanner:
             )
         close_until = -1
         if self._until is not None and self._is_planned:
-            close_until = self._unaligned()
+            close_until = self._alignment_time()
             if close_until < 0:
                 return start
         self._is_planned = True
-        return self._checked(
+        return self._check_offset(
             replace(
                 begin,
                 number=begin.number + 1,
@@ -158,11 +158,11 @@ class LeasePlanner:
         check_same(offset.topic_ids, ids)
         return ids
 
-    def _checked(self, offset: LeaseOffset) -> LeaseOffset:
+    def _check_offset(self, offset: LeaseOffset) -> LeaseOffset:
         """Return the offset as the topics are now. While the broker is away it is as they were."""
         try:
             ids = self.check_topics(offset)
-            start = adopted(offset.start, self.broker.earliest(), offset.tasks, self.whole)
+            start = adopt_partitions(offset.start, self.broker.earliest(), offset.tasks, self.whole)
         except Unavailable as error:
             self._outage(error)
             return offset
@@ -193,7 +193,7 @@ class LeasePlanner:
         # A global table is whole whatever of the streams is left out.
         return {**chosen, **{t: begin for t, begin in self.broker.earliest().items() if t in self.whole}}
 
-    def _unaligned(self) -> int:
+    def _alignment_time(self) -> int:
         """Return the time up to which all tasks' results must be final, where that is wanted and not so; else -1."""
         spec = self.spec
         if not spec.align:
@@ -203,7 +203,7 @@ class LeasePlanner:
         return -1 if all(time == latest for time in times.values()) else latest
 
     def _topic_ids(self) -> dict[str, str]:
-        return {topic: found for topic, found in self.broker.topic_ids().items() if topic in self._remembered}
+        return {topic: topic_id for topic, topic_id in self.broker.topic_ids().items() if topic in self._remembered}
 
     def _outage(self, error: Unavailable | None) -> None:
         if error is not None:
@@ -222,7 +222,9 @@ def _clients(spec: JobSpec) -> tuple[AdminClient, Consumer]:
     return AdminClient(spec.kafka.admin()), probe
 
 
-def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collection[str] = frozenset()) -> Partitioned:
+def adopt_partitions(
+    start: Partitioned, earliest: Partitioned, tasks: int, whole: Collection[str] = frozenset()
+) -> Partitioned:
     """Return where reading begins, with partitions and topics that came since: they are read from their beginning.
 
     Args:
@@ -233,15 +235,15 @@ def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collec
         TopicChanged: partitions are gone, or their number does not fit the tasks.
     """
     for topic in sorted(start.keys() | earliest.keys()):
-        begins, found = start.get(topic, ()), len(earliest.get(topic, ()))
-        if found < len(begins):
+        begins, count = start.get(topic, ()), len(earliest.get(topic, ()))
+        if count < len(begins):
             raise TopicChanged(
-                f"{topic}: {len(begins)} partitions were read so far, the topic has {found} now: it was deleted or "
+                f"{topic}: {len(begins)} partitions were read so far, the topic has {count} now: it was deleted or "
                 "recreated. Restore it, or start over with `forebay reset`"
             )
-        if found % tasks and topic not in whole:
+        if count % tasks and topic not in whole:
             raise TopicChanged(
-                f"{topic}: {found} partitions can't be spread over {tasks} tasks without moving keys between "
+                f"{topic}: {count} partitions can't be spread over {tasks} tasks without moving keys between "
                 f"them: use a multiple of {tasks} partitions, or start over with another number of tasks"
             )
     return {topic: (*start.get(topic, ()), *begins[len(start.get(topic, ())) :]) for topic, begins in earliest.items()}

@@ -47,10 +47,10 @@ class _ByFields(pickle.Pickler):
         if not dataclasses.is_dataclass(value) or isinstance(value, type):
             return NotImplemented
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
-        return _made, (type(value), fields)
+        return _restore_record, (type(value), fields)
 
 
-def _made(kind: Any, fields: dict[str, Any]) -> Any:
+def _restore_record(kind: Any, fields: dict[str, Any]) -> Any:
     """Return a record of what this release knows of the fields. Raises TypeError for one without a default."""
     known = {field.name for field in dataclasses.fields(kind) if field.init}
     return kind(**{name: value for name, value in fields.items() if name in known})

@@ -144,7 +144,7 @@ class TaskFigures:
         self.add(commit, table)
         self.note_stores(table.store_sizes(), engine.store_calls())
         self.note(engine.processor.figures())
-        self.passed = dict(engine.processor.passed())
+        self.passed = dict(engine.processor.edge_counts())
 
     @contextmanager
     def time_part(self, part: str) -> Iterator[None]:
@@ -209,4 +209,4 @@ def _first(counts: Mapping[str, float]) -> dict[str, float]:
     return {**{name: counts[name] for name in ordered[:_MOST_NAMES]}, **({OTHERS: rest} if rest else {})}
 
 
-_KNOWN = frozenset(each.name for each in fields(TaskFigures))
+_KNOWN = frozenset(item.name for item in fields(TaskFigures))

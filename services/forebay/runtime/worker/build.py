@@ -227,7 +227,7 @@ def _table(spec: JobSpec, part: int, number: int, stores: Sequence[Store[Any]], 
 
     name, on_disk = f"{spec.application}-{part}-{number}", spec.tables is Tables.PERSISTENT
     table: Table = open_disk_table() if on_disk else MemoryTable()
-    elsewhere = frozenset(store.name.encode() for store in stores if store.kept.persistent is (not on_disk))
+    elsewhere = frozenset(store.name.encode() for store in stores if store.options.persistent is (not on_disk))
     if elsewhere:
         table = SplitTable(table, MemoryTable() if on_disk else open_disk_table(), elsewhere)
     if spec.standby_directory:

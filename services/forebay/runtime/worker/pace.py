@@ -55,7 +55,7 @@ class Pace:
             # Only for display: reading does not wait for it, and nothing depends on it.
             self._consumer.commit(offsets=offsets, asynchronous=True)
 
-    def done(self, rows: int, reached: Reached) -> None:
+    def finish(self, rows: int, reached: Reached) -> None:
         """Report the end if anything was read: the tables hold `rows`."""
         if self._records:
             self._committed_at = -math.inf

@@ -97,7 +97,7 @@ class _Reading:
         for tail in self._tails:
             assert tail.is_forward, f"{tail.name}: a changelog ends before the offset at which reading it began"
             tail.finish()
-        self._pace.done(sum(len(tail.table) for tail in self._tails), self._progress())
+        self._pace.finish(sum(len(tail.table) for tail in self._tails), self._progress())
 
     def _first(self) -> list[Message]:
         message = self._consumer.poll(_POLL_SECONDS)

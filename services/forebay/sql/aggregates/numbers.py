@@ -91,17 +91,17 @@ def _exact(result: Callable[[tuple[float, ...]], float]) -> Aggregate:
         DOUBLE,
         tuple[float, ...],
         (),
-        lambda kept, x: kept if x is None else grown(kept, x),
+        lambda state, x: state if x is None else grown(state, x),
         result,
         _grown_by,
-        lambda kept, x: kept if x is None else grown(kept, -x),
+        lambda state, x: state if x is None else grown(state, -x),
     )
 
 
-def _grown_by(kept: tuple[float, ...], others: Sequence[float]) -> tuple[float, ...]:
+def _grown_by(state: tuple[float, ...], others: Sequence[float]) -> tuple[float, ...]:
     for other in others:
-        kept = grown(kept, other)
-    return kept
+        state = grown(state, other)
+    return state
 
 
 @aggregate("SUM_LIST")
@@ -113,10 +113,10 @@ def total_of_lists(arguments: Sequence[Argument]) -> Aggregate:
     inner = total([Argument(kind.item)])
 
     def each(step: Callable[..., Any]) -> Callable[..., Any]:
-        def make(kept: Any, values: Any) -> Any:
+        def make(state: Any, values: Any) -> Any:
             for value in values or ():
-                kept = step(kept, value)
-            return kept
+                state = step(state, value)
+            return state
 
         return make
 

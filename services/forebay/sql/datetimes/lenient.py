@@ -110,14 +110,14 @@ def _parts_of(pattern: str) -> list[Field | Text]:
         if letter.isascii() and letter.isalpha():
             while pattern[at : at + 1] == letter:
                 at += 1
-            parts.append(_checked(Field(letter, at - start), pattern))
+            parts.append(_check_field(Field(letter, at - start), pattern))
         else:
             text, at = _literal(pattern, at)
             parts.append(Text(text))
     return parts
 
 
-def _checked(field: Field, pattern: str) -> Field:
+def _check_field(field: Field, pattern: str) -> Field:
     if field.letter not in _LETTERS:
         raise ValueError(f"PARSE_DATE has no letter {field.letter} for the pattern {pattern!r}")
     if field.letter == "X" and field.count not in _ISO_ZONES:
