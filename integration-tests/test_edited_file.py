@@ -24,6 +24,10 @@ CREATE STREAM edited_more (k VARCHAR KEY, v INT)
 BY_A = "CREATE TABLE edited_by_a AS SELECT a, SUM(v) AS total FROM edited_in GROUP BY a;\n"
 BY_V = "CREATE TABLE edited_by_v AS SELECT v, COUNT(*) AS n FROM edited_in GROUP BY v;\n"
 MORE = "CREATE TABLE edited_of_more AS SELECT k, SUM(v) AS total FROM edited_more GROUP BY k;\n"
+ROWS_OF_MORE = """
+CREATE TABLE edited_rows (k VARCHAR PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='edited_more', VALUE_FORMAT='{}');
+CREATE TABLE edited_kept WITH (VALUE_FORMAT='JSON') AS SELECT k, v FROM edited_rows;
+"""
 ROWS = [(key, {"A": "x" if number % 2 else "y", "V": number % 3}) for number, key in enumerate("abcdef")]
 
 
@@ -89,6 +93,15 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
         job = run(MORE + BY_A + BY_V)
         wait_for_results(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2, "EDITED_OF_MORE": 3})
         assert job.terminate() == 0
+
+        job = run(ROWS_OF_MORE.format("JSON"))
+        send(settings)
+        wait_for_results(job, {"EDITED_KEPT": 1})
+        job.kill()
+
+        job = run(ROWS_OF_MORE.format("DELIMITED"))
+        assert job.finish() != 0
+        assert "holds rows of JSON, but is declared with DELIMITED" in job.text()
     finally:
         job.kill()
 
@@ -97,5 +110,6 @@ ONCE: dict[str, dict[Any, int]] = {
     "EDITED_BY_A": {b"x": 3, b"y": 3},
     "EDITED_BY_V": {value.to_bytes(4, "big"): 2 for value in range(3)},
     "EDITED_OF_MORE": {key.encode(): number % 3 for number, (key, _) in enumerate(ROWS)},
+    "EDITED_KEPT": {key.encode(): number % 3 for number, (key, _) in enumerate(ROWS)},
 }
 """What the rows give when they are sent once: sums and counts are in proportion to how often."""

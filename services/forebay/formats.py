@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.identities import Identity, by_name, shape_of
 from forebay.records import is_record_type
 
 T = TypeVar("T")
@@ -45,6 +46,7 @@ class Format(Generic[T]):
         wire: Identifies the encoding to other formats. None: no other format has the same encoding.
         takes: Function that returns whether this format reads bytes of another format, from its `wire`. None: it reads
             only its own bytes.
+        identify: Function that returns what stores record of the encoding (see `forebay.identities`). None: not known.
     """
 
     name: str
@@ -57,9 +59,15 @@ class Format(Generic[T]):
     layout: tuple[str, ...] = ()
     wire: Hashable = None
     takes: Callable[[Any], bool] | None = None
+    identify: Callable[[], Identity] | None = None
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def identity(self) -> Identity:
+        """What stores record of the encoding, as JSON; None: it is not known."""
+        return None if self.identify is None else self.identify()
 
     @property
     def is_text(self) -> bool:
@@ -113,12 +121,14 @@ def simple(
     decode: Callable[[bytes], T],
     row: Callable[[T], str] | None = None,
     of_row: Callable[[str], T] | None = None,
+    identity: str = "",
 ) -> Format[T]:
     """Return a format that needs no contract; without `row`, keys sort by their bytes.
 
     A store encodes its values at each put and decodes them at each get, because logic may be able to change them.
+    Stores record the `identity`, and refuse rows of another one at the start. Without it, they record nothing.
     """
-    return _of_codec(_Simple(name, encode, decode), name, kind, row, of_row)
+    return _of_codec(_Simple(name, encode, decode), name, kind, row, of_row, identity)
 
 
 def _scalar(
@@ -129,7 +139,7 @@ def _scalar(
     row: Callable[[T], str] | None = None,
     of_row: Callable[[str], T] | None = None,
 ) -> Format[T]:
-    return _of_codec(_Scalar(name, encode, decode), name, kind, row, of_row)
+    return _of_codec(_Scalar(name, encode, decode), name, kind, row, of_row, name)
 
 
 def _of_codec(
@@ -138,10 +148,11 @@ def _of_codec(
     kind: type[T],
     row: Callable[[T], str] | None,
     of_row: Callable[[str], T] | None,
+    identity: str,
 ) -> Format[T]:
     if row is None or of_row is None:
         row, of_row = bytes_rows(codec)
-    return Format(name, kind, lambda _: codec, row, of_row)
+    return Format(name, kind, lambda _: codec, row, of_row, identify=lambda: identity or None)
 
 
 def bytes_rows(codec: Codec[T]) -> tuple[Callable[[T], str], Callable[[str], T]]:
@@ -161,8 +172,8 @@ def _packed_format(
         return pack.pack(value if value == value else math.nan)  # noqa: PLR0124
 
     # A single-precision number differs from the double that logic computed.
-    make = simple if layout == ">f" else _scalar
-    return make(name, kind, encode, lambda data: cast(T, pack.unpack(data)[0]), row, of_row)
+    codec = _Simple if layout == ">f" else _Scalar
+    return _of_codec(codec(name, encode, lambda data: cast(T, pack.unpack(data)[0])), name, kind, row, of_row, name)
 
 
 def _whole(bits: int) -> tuple[Callable[[int], str], Callable[[str], int]]:
@@ -222,7 +233,13 @@ def avro(record: type[T]) -> Format[T]:
     """Return the format of a record class: Avro in Confluent's wire format, with the contract that has its name."""
     known = _AVRO.get(record)
     if known is None:
-        known = Format(f"Avro {record.__name__}", record, lambda contracts: contracts(record), is_contract=True)
+        known = Format(
+            f"Avro {record.__name__}",
+            record,
+            lambda contracts: contracts(record),
+            is_contract=True,
+            identify=lambda: by_name("AVRO", shape_of(record)),
+        )
         _AVRO[record] = known
     return known
 

@@ -74,6 +74,16 @@ def test_rows_are_never_read_as_others(name: str, tmp_path: Path) -> None:
         accept(history, f"{name} AS SELECT id, SUM(n) AS n, COUNT(*) AS c FROM s GROUP BY id;", tmp_path)
 
 
+@pytest.mark.parametrize("before", ["", "\ngroup S.ID STRING\nSUM(S.N) INTEGER"])
+def test_a_history_of_an_earlier_build_continues(before: str, tmp_path: Path) -> None:
+    written = history_of(tmp_path, DECLARED, COMPUTED)
+    *first, last = written.changes
+    stores = {name: declared.partition("\n")[0] + before for name, declared in last.stores.items()}
+    earlier = History((*first, Change(last.sql, last.is_paused, stores, last.schemas)))
+    continued, _ = accept(earlier, "CREATE TABLE u AS SELECT id, MAX(n) AS n FROM s GROUP BY id;", tmp_path)
+    assert continued.stores["t"] == written.stores["t"]
+
+
 def test_rows_of_a_dropped_table_are_remembered(tmp_path: Path) -> None:
     history = history_of(tmp_path, DECLARED, COMPUTED, "DROP TABLE t;")
     with pytest.raises(SqlError, match="Give the result another name"):

@@ -11,6 +11,8 @@ from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.maintenance.upgrades import Forecast, forecast_task
 from forebay.stores import KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
 from forebay.stores.binding import Store
+from forebay.stores.layouts import PREFIX as LAYOUTS
+from forebay.stores.layouts import encode_layout
 from forebay.testing.cell import Cell
 from tests.stores.upgrading import Task, cell
 
@@ -120,3 +122,12 @@ def test_two_kinds_without_a_way_between_them_are_refused() -> None:
     forecast = forecast_of(plain_rows(), PLAIN, WindowStore("prices", Cell, size_ms=1, retention_ms=1))
     assert forecast.refused
     assert "there is no conversion between the two" in forecast.outcome
+
+
+def test_it_refuses_another_format_first() -> None:
+    task = plain_rows()
+    task.table.apply([(LAYOUTS + b"prices", encode_layout({"values": "long", "keys": "text"}))], b"2")
+    for declared in (KeyValueStore("prices", str), TimestampedKeyValueStore("prices", str)):
+        forecast = forecast_of(task, PLAIN, declared)
+        assert forecast.refused
+        assert "holds rows of long, but is declared with text" in forecast.outcome

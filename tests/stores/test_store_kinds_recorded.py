@@ -59,7 +59,7 @@ def test_the_kind_is_recorded_with_the_first_change_and_only_then() -> None:
     store = task.open(KeyValueStore(NAME, Cell))
     assert (task.commit(), task.recorded_kind(NAME)) == (0, None)
     store.put("k", cell(1))
-    assert (task.commit(), task.recorded_kind(NAME)) == (2, "key-value")
+    assert (task.commit(), task.recorded_kind(NAME)) == (3, "key-value"), "the row, its kind and its layout"
     store.put("k", cell(2))
     assert task.commit() == 1
 

@@ -26,10 +26,11 @@ from forebay.stores.window import WindowStore
 from forebay.time.base import Windows
 from forebay.time.durations import Duration, ms_of
 from forebay.time.sessions import SessionWindows
-from forebay.time.windows import SlidingWindows, UnlimitedWindows
+from forebay.time.windows import SlidingWindows, TimeWindows, UnlimitedWindows
 
 AnyWindows = Windows | SlidingWindows | SessionWindows
 AnyFold = Fold[Any, Any]
+_KINDS = {TimeWindows: "hopping", SlidingWindows: "sliding", UnlimitedWindows: "unlimited"}
 _GiveFinals = Callable[[Iterable[WindowResult[Any]], Context[Any]], None]
 
 
@@ -196,7 +197,10 @@ def _declare_store(
     size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
     # A sliding window of a single moment needs a retention, too.
     retention = retention_ms or max(size, windows.retention_ms)
-    return WindowStore(store, into, size_ms=size, retention_ms=retention, window_from=windows.window_from)
+    declared = WindowStore(store, into, size_ms=size, retention_ms=retention, window_from=windows.window_from)
+    # Rows of one kind of windows have starts that the other kinds do not have. Other steps leave rows as they are.
+    declared.windows = _KINDS.get(type(windows), "")
+    return declared
 
 
 def _operator(

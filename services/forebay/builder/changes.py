@@ -44,5 +44,8 @@ class _MovedCodec(Generic[V]):
 def change_format(values: Format[Any]) -> Format[Any]:
     """Return the format of changes of rows of a format."""
     return Format(
-        f"changes of {values}", Moved, lambda contracts: _MovedCodec(values.codec(contracts)), is_contract=False
+        f"changes of {values}",
+        Moved,
+        lambda contracts: _MovedCodec(values.codec(contracts)),
+        identify=lambda: ["changes of", values.identity],
     )

@@ -72,7 +72,10 @@ class _SubscriptionCodec:
 def subscriptions(values: Format[Any]) -> Format[Any]:
     """Return the format of subscriptions that carry values of a format."""
     return Format(
-        f"subscriptions of {values}", Subscription, lambda contracts: _SubscriptionCodec(values.codec(contracts))
+        f"subscriptions of {values}",
+        Subscription,
+        lambda contracts: _SubscriptionCodec(values.codec(contracts)),
+        identify=lambda: ["subscriptions of", values.identity],
     )
 
 

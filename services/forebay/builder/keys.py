@@ -96,7 +96,7 @@ def windowed_by_start(inner: Format[K], window_from: Callable[[int], Window]) ->
             (start,) = _TIME.unpack(data[-8:])
             return Windowed(self._keys.decode(data[:-8]), window_from(start))
 
-    return _with_window(f"windowed {inner}", inner, Codec_)
+    return _with_window("windowed", inner, Codec_)
 
 
 def session_windowed(inner: Format[K]) -> Format[Windowed[K]]:
@@ -115,10 +115,10 @@ def session_windowed(inner: Format[K]) -> Format[Windowed[K]]:
             (end,), (start,) = _TIME.unpack(data[-16:-8]), _TIME.unpack(data[-8:])
             return Windowed(self._keys.decode(data[:-16]), Window(start, end))
 
-    return _with_window(f"session-windowed {inner}", inner, Codec_)
+    return _with_window("session-windowed", inner, Codec_)
 
 
-def _with_window(name: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[Windowed[K]]]) -> Format[Windowed[K]]:
+def _with_window(word: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[Windowed[K]]]) -> Format[Windowed[K]]:
     row, of_row, owner = writer_of_rows(inner), reader_of_rows(inner), owner_of(inner)
 
     def of_text(text: str) -> Windowed[K]:
@@ -126,11 +126,12 @@ def _with_window(name: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[
         return Windowed(of_row(key), window)
 
     format_: Format[Any] = Format(
-        name,
+        f"{word} {inner}",
         Windowed,
         lambda contracts: codec(inner.codec(contracts)),
         lambda key: row_of(row(key.key), key.window),
         of_text,
+        identify=lambda: [word, inner.identity],
     )
     # A windowed row belongs to the task of its key. Its own hash would spread the windows of one key over all tasks.
     return replace(format_, owner=lambda text: owner(split_row(text)[0]))

@@ -12,6 +12,7 @@ import msgspec
 
 from forebay.codec import Codec, EncodeError
 from forebay.formats import Contracts, Format, no_contracts
+from forebay.identities import by_name
 from forebay.ksml.logical_types import CHECKS, with_check
 from forebay.ksml.parsing import boolean_of, float_of, text_of_scalar, whole_of
 from forebay.ksml.types import Type, UnknownType
@@ -99,7 +100,7 @@ def avro_format(name: str, text: str, key_id: Callable[[], int] = lambda: 0) -> 
     def of_row(found: str) -> Any:
         return of_keys().decode(header(key_id()) + found.encode("latin-1"))
 
-    return Format(f"avro {name}", object, codec, row, of_row)
+    return Format(f"avro {name}", object, codec, row, of_row, identify=lambda: by_name("AVRO", text))
 
 
 def record_of(name: str, text: str) -> Record:

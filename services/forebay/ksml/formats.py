@@ -14,6 +14,7 @@ import msgspec
 from forebay import formats
 from forebay.builder.keys import windowed_format
 from forebay.formats import Format, simple
+from forebay.identities import by_name, by_place
 from forebay.ksml.avro import avro_format, record_of, windowed_schema
 from forebay.ksml.json_schemas import json_schema_format
 from forebay.ksml.markup import of_csv, of_xml, to_csv, to_xml
@@ -36,7 +37,7 @@ _KAFKA: dict[str, Format[Any]] = {
 
 def _pack(name: str, layout: str) -> Format[int]:
     pack = struct.Struct(layout)
-    return simple(name, int, pack.pack, lambda data: int(pack.unpack(data)[0]))
+    return simple(name, int, pack.pack, lambda data: int(pack.unpack(data)[0]), identity=name)
 
 
 _KAFKA["short"], _KAFKA["byte"] = _pack("short", ">h"), _pack("byte", ">b")
@@ -45,6 +46,7 @@ JSON: Format[Any] = replace(
     simple("JSON", object, json_bytes, msgspec.json.decode),
     wire=formats.JSON_WIRE,
     takes=lambda wire: wire in (formats.JSON_WIRE, formats.TEXT_WIRE),
+    identify=lambda: by_name("JSON"),
 )
 """Any JSON value, as dicts and lists; one value has one text."""
 
@@ -137,13 +139,18 @@ def _json_schema(every: Formats, kind: Type) -> Format[Any]:
 def _xml(_every: Formats, kind: Type) -> Format[Any]:
     root = kind.name.rpartition(".")[2]
     format_ = simple(f"XML {root}".strip(), object, _encoder(lambda value: to_xml(value, root)), _decoder(of_xml))
-    return replace(format_, wire=formats.MARKUP_WIRE)
+    return replace(format_, wire=formats.MARKUP_WIRE, identify=lambda: by_name("XML"))
 
 
 def _csv(every: Formats, kind: Type) -> Format[Any]:
     columns = every.schemas.columns(kind.name) if kind.name else ()
     encode, decode = _encoder(lambda value: to_csv(value, columns)), _decoder(lambda text: of_csv(text, columns))
-    return replace(simple(f"CSV {kind.name}".strip(), object, encode, decode), wire=formats.MARKUP_WIRE)
+    format_ = simple(f"CSV {kind.name}".strip(), object, encode, decode)
+    return replace(
+        format_,
+        wire=formats.MARKUP_WIRE,
+        identify=lambda: by_place("CSV", [(column, None) for column in columns]),
+    )
 
 
 def _protobuf(every: Formats, kind: Type) -> Format[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from forebay.codec import Codec
 from forebay.formats import Format, bytes_rows, no_contracts
+from forebay.identities import by_name
 from forebay.ksml.parsing import float_of, number_or_text, text_of_scalar, whole_of
 from forebay.ksml.types import UnknownType
 from forebay.serde.json_schema_format import json_schema
@@ -35,7 +36,10 @@ def json_schema_format(name: str, text: str, schema_id: int, values: Format[Any]
     except ValueError as error:
         raise UnknownType(f"the schema {name}: {error}") from error
     codec = _FittedCodec(inner.codec(no_contracts), json.loads(text))
-    return Format(f"JSON Schema {name}", object, lambda _: codec, *bytes_rows(codec))
+    row, of_row = bytes_rows(codec)
+    return Format(
+        f"JSON Schema {name}", object, lambda _: codec, row, of_row, identify=lambda: by_name("JSON Schema", text)
+    )
 
 
 def fit_schema(value: Any, schema: Any) -> Any:

@@ -42,4 +42,4 @@ def pair_of(one: Format[Any], other: Format[Any]) -> Format[Any]:
     def codec(contracts: Contracts, /) -> Codec[Any]:
         return _PairCodec(one.codec(contracts), other.codec(contracts))
 
-    return Format(f"{one} and {other}", Pair, codec)
+    return Format(f"{one} and {other}", Pair, codec, identify=lambda: ["pair of", one.identity, other.identity])

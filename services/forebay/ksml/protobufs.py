@@ -13,6 +13,7 @@ from forebay.formats import Format
 from forebay.ksml.types import UnknownType
 from forebay.serde.framing import header
 from forebay.serde.proto_choice import FramedMessages
+from forebay.serde.proto_identity import identity_of
 from forebay.serde.proto_messages import class_of, message_of, messages_of, path_bytes
 from forebay.serde.proto_text import WrongProto
 
@@ -107,7 +108,8 @@ def protobuf_format(
     Raises:
         UnknownType: the text can't be used.
     """
-    codec = _ProtobufCodec(
-        _message(name, text), schema_id, lambda number: text if number == schema_id else text_of(number), owns
+    message = _message(name, text)
+    codec = _ProtobufCodec(message, schema_id, lambda number: text if number == schema_id else text_of(number), owns)
+    return Format(
+        f"protobuf {name}", object, lambda _: codec, identify=lambda: identity_of(message.DESCRIPTOR, "PROTOBUF")
     )
-    return Format(f"protobuf {name}", object, lambda _: codec)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forebay.catalog import Service
+from forebay.identities import Misread
 from forebay.job import Job
 from forebay.live.history import Change, History
 from forebay.runtime.changelog.stage_log import stage_log
@@ -21,6 +22,14 @@ from forebay.sql.service import job_of, service_of
 from forebay.sql.statements import parse
 from forebay.sql.syntax import Command, CreateAs, InsertValues, SetProperty, Statement
 from forebay.sql.types import SqlType
+from forebay.stores.layouts import (
+    Layout,
+    decode_layout,
+    encode_layout,
+    key_formats_of,
+    layout_of,
+    merge_layouts,
+)
 from forebay.stores.upgrade import describe_store
 
 _SWITCHES = ("PAUSE", "RESUME")
@@ -86,16 +95,16 @@ def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
 
 def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> None:
     """Refuse a store whose rows are there already in another form. Raises SqlError."""
-    before = history.stores
     for name, declared in draft.stores.items():
-        if before.get(name, declared) != declared:
+        try:
+            _merge_declared(history.stores.get(name), declared)
+        except Misread as error:
             raise SqlError(
                 _place_of(name, added),
-                f"the store {name} holds rows of {_words(before[name])}, and would be declared "
-                f"with {_words(declared)}: the job would misread them. Give the result another "
+                f"the store {name} {error}: the job would misread them. Give the result another "
                 "name, which begins without rows, or write the statement with its columns and "
                 "aggregates as they were",
-            )
+            ) from None
 
 
 def change_of(added: Sequence[Statement], draft: Draft, history: History, schemas: str) -> Change:
@@ -127,7 +136,9 @@ def change_of(added: Sequence[Statement], draft: Draft, history: History, schema
             settings[statement.name] = None
         lines.append(f"{statement.text};")
     lines += [f"UNSET '{name}';" for name in settings]
-    return Change("\n".join(lines), is_paused, draft.stores, schemas)
+    before = history.stores
+    stores = {name: _merge_declared(before.get(name), declared) for name, declared in draft.stores.items()}
+    return Change("\n".join(lines), is_paused, stores, schemas)
 
 
 def program_statements(statements: Sequence[Statement]) -> list[Statement]:
@@ -156,10 +167,30 @@ def _stores_of(job: Job) -> dict[str, str]:
     settings = job.settings()
     logs = (stage_log("", stage, job.logic(stage)(settings)) for stage in range(len(job.topology)))
     return {
-        store.name: "\n".join((describe_store(store), *(store.format.layout or ())))
+        store.name: _describe(describe_store(store), layout_of(store, key_formats_of(log.processor)))
         for log in logs
         for store in log.stores
     }
+
+
+def _describe(kind: str, layout: Layout) -> str:
+    return f"{kind}\n{encode_layout(layout).decode()}"
+
+
+def _merge_declared(recorded: str | None, declared: str) -> str:
+    """Return how a store is declared whose rows both declarations wrote.
+
+    Raises:
+        Misread: the declared store can't read the rows.
+    """
+    if recorded is None:
+        return declared
+    (kind, _, before), (wanted, _, now) = recorded.partition("\n"), declared.partition("\n")
+    if kind != wanted:
+        raise Misread(f"holds rows of {kind}, but is declared with {wanted}")
+    # An earlier build recorded columns, or nothing.
+    layout = decode_layout(before.encode()) if before else {}
+    return _describe(kind, merge_layouts(layout, decode_layout(now.encode())))
 
 
 def _place_of(store: str, added: Sequence[Statement]) -> Place:
@@ -169,7 +200,3 @@ def _place_of(store: str, added: Sequence[Statement]) -> Place:
         if isinstance(statement, CreateAs) and store.startswith(statement.name.lower().replace("_", "-"))
     ]
     return named[0] if named else added[0].place
-
-
-def _words(declared: str) -> str:
-    return "; ".join(declared.splitlines()[1:] or [declared])

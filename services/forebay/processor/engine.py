@@ -23,6 +23,7 @@ from forebay.processor.timers import NEVER, Timers
 from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
+from forebay.stores.layouts import key_formats_of
 from forebay.stores.rows import Journal
 from forebay.stores.table import Table
 from forebay.time.durations import ms_of
@@ -52,7 +53,8 @@ class TaskEngine:
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects, rooms)
         stores = bind_stores(processor, codecs, lent)
         self._stores = lent.opened
-        self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change)
+        keys = key_formats_of(processor)
+        self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change, keys)
         processor.init()
         self.timers = Timers()
         self.dedupe = Dedupe(settings.dedupe_retention_ms)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import JSON_WIRE, Format, bytes_rows
+from forebay.identities import by_name, shape_of
 from forebay.records import FrozenMap, check_record_type, fields_of, is_record_type
 from forebay.serde.json_records import check_of, reader_of
 
@@ -252,7 +253,14 @@ _CODEC = _JsonCodec()
 _ROW, _OF_ROW = bytes_rows(_CODEC)
 
 JSON: Format[Any] = Format(
-    "JSON", object, lambda _: _CODEC, _ROW, _OF_ROW, wire=JSON_WIRE, takes=lambda wire: wire == JSON_WIRE
+    "JSON",
+    object,
+    lambda _: _CODEC,
+    _ROW,
+    _OF_ROW,
+    wire=JSON_WIRE,
+    takes=lambda wire: wire == JSON_WIRE,
+    identify=lambda: by_name("JSON"),
 )
 """Any JSON value."""
 
@@ -265,4 +273,12 @@ def json_of(record: type[T]) -> Format[T]:
     """
     codec = _RecordCodec(record)
     row, of_row = bytes_rows(codec)
-    return Format(f"JSON {record.__name__}", record, lambda _: codec, row, of_row, wire=JSON_WIRE)
+    return Format(
+        f"JSON {record.__name__}",
+        record,
+        lambda _: codec,
+        row,
+        of_row,
+        wire=JSON_WIRE,
+        identify=lambda: by_name("JSON", shape_of(record)),
+    )

@@ -12,6 +12,7 @@ from jsonschema.validators import validator_for
 
 from forebay.codec import Codec, DecodeError, EncodeError, is_frozen
 from forebay.formats import JSON_WIRE, Format, bytes_rows, no_contracts
+from forebay.identities import by_name
 from forebay.serde.framing import header, schema_id_of
 from forebay.serde.json_format import JSON, json_of
 
@@ -95,5 +96,11 @@ def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_i
     )
     row, of_row = bytes_rows(inner.codec(no_contracts))
     return Format(
-        f"JSON Schema {name}", inner.type, lambda _: codec, row, of_row, wire=JSON_WIRE if schema_id is None else None
+        f"JSON Schema {name}",
+        inner.type,
+        lambda _: codec,
+        row,
+        of_row,
+        wire=JSON_WIRE if schema_id is None else None,
+        identify=lambda: by_name("JSON" if schema_id is None else "JSON Schema", json.dumps(read, sort_keys=True)),
     )

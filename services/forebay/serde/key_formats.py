@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.formats import BOOLEAN, BYTES, DOUBLE, LONG, TEXT, UUID, Format, no_contracts
+from forebay.identities import by_place
 from forebay.records import fields_of, is_record_type
 from forebay.serde.codec import AvroCodec
 from forebay.serde.resolver import UnknownSchemaId
@@ -67,7 +68,7 @@ def composite(record: type[T]) -> Format[T]:
         TypeError: a field has another type, or may be null.
     """
     fields = _fields(record)
-    return _key(f"composite {record.__name__}", record, _CompositeCodec(record, fields), fields)
+    return _key(f"composite {record.__name__}", "composite", record, _CompositeCodec(record, fields), fields)
 
 
 def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
@@ -81,10 +82,12 @@ def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
         TypeError: a field is no text, bytes, number, boolean or uuid. ContractMismatch: record and schema differ.
     """
     codec = AvroCodec(record, RegisteredSchema(schema_id, Schema(schema)), OneSchema(schema_id))
-    return _key(f"Avro key {record.__name__} ({schema_id})", record, codec, _fields(record))
+    return _key(f"Avro key {record.__name__} ({schema_id})", "AVRO", record, codec, _fields(record))
 
 
-def _key(name: str, record: type[T], codec: Codec[T], fields: tuple[tuple[str, Format[Any]], ...]) -> Format[T]:
+def _key(
+    name: str, head: str, record: type[T], codec: Codec[T], fields: tuple[tuple[str, Format[Any]], ...]
+) -> Format[T]:
     rows: list[tuple[str, Any, Any]] = [(field, kind.row, kind.of_row) for field, kind in fields]
 
     def row(key: T) -> str:
@@ -94,7 +97,15 @@ def _key(name: str, record: type[T], codec: Codec[T], fields: tuple[tuple[str, F
         parts = split_key(text)
         return record(**{field: read(part) for (field, _, read), part in zip(rows, parts, strict=True)})
 
-    return Format(name, record, lambda _: codec, row, of_row)
+    # The id of a schema is left out: another registry gives others.
+    return Format(
+        name,
+        record,
+        lambda _: codec,
+        row,
+        of_row,
+        identify=lambda: by_place(head, [(field, kind.identity) for field, kind in fields]),
+    )
 
 
 def _fields(record: type[Any]) -> tuple[tuple[str, Format[Any]], ...]:

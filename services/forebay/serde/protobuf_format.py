@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import Format
+from forebay.serde.proto_identity import identity_of
 
 T = TypeVar("T")
 
@@ -38,4 +39,10 @@ def protobuf(message: type[T]) -> Format[T]:
     A message can be changed in place, so a store keeps its bytes: each get returns another message, and a change counts
     only once it is put.
     """
-    return Format(f"Protobuf {message.__name__}", message, lambda _: _ProtobufCodec(message))
+    described: Any = message
+    return Format(
+        f"Protobuf {message.__name__}",
+        message,
+        lambda _: _ProtobufCodec(message),
+        identify=lambda: identity_of(described.DESCRIPTOR, "Protobuf"),
+    )

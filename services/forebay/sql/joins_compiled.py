@@ -12,7 +12,7 @@ from forebay.operators.results import Alone, Tombstones
 from forebay.sql.computed import row_of
 from forebay.sql.nodes import in_windows, is_windowed
 from forebay.sql.plan import Joined
-from forebay.sql.values import RowCodec
+from forebay.sql.values import RowCodec, row_identity
 from forebay.time import JoinWindows
 
 if TYPE_CHECKING:
@@ -76,4 +76,4 @@ def _combine(left: Any, right: Any) -> Any:
         return one.widen(other.hints)
 
     layout = (*(f"left {item}" for item in left.layout), *(f"right {item}" for item in right.layout))
-    return Format(f"{left.name} and {right.name}", tuple, codec, layout=layout)
+    return Format(f"{left.name} and {right.name}", tuple, codec, layout=layout, identify=row_identity(layout))

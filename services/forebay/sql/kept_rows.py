@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec, DecodeError
 from forebay.formats import Contracts, Format
+from forebay.identities import columns_of
 from forebay.sql.catalog import Named
 from forebay.sql.values import RowCodec, hint_of, row_format, tuple_of
 
@@ -52,4 +53,5 @@ def kept_format(columns: Sequence[Named], topic: Format[Any], more: int) -> Form
     def codec(contracts: Contracts) -> Codec[Any]:
         return KeptRows(hint, topic.codec(contracts), more)
 
-    return replace(row_format(kinds, tuple(column.name for column in columns)), codec=codec)
+    rows = row_format(kinds, tuple(column.name for column in columns))
+    return replace(rows, codec=codec, identify=lambda: columns_of("\n".join(rows.layout), topic.identity))

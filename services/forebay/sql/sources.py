@@ -19,7 +19,7 @@ from forebay.sql.plan import Scan, Slot
 from forebay.sql.read_back import check_reader
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.types import STRING, SqlType
-from forebay.sql.values import RowCodec, hint_of
+from forebay.sql.values import RowCodec, hint_of, row_identity
 
 Rows = Stream[Any, Any] | Table[Any, Any]
 RECORD = (ROWPARTITION, ROWOFFSET)
@@ -54,7 +54,8 @@ def widen_rows(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
         assert isinstance(inner, RowCodec)
         return inner.widen([hint_of(item) for item in more])
 
-    return Format(f"{rows.name} and {', '.join(map(str, more))}", tuple, codec, layout=rows.layout)
+    name = f"{rows.name} and {', '.join(map(str, more))}"
+    return Format(name, tuple, codec, layout=rows.layout, identify=row_identity(rows.layout))
 
 
 class Sources:

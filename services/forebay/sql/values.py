@@ -9,7 +9,7 @@ from __future__ import annotations
 import decimal
 import math
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, get_args
 
@@ -17,6 +17,7 @@ import msgspec
 
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.formats import Contracts, Format
+from forebay.identities import Identity, columns_of
 from forebay.sql.arithmetic import EXACT
 from forebay.sql.text_keys import decode_text_keys
 from forebay.sql.types import (
@@ -121,6 +122,11 @@ class RowCodec:
                 raise DecodeError(f"{len(data)} bytes are no row: {error}") from error
 
 
+def row_identity(layout: Sequence[str]) -> Callable[[], Identity]:
+    """Return what identifies rows of these columns; without columns, they are not known."""
+    return lambda: columns_of("\n".join(layout)) if layout else None
+
+
 def format_of_hints(name: str, hints: Sequence[Any], layout: tuple[str, ...] = ()) -> Format[Any]:
     """Return the format of rows whose columns have these Python types.
 
@@ -132,7 +138,7 @@ def format_of_hints(name: str, hints: Sequence[Any], layout: tuple[str, ...] = (
     def codec(_contracts: Contracts) -> Codec[Any]:
         return RowCodec(hint)
 
-    return Format(name, tuple, codec, layout=layout)
+    return Format(name, tuple, codec, layout=layout, identify=row_identity(layout))
 
 
 @lru_cache(4096)

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from forebay.codec import DecodeError
 from forebay.formats import Format
+from forebay.identities import by_name
 from forebay.stateful.columns import Column, column_of, or_null, order_values
 from forebay.stateful.ddl import SchemaError, schema_of
 
@@ -101,7 +102,8 @@ def state_format(schema: StructType | str, where: str) -> Format[Any]:
     """Return the format of a state variable's rows. Raises SchemaError."""
     parsed = schema_of(schema)
     codec = StateCodec(parsed, where)
-    return Format(f"state of {parsed.simpleString()}", tuple, lambda _: codec)
+    shape = parsed.simpleString()
+    return Format(f"state of {shape}", tuple, lambda _: codec, identify=lambda: by_name("state", shape))
 
 
 def map_keys(schema: StructType | str, where: str) -> MapKeys:

@@ -11,6 +11,7 @@ from typing import Any
 from forebay.builder import Stream, TopologyError
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import JSON_WIRE, Format
+from forebay.identities import by_place
 from forebay.records import fields_of, is_record_type
 
 _SINGLE = (str, int, float, bool)
@@ -54,6 +55,7 @@ def json_key(names: Sequence[str]) -> Format[Any]:
         lambda key: codec.encode(key).decode(),
         lambda text: codec.decode(text.encode()),
         wire=JSON_WIRE,
+        identify=lambda: by_place("JSON array", [(name, None) for name in names]),
     )
 
 

@@ -130,6 +130,8 @@ class Store(Generic[V]):
     _key_format: Format[Any] | None = None
     _key_mark = MARK
     _canonical: Callable[[V], V] | None = None
+    windows = ""
+    """Kind of the windows of its rows, which are recorded with them; "": any."""
     is_global = False
     source = ""
     """Topic of a global table's rows."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec
 from forebay.stores.binding import RowValue, Store, TaskStores
-from forebay.stores.layouts import DeclarationChanged, Layouts
+from forebay.stores.layouts import DeclarationChanged, KeyFormatOf, Layouts, key_formats_of
 from forebay.stores.rows import Rows
 from forebay.stores.table import Change, Table
 from forebay.stores.upgrade import Conversion, Way, convert, describe_store, row_value_of, way_to
@@ -49,6 +49,7 @@ class Kinds:
         service: named in remedies.
         stores: bound to the task's rows.
         codecs: by store.
+        key_format_of: returns the formats of keys.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Kinds:
         lent: TaskStores,
         codecs: Mapping[str, Codec[Any]],
         on_change: OnChange,
+        key_format_of: KeyFormatOf = key_formats_of(None),  # noqa: B008
     ) -> None:
         self._service = service
         self._stores = {store.name: store for store in stores}
@@ -66,7 +68,7 @@ class Kinds:
         self._on_change = on_change
         self._unwritten: dict[str, None] = dict.fromkeys(self._stores)
         self._old: list[Rows[Any]] = []
-        self._layouts = Layouts(service, stores, self._has_changes, self._decode_first)
+        self._layouts = Layouts(service, stores, self._has_changes, self._decode_first, key_format_of)
         self.conversions: list[Conversion] = []
         """What this batch converted."""
 
@@ -82,6 +84,8 @@ class Kinds:
         self._unwritten.clear()
         self._old.clear()
         self.conversions.clear()
+        # First: a conversion reads the rows, and no conversion changes what their keys and values consist of.
+        self._layouts.check(table)
         for name, store in self._stores.items():
             recorded = recorded_kind(table, name)
             if recorded == describe_store(store):
@@ -93,7 +97,7 @@ class Kinds:
             done, old = convert(store, recorded, self._lent, self._codecs[name], stream_time)
             self.conversions.append(done)
             self._old.extend(old)
-        self._layouts.load(table)
+        self._layouts.check_rows()
 
     def changes(self) -> Iterator[Change]:
         """Yield this batch's changes as table rows."""

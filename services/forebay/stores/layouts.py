@@ -1,26 +1,110 @@
-"""The columns of rows that are written by place, recorded with them: other columns would misread them silently."""
+"""The formats of a store's keys and values, recorded with its rows: another format would misread them silently."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from forebay.codec import DecodeError, Unavailable
+from forebay.formats import TEXT, Format
+from forebay.identities import Identity, Misread, columns_of, has_columns, merge_identities, with_mark, words_of
 from forebay.stores.binding import Store
 from forebay.stores.table import Change, Table
 
 PREFIX = b"\x01layout\0"
+_MARK = b"\0"
+"""Begins a layout with names. Earlier builds of 0.3 recorded only columns, which do not begin with it."""
+_VALUES = "values"
+_PARTS = (_VALUES, "keys", "windows")
+
+KeyFormatOf = Callable[[str], Format[Any] | None]
+"""Returns the format of a store's keys by the store's name. None: the keys are texts."""
+Layout = dict[str, Identity]
+"""Identities of a store's values, keys and windows."""
 
 
 class DeclarationChanged(Exception):
-    """A store's rows have other columns than those that are declared; the message names both and the remedy."""
+    """A store's rows have another format than the declared one; the message names both and the remedy."""
+
+
+def key_formats_of(processor: object) -> KeyFormatOf:
+    """Return the function from a store's name to the format of its keys, as far as a processor knows it."""
+    return getattr(processor, "key_format_of", lambda _store: None)
+
+
+def layout_of(store: Store[Any], key_format_of: KeyFormatOf) -> Layout:
+    """Return the layout of a declared store's rows."""
+    kind = store.key_format
+    keys = (key_format_of(store.name) or TEXT).identity if kind is None else with_mark(kind.identity)
+    return {_VALUES: store.format.identity, "keys": keys, "windows": store.windows or None}
+
+
+def encode_layout(layout: Layout) -> bytes:
+    """Return a layout as it is recorded."""
+    return _MARK + json.dumps(layout, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def decode_layout(data: bytes) -> Layout:
+    """Return the recorded layout."""
+    if data.startswith(_MARK):
+        return dict(json.loads(data[len(_MARK) :]))
+    return {_VALUES: columns_of(data.decode())}
+
+
+def merge_layouts(recorded: Layout, declared: Layout) -> Layout:
+    """Return the layout of a store that has rows of both. Raises Misread with both in words."""
+    merged: Layout = {}
+    for part in _PARTS:
+        before, now = recorded.get(part), declared.get(part)
+        try:
+            merged[part] = merge_identities(before, now)
+        except Misread:
+            raise Misread(_difference(part, words_of(before), words_of(now))) from None
+    return merged
+
+
+def _difference(part: str, before: str, now: str) -> str:
+    if part == "windows":
+        return f"holds rows of {before} windows, but is declared with {now} windows"
+    if part == "keys":
+        return f"holds keys in the format {before}, but is declared with keys in the format {now}"
+    return f"holds rows of {before}, but is declared with {now}"
+
+
+def merge_recorded(one: bytes, other: bytes) -> bytes:
+    """Return the layout of rows that two tasks recorded, one of which may not have changed since an edit.
+
+    Raises:
+        Misread: no format reads the rows of both.
+    """
+    if one == other:
+        return one
+    layouts = decode_layout(one), decode_layout(other)
+    try:
+        merged = merge_layouts(*layouts)
+    except Misread:
+        merged = merge_layouts(layouts[1], layouts[0])
+    for layout in layouts:
+        merged |= {part: identity for part, identity in layout.items() if merged.get(part) is None}
+    return encode_layout(merged)
+
+
+def refusal_of(table: Table, store: Store[Any], key_format_of: KeyFormatOf) -> str:
+    """Return why a declared store can't read the rows that a table records; "" if it can."""
+    data = table.get(PREFIX + store.name.encode())
+    try:
+        merge_layouts({} if data is None else decode_layout(data), layout_of(store, key_format_of))
+    except Misread as error:
+        return str(error)
+    return ""
 
 
 class Layouts:
-    """One row per store whose values are written by place: the names and types of their columns, a line each.
+    """One row per store: the identities of the formats of its values and keys, and of its windows.
 
     It is written with the first change of the store. Rows without it were written by a release that recorded none.
-    They count as written with the columns that are declared, unless the first of them can't be.
+    They count as written in the declared formats, unless the first of them can't be.
 
     Args:
         service: named in remedies.
@@ -35,53 +119,76 @@ class Layouts:
         stores: Sequence[Store[Any]],
         has_changes: Callable[[str], bool],
         decode_first: Callable[[str], None],
+        key_format_of: KeyFormatOf,
     ) -> None:
         self._service, self._decode_first = service, decode_first
-        self._declared = {store.name: store.format.layout for store in stores if store.format.layout}
+        self._stores = {store.name: store for store in stores}
+        self._declared = {store.name: layout_of(store, key_format_of) for store in stores}
+        self._merged = dict(self._declared)
         self._has_changes = has_changes
         self._unwritten = dict.fromkeys(self._declared)
+        self._unchecked: dict[str, bool] = {}
+        """Stores whose first rows are decoded, and whether the reason is an edit."""
 
-    def load(self, table: Table) -> None:
+    def check(self, table: Table) -> None:
         """Compare what `table` records with what is declared. Raises DeclarationChanged."""
         self._unwritten.clear()
-        for name, columns in self._declared.items():
-            recorded = table.get(PREFIX + name.encode())
-            if recorded is None:
-                self._check_rows(name, columns)
-                self._unwritten[name] = None
-            elif recorded.decode() != "\n".join(columns):
+        self._unchecked.clear()
+        for name, declared in self._declared.items():
+            data = table.get(PREFIX + name.encode())
+            recorded = {} if data is None else decode_layout(data)
+            try:
+                self._merged[name] = merge_layouts(recorded, declared)
+            except Misread as error:
                 raise DeclarationChanged(
-                    f"store {name} holds rows of {'; '.join(recorded.decode().splitlines())}, "
-                    f"but is declared with {'; '.join(columns)}: the job would misread them. "
-                    "Write the statement with its columns and aggregates as they were, in "
-                    f"their order; {self._other_remedies()}"
-                )
+                    f"store {name} {error}: the job would misread them. {self._remedies(name, recorded)}"
+                ) from None
+            if data != encode_layout(self._merged[name]):
+                self._unwritten[name] = None
+            if data is None and self._stores[name].format.layout:
+                self._unchecked[name] = False
+            elif data is not None and recorded.get(_VALUES) not in (None, declared[_VALUES]):
+                self._unchecked[name] = True
 
-    def _check_rows(self, name: str, columns: Sequence[str]) -> None:
-        """Decode the first rows of a store, so that rows with other columns stop the start and not each record."""
-        try:
-            self._decode_first(name)
-        except DecodeError as error:
-            raise DeclarationChanged(
-                f"store {name} holds rows of an earlier release, but they do not have the declared columns "
-                f"{'; '.join(columns)}: {error}. If a declaration leaves the columns of its topic out, this release "
-                "may find more of them in the schema, such as a DECIMAL of PROTOBUF: write the columns out as they "
-                f"were; {self._other_remedies()}"
-            ) from error
-        except Unavailable:
-            # What the rows need is away, such as a schema registry. The records that read them wait for it.
-            return
+    def check_rows(self) -> None:
+        """Decode the first rows of stores whose format is compatible or not known. Raises DeclarationChanged.
 
-    def _other_remedies(self) -> str:
+        Otherwise each record would fail that reads such a row.
+        """
+        for name, is_edited in self._unchecked.items():
+            try:
+                self._decode_first(name)
+            except DecodeError as error:
+                declared = words_of(self._declared[name][_VALUES])
+                if is_edited:
+                    what = f"rows from before an edit that {declared} can't read: {error}"
+                else:
+                    what = (
+                        "rows of an earlier release, but they do not have the declared columns "
+                        f"{declared}: {error}. If a declaration leaves the columns of its topic out, this release may "
+                        "find more of them in the schema, such as a DECIMAL of PROTOBUF: write the columns out as they "
+                        "were"
+                    )
+                raise DeclarationChanged(f"store {name} holds {what}. {self._remedies(name, {})}") from error
+            except Unavailable:
+                # What the rows need is away, such as a schema registry. The records that read them wait for it.
+                continue
+
+    def _remedies(self, name: str, recorded: Layout) -> str:
+        what, named = "the declaration with its formats as they were", "the table, the statement or the store"
+        if self._stores[name].format.layout:
+            what, named = "the statement with its columns and aggregates as they were, in their order", "its result"
+        elif has_columns(recorded.get(_VALUES)):
+            what = "a statement that reads the headers, ROWPARTITION or ROWOFFSET of the table, as before"
         return (
-            "or give its result another name, which begins without rows; or start over with "
+            f"Write {what}; or give {named} another name, which begins without rows; or start over with "
             f"`forebay reset {self._service}`"
         )
 
     def changes(self) -> Iterator[Change]:
         """Yield what this commit records."""
         for name in filter(self._has_changes, self._unwritten):
-            yield PREFIX + name.encode(), "\n".join(self._declared[name]).encode()
+            yield PREFIX + name.encode(), encode_layout(self._merged[name])
 
     def settle(self) -> None:
         """Begin a commit: the changes so far are in the table. Call it before the stores' rows are settled."""

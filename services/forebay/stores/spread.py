@@ -7,6 +7,7 @@ from functools import cache
 from math import gcd
 from typing import Any, NamedTuple
 
+from forebay.identities import Misread
 from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
@@ -14,6 +15,7 @@ from forebay.stores.event_ids import merge_rows
 from forebay.stores.keys import unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
+from forebay.stores.layouts import merge_recorded
 
 Row = tuple[bytes, bytes]
 RecordKey = Callable[[str, str], str | bytes | None]
@@ -98,8 +100,10 @@ class Spreader:
     def _place(self, task: int, row: bytes) -> _Place:
         if row.startswith(EVENT_IDS):
             return _Place(None, lambda one, other: one + other)
-        if row.startswith((_KIND, LAYOUTS)):
+        if row.startswith(_KIND):
             return _Place(None, _same)
+        if row.startswith(LAYOUTS):
+            return _Place(None, _merge_layouts)
         if row.startswith(_TIMER):
             name, _, key = row[len(_TIMER) :].decode().partition("\0")
             return _Place(self._owner(task, f"timer {name}", name, key), min)
@@ -162,6 +166,13 @@ def _same(one: bytes, other: bytes) -> bytes:
     if one != other:
         raise NotSpreadable(f"tasks recorded different declarations of a store: {one!r} and {other!r}")
     return one
+
+
+def _merge_layouts(one: bytes, other: bytes) -> bytes:
+    try:
+        return merge_recorded(one, other)
+    except Misread as error:
+        raise NotSpreadable(f"tasks recorded different formats of a store, which {error}") from None
 
 
 def _never_twice(one: bytes, other: bytes) -> bytes:

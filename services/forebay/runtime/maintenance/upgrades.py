@@ -15,7 +15,7 @@ from forebay.runtime.changelog.stage_log import stage_logs
 from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.kinds import PREFIX, Kinds, OnChange
-from forebay.stores.layouts import DeclarationChanged
+from forebay.stores.layouts import DeclarationChanged, KeyFormatOf, key_formats_of, refusal_of
 from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
 from forebay.stores.upgrade import describe_store, row_value_of
@@ -94,10 +94,11 @@ def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Ma
     for stage, log in enumerate(stage_logs(service, application, logic)):
         internal = _read(kafka, log.internal)
         own = {store: _read(kafka, topic) for store, topic in log.topics.items()}
+        keys = key_formats_of(log.processor)
         for task in sorted(set(internal).union(*own.values())):
             name = f"{application}-{stage}-{task}"
             rows = {store: partitions.get(task, {}) for store, partitions in own.items()}
-            forecasts.extend(forecast_task(name, log.stores, internal.get(task, {}), rows))
+            forecasts.extend(forecast_task(name, log.stores, internal.get(task, {}), rows, keys))
     return forecasts
 
 
@@ -135,7 +136,11 @@ def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
 
 
 def forecast_task(
-    name: str, stores: Iterable[Store[Any]], internal: Mapping[bytes, _Row], own: Mapping[str, Mapping[bytes, _Row]]
+    name: str,
+    stores: Iterable[Store[Any]],
+    internal: Mapping[bytes, _Row],
+    own: Mapping[str, Mapping[bytes, _Row]],
+    key_format_of: KeyFormatOf = key_formats_of(None),  # noqa: B008
 ) -> Iterator[Forecast]:
     """Yield what converting a task's stores would do.
 
@@ -143,6 +148,7 @@ def forecast_task(
         name: of the task.
         internal: what its partition of the internal changelog says in the end.
         own: the same of its stores' changelogs, by store.
+        key_format_of: returns the formats of keys.
     """
     table = MemoryTable()
     table.apply([(key, value) for key, (value, _) in internal.items()], b"")
@@ -150,7 +156,7 @@ def forecast_task(
         recorded = (table.get(PREFIX + store.name.encode()) or b"").decode()
         _fill(table, store.name, row_value_of(recorded or describe_store(store)), own[store.name])
         rows = sum(1 for _ in table.scan(store.name.encode() + b"\0", store.name.encode() + b"\1"))
-        refused, outcome = _outcome(table, store, recorded, rows)
+        refused, outcome = _outcome(table, store, recorded, rows, key_format_of)
         yield Forecast(name, store.name, rows, recorded, describe_store(store), outcome, refused)
 
 
@@ -163,7 +169,13 @@ def _fill(table: MemoryTable, store: str, kind: RowValue, rows: Mapping[bytes, _
         table.apply([(row, b"") for row in ends if table.get(row) is None], b"")
 
 
-def _outcome(table: MemoryTable, store: Store[Any], recorded: str, rows: int) -> tuple[bool, str]:
+def _outcome(
+    table: MemoryTable, store: Store[Any], recorded: str, rows: int, key_format_of: KeyFormatOf
+) -> tuple[bool, str]:
+    refusal = refusal_of(table, store, key_format_of)
+    if refusal:
+        # A start compares the formats first, and no conversion changes them.
+        return True, f"the store {refusal}: declare it as it was, give the new store another name, or reset"
     if recorded == describe_store(store):
         return False, "nothing to do"
     if not recorded:
@@ -172,7 +184,7 @@ def _outcome(table: MemoryTable, store: Store[Any], recorded: str, rows: int) ->
     raw = copy.copy(store)
     raw.value = _Raw
     lent = TaskStores(table, Journal(), _NoClock())
-    kinds = Kinds("", [raw.bind(lent, _RawCodec())], lent, {store.name: _RawCodec()}, OnChange.CONVERT)
+    kinds = Kinds("", [raw.bind(lent, _RawCodec())], lent, {store.name: _RawCodec()}, OnChange.CONVERT, key_format_of)
     try:
         kinds.load(table, 0)
     except DeclarationChanged:

@@ -14,6 +14,7 @@ from forebay.formats import BYTES as RAW
 from forebay.formats import DOUBLE as DOUBLE_BYTES
 from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
+from forebay.identities import Identity, by_name, by_place
 from forebay.sql.catalog import Encoding, Named, delimiter_of
 from forebay.sql.encodings.delimited_rows import DelimitedRow
 from forebay.sql.encodings.json_rows import JsonRow
@@ -128,11 +129,34 @@ def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_ke
 def value_format(columns: tuple[Named, ...], encoding: Encoding) -> Format[Any]:
     """Return the format of a topic's values. Raises TypeError."""
     if encoding.value == "NONE" or not columns:
-        return Format("no columns", tuple, lambda _: _Empty(), takes=takes_all)
+        # Written as an empty object, which JSON with any columns reads.
+        return Format("no columns", tuple, lambda _: _Empty(), takes=takes_all, identify=lambda: by_name("JSON"))
     codec = codec_of(encoding.value, columns, encoding, is_key=False)
     wire = Wire(encoding.value, columns, wire_variant(encoding, columns))
     name = f"{encoding.value} {', '.join(map(str, columns))}"
-    return Format(name, tuple, lambda _: codec, wire=wire, takes=wire.takes)
+    return Format(
+        name,
+        tuple,
+        lambda _: codec,
+        wire=wire,
+        takes=wire.takes,
+        identify=lambda: identity_of_values(columns, encoding),
+    )
+
+
+def identity_of_values(columns: tuple[Named, ...], encoding: Encoding) -> Identity:
+    """Return what stores record of values that no schema in a registry describes, or that name theirs."""
+    kind, variant = encoding.value, wire_variant(encoding, columns)
+    if kind == "KAFKA":
+        return SIMPLE[columns[0].type].identity
+    if kind == "DELIMITED":
+        return by_place(f"DELIMITED by {variant!r}", named_types(columns))
+    return by_name(f"{kind} {variant}".strip(), ", ".join(map(str, columns)))
+
+
+def named_types(columns: tuple[Named, ...]) -> list[tuple[str, Identity]]:
+    """Return the names and types of columns that are found by their places."""
+    return [(column.name, str(column.type)) for column in columns]
 
 
 def wire_variant(encoding: Encoding, columns: tuple[Named, ...]) -> str:
@@ -167,14 +191,26 @@ def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
     if not columns or kind == "NONE":
         # Rows without key columns have no key, even if the records have one.
         none: Callable[[Any], Any] = lambda _: None  # noqa: E731
-        return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
+        return Format(
+            "no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all, identify=lambda: "no key"
+        )
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
     codec = codec_of(used.partition(" ")[0], columns, Encoding(delimiter=delimiter_of(used)), is_key=True)
     codec = as_equal_keys(codec, columns)
     names = ", ".join(str(column.type) if len(columns) == 1 else str(column) for column in columns)
     row, of_row = _rows(used, columns, codec)
     wire = Wire(used, columns, "bare" if len(columns) == 1 else "")
-    return Format(f"{used} key {names}", tuple, lambda _: codec, row, of_row, wire=wire, takes=wire.takes)
+    identity = SIMPLE[columns[0].type].identity if used == "KAFKA" else by_place(f"{used} key", named_types(columns))
+    return Format(
+        f"{used} key {names}",
+        tuple,
+        lambda _: codec,
+        row,
+        of_row,
+        wire=wire,
+        takes=wire.takes,
+        identify=lambda: identity,
+    )
 
 
 def _rows(

@@ -6,9 +6,17 @@ from functools import lru_cache
 
 from forebay.codec import Codec
 from forebay.formats import Format
+from forebay.identities import Identity
+from forebay.serde.proto_identity import identity_of
 from forebay.serde.proto_messages import message_of
 from forebay.sql.catalog import FRAMED, Encoding, Form, Named, Source
-from forebay.sql.encodings.rows import as_equal_keys, json_schema_rows, key_format, value_format
+from forebay.sql.encodings.rows import (
+    as_equal_keys,
+    identity_of_values,
+    json_schema_rows,
+    key_format,
+    value_format,
+)
 from forebay.sql.encodings.wires import Wire
 from forebay.sql.schemas import avro, json_schema, protobuf
 from forebay.sql.schemas.codecs import (
@@ -49,7 +57,16 @@ def _key(
     codec = as_equal_keys(framed, columns)
     wire = Wire(kind, columns, "" if wraps else "bare")
     name = f"{inner.name} of {topic}"
-    return Format(name, tuple, lambda _: codec, inner.row, inner.of_row, wire=wire, takes=wire.takes)
+    return Format(
+        name,
+        tuple,
+        lambda _: codec,
+        inner.row,
+        inner.of_row,
+        wire=wire,
+        takes=wire.takes,
+        identify=inner.identify,
+    )
 
 
 @lru_cache(4096)
@@ -59,7 +76,15 @@ def _value(columns: tuple[Named, ...], encoding: Encoding, form: Form, topic: st
     codec = frame_schema(encoding.value, columns, form, f"{topic}-value", name, wraps=wraps)
     wire = Wire(encoding.value, columns, "" if wraps else "bare")
     shown = f"{encoding.value} {', '.join(map(str, columns))} of {topic}"
-    return Format(shown, tuple, lambda _: codec, wire=wire, takes=wire.takes)
+
+    def identify() -> Identity:
+        if encoding.value != "PROTOBUF_NOSR":
+            return identity_of_values(columns, encoding)
+        # Without a schema id, fields are found by the numbers that the declared columns give them.
+        text = form.text or protobuf.schema_of(form.columns or columns, form.nullable)
+        return identity_of(message_of(text, form.name if form.text else ""), "PROTOBUF_NOSR")
+
+    return Format(shown, tuple, lambda _: codec, wire=wire, takes=wire.takes, identify=identify)
 
 
 def frame_schema(

@@ -1,0 +1,180 @@
+"""Identities of formats: what a store records of the encoding of its rows, and which edits leave rows readable.
+
+An identity is a JSON value, the same in every process and release:
+
+- None: not known, and never compared;
+- text: an encoding, such as "long";
+- ["by name", KIND, SHAPE]: fields are found by their names. SHAPE is a digest of the fields and their types;
+- ["places", HEAD, {PLACE: [NAME, TYPE]}, COUNT]: fields are found by their places or numbers. With a COUNT, there are
+  no further fields;
+- ["columns", TEXT, TOPIC]: columns of SQL in this order. TOPIC identifies other rows that the format reads as well;
+- ["marked", KEY]: keys with a mark, and texts without it;
+- [WORD, PART, ...]: a format that wraps others.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from forebay.records import fields_of, is_record_type
+
+Identity = Any
+
+_BY_NAME, _PLACES, _COLUMNS, _MARKED = "by name", "places", "columns", "marked"
+_TEXT = "text"
+_READS_ALSO = {"JSON Schema": ("JSON",)}
+"""By kind of format, whose rows of fields with names it reads as well."""
+_WIDER = frozenset(
+    (
+        ("bool", "int32"), ("bool", "int64"), ("enum", "int32"), ("enum", "int64"), ("int32", "int64"),
+        ("uint32", "int64"), ("uint32", "uint64"), ("sint32", "sint64"),
+    )
+)  # fmt: skip
+"""Pairs of a number's types in Protobuf; the second one reads all values of the first."""
+
+
+class Misread(Exception):
+    """Rows of one format would be misread by the other."""
+
+
+def by_name(kind: str, shape: str = "") -> Identity:
+    """Return the identity of a format that finds fields by their names.
+
+    Args:
+        shape: the fields and their types, as text.
+    """
+    return [_BY_NAME, kind, sha256(shape.encode()).hexdigest()[:16] if shape else ""]
+
+
+def by_place(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity:
+    """Return the identity of a format of a fixed number of fields in this order.
+
+    Args:
+        head: what else the encoding consists of.
+        fields: name and type of each.
+    """
+    numbered = {str(place): [name, kind] for place, (name, kind) in enumerate(fields)}
+    return [_PLACES, head, numbered, len(numbered)]
+
+
+def by_number(head: str, fields: Iterable[tuple[int, str, Identity]]) -> Identity:
+    """Return the identity of a format whose fields have numbers, and that ignores unknown ones."""
+    return [_PLACES, head, {str(number): [name, kind] for number, name, kind in fields}, None]
+
+
+def columns_of(text: str, topic: Identity = None) -> Identity:
+    """Return the identity of rows with columns of SQL.
+
+    Args:
+        topic: identity of other rows that the format reads as well.
+    """
+    return [_COLUMNS, text, topic]
+
+
+def has_columns(identity: Identity) -> bool:
+    """Return whether an identity is of rows with columns of SQL."""
+    return isinstance(identity, list) and identity[0] == _COLUMNS
+
+
+def with_mark(key: Identity) -> Identity:
+    """Return the identity of keys of a store that has texts as well."""
+    return [_MARKED, key]
+
+
+def shape_of(kind: Any) -> str:
+    """Return the fields of a record class and their types as text; "" if they can't be read."""
+    try:
+        return _shape(kind, ())
+    except (NameError, TypeError):
+        return ""
+
+
+def _shape(kind: Any, within: tuple[Any, ...]) -> str:
+    if is_record_type(kind) and kind not in within:
+        hints = typing.get_type_hints(kind)
+        return f"({', '.join(f'{name} {_shape(hints.get(name), (*within, kind))}' for name in fields_of(kind))})"
+    parts = ", ".join(_shape(part, within) for part in typing.get_args(kind))
+    origin = typing.get_origin(kind) or kind
+    # Releases of Python name the two spellings of a union differently.
+    name = "Union" if origin is types.UnionType else getattr(origin, "__name__", "any")
+    return f"{name}[{parts}]" if parts else name
+
+
+def merge_identities(recorded: Identity, declared: Identity) -> Identity:
+    """Return the identity of rows of both formats, which the declared one reads.
+
+    It equals `recorded` if the edit changes nothing. The result, and not the declared format, is recorded: the next
+    edit must be able to read the earlier rows, too.
+
+    Raises:
+        Misread: the declared format can't read the rows.
+    """
+    if recorded is None or declared is None or recorded == declared:
+        return declared
+    if has_columns(declared):
+        return _merge_columns(recorded, declared)
+    if recorded == _TEXT and isinstance(declared, list) and declared[0] == _MARKED:
+        return declared
+    if isinstance(recorded, list) and isinstance(declared, list) and recorded[0] == declared[0]:
+        return _merge_lists(recorded, declared)
+    if (str(recorded), str(declared)) in _WIDER:
+        return declared
+    raise Misread
+
+
+def _merge_columns(recorded: Identity, declared: list[Any]) -> Identity:
+    _, text, topic = declared
+    if not has_columns(recorded):
+        if topic is None:
+            raise Misread
+        return [_COLUMNS, text, merge_identities(recorded, topic)]
+    if recorded[1] != text:
+        raise Misread
+    return [_COLUMNS, text, recorded[2] if topic is None else merge_identities(recorded[2], topic)]
+
+
+def _merge_lists(recorded: list[Any], declared: list[Any]) -> Identity:
+    head, kind, *rest = declared
+    if head == _BY_NAME:
+        if recorded[1] != kind and recorded[1] not in _READS_ALSO.get(kind, ()):
+            raise Misread
+        return declared
+    if head == _PLACES:
+        fields, count = rest
+        if (recorded[1], recorded[3]) != (kind, count):
+            raise Misread
+        return [_PLACES, kind, _merge_places(recorded[2], fields), count]
+    if len(recorded) != len(declared):
+        raise Misread
+    return [head, *(merge_identities(*parts) for parts in zip(recorded[1:], declared[1:], strict=True))]
+
+
+def _merge_places(recorded: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
+    before = {name: place for place, (name, _) in recorded.items()}
+    merged = dict(recorded)
+    for place, (name, kind) in declared.items():
+        # A field may get another name, but two fields that changed places would be taken for each other.
+        if before.get(name, place) != place:
+            raise Misread
+        merged[place] = [name, merge_identities(recorded[place][1], kind) if place in recorded else kind]
+    return merged
+
+
+def words_of(identity: Identity) -> str:
+    """Return an identity in words, for messages."""
+    if not isinstance(identity, list):
+        return "an unknown format" if identity is None else str(identity)
+    head, *parts = identity
+    if head == _COLUMNS:
+        return "; ".join(parts[0].splitlines())
+    if head == _BY_NAME:
+        return str(parts[0])
+    if head == _PLACES:
+        fields = [parts[1][place] for place in sorted(parts[1], key=int)]
+        shown = [name if kind is None else f"{name} {words_of(kind)}" for name, kind in fields]
+        return f"{parts[0]} {', '.join(shown)}".strip()
+    return " ".join((head, ", ".join(map(words_of, parts))))

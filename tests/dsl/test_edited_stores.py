@@ -1,0 +1,181 @@
+"""A store whose values, keys or windows have another form after an edit is refused; what is read by name is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forebay import Fold
+from forebay.builder import Topology, job
+from forebay.builder.shown import NoSettings
+from forebay.formats import INT
+from forebay.processor import Context, Processor
+from forebay.records import Record
+from forebay.runtime.errors import StoreChanged
+from forebay.serde.json_format import JSON, json_of
+from forebay.serde.key_formats import composite
+from forebay.stores import KeyValueStore
+from forebay.stores.layouts import PREFIX
+from forebay.testing import TestDriver
+from forebay.time.sessions import SessionWindows
+from forebay.time.windows import SlidingWindows, UnlimitedWindows, hopping, tumbling
+
+Edit = Callable[[Topology], None]
+REFUSAL = r"store x holds ((rows|keys) .*, but is|rows from before an edit).*another name.*`forebay reset"
+
+
+class Place(Record):
+    town: str
+    number: int
+
+
+class Town(Record):
+    name: str
+    number: int
+
+
+class Spot(Record):
+    number: int
+    town: str
+
+
+class Score(Record):
+    n: int
+
+
+class Rating(Record):
+    n: int
+    note: str | None = None
+
+
+def count_by(key: Any, key_of: Callable[[str], Any]) -> Edit:
+    return lambda t: (
+        t.stream("s", str).group_by(lambda _, value: key_of(value), key).count(store="x").to_stream().to("o")
+    )
+
+
+def fold(into: Any, first: Any) -> Edit:
+    same: Fold[str, Any] = Fold(lambda: first, lambda _key, _value, aggregate: aggregate)
+    return lambda t: t.stream("s", str).group_by_key().aggregate(same, into, store="x").to_stream().to("o")
+
+
+def windows(by: Any) -> Edit:
+    def edit(t: Topology) -> None:
+        grouped = t.stream("s", str).group_by_key().windowed_by(by)
+        grouped.count(store="x", retention_ms=0 if isinstance(by, UnlimitedWindows) else 100_000).to_stream().to("o")
+
+    return edit
+
+
+Rows = list[tuple[bytes, bytes]]
+
+
+def start(before: Edit, after: Edit, left: Callable[[Rows], Rows] = lambda rows: rows) -> list[Any]:
+    """Run a topology, then the edited one on the state that it left; return the outputs of the latter."""
+
+    def driver_of(edit: Edit) -> TestDriver:
+        def build(_: object) -> Topology:
+            topology = Topology()
+            edit(topology)
+            return topology
+
+        return TestDriver(job(NoSettings, build), tasks=1)
+
+    old, new = driver_of(before), driver_of(after)
+    old.pipe("k", "12", "s", 1_000)
+    tasks = [task for stage in old.stages for task in stage.state_tasks]
+    new.restore({task.place: (left(list(task.table.scan(b""))), task.position) for task in tasks})
+    new.pipe("k", "12", "s", 2_000)
+    assert not new.errors
+    return [output.value for output in new.outputs]
+
+
+LONG_KEYS = count_by(int, int)
+REFUSED: dict[str, tuple[Edit, Edit]] = {
+    "numbers as numbers of another form": (fold(int, 1), fold(float, 1.0)),
+    "numbers as text": (fold(int, 1), fold(str, "1")),
+    "text as numbers": (fold(str, "12345678"), fold(int, 1)),
+    "JSON as numbers": (fold(JSON, "123456"), fold(int, 1)),
+    "text keys as numbers": (count_by(str, str), LONG_KEYS),
+    "number keys as text": (LONG_KEYS, count_by(str, str)),
+    "number keys of another width": (LONG_KEYS, count_by(INT, int)),
+    "fields of a key in another order": (
+        count_by(composite(Place), lambda value: Place(town=value, number=1)),
+        count_by(composite(Spot), lambda value: Spot(town=value, number=1)),
+    ),
+    "JSON of a field that is no number": (fold(JSON, {"n": "x"}), fold(json_of(Score), Score(n=1))),
+    "a field less in JSON of a class": (fold(json_of(Rating), Rating(n=5)), fold(json_of(Score), Score(n=0))),
+    "sliding windows": (windows(tumbling(10_000)), windows(SlidingWindows(10_000))),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_rows_that_would_be_misread_are_refused_at_the_start(case: str) -> None:
+    with pytest.raises(StoreChanged, match=REFUSAL):
+        start(*REFUSED[case])
+
+
+KEPT: dict[str, tuple[Edit, Edit, Any]] = {
+    "as it was": (LONG_KEYS, LONG_KEYS, 2),
+    "a field more in JSON": (fold(json_of(Score), Score(n=5)), fold(json_of(Rating), Rating(n=0)), Rating(n=5)),
+    "fields of a key with other names": (
+        count_by(composite(Place), lambda value: Place(town=value, number=1)),
+        count_by(composite(Town), lambda value: Town(name=value, number=1)),
+        2,
+    ),
+    "windows that accept records for longer": (
+        windows(tumbling(10_000)),
+        windows(tumbling(10_000, grace_ms=5_000)),
+        2,
+    ),
+    "hopping windows with other steps": (windows(hopping(10_000, 10_000)), windows(hopping(10_000, 5_000)), 2),
+    "sessions with another gap": (windows(SessionWindows(5_000)), windows(SessionWindows(9_000)), 2),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_rows_that_are_read_as_they_were_are_kept(case: str) -> None:
+    before, after, last = KEPT[case]
+    assert start(before, after)[-1] == last
+
+
+def without_formats(rows: Rows) -> Rows:
+    return [row for row in rows if not row[0].startswith(PREFIX)]
+
+
+def test_rows_of_a_release_that_recorded_no_formats_are_taken_over() -> None:
+    assert start(LONG_KEYS, LONG_KEYS, without_formats) == [2]
+
+
+class Counting(Processor[str, int]):
+    """Counts keys in a store of its own, whose keys are those of the stream."""
+
+    counts = KeyValueStore("x", int)
+
+    def process(self, event: str, ctx: Context[int]) -> None:
+        key: Any = ctx.key
+        count = (self.counts.get(key) or 0) + 1
+        self.counts.put(key, count)
+        ctx.forward(count)
+
+
+def count_in_a_processor(key: Any, key_of: Callable[[str], Any]) -> Edit:
+    return lambda t: (
+        t.stream("s", str).select_key(lambda _, value: key_of(value), key).process(Counting, int, name="p").to("o")
+    )
+
+
+BY_TEXT, BY_LONG = count_in_a_processor(str, str), count_in_a_processor(int, int)
+
+
+def test_a_processors_store_with_keys_of_another_format_is_refused() -> None:
+    assert start(BY_LONG, BY_LONG) == [2]
+    for other in (BY_TEXT, count_in_a_processor(INT, int)):
+        with pytest.raises(StoreChanged, match=REFUSAL):
+            start(BY_LONG, other)
+
+
+def test_a_processors_store_tells_its_texts_from_keys() -> None:
+    assert start(BY_TEXT, BY_LONG) == [1]

@@ -1,0 +1,136 @@
+"""Rows of a declared table that an edited program would misread are refused at the start; harmless edits keep them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.runtime.errors import StoreChanged
+from forebay.testing import TestDriver
+from tests.sql.driven import Driven
+from tests.sql.test_rows_of_0_2 import without_layouts
+
+STREAM = "CREATE STREAM s (k {key} KEY, n INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');\n"
+JOIN = "CREATE STREAM o AS SELECT s.k AS k, {used} FROM s JOIN t ON s.k = t.k;"
+
+
+def table(
+    columns: str = "x INT, y INT", form: str = "JSON", key: str = "STRING", used: str = "x", more: str = ""
+) -> str:
+    return (
+        f"CREATE TABLE t (k {key} PRIMARY KEY, {columns}) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='{form}'{more});\n"
+        + STREAM.format(key=key)
+        + JOIN.format(used=used)
+    )
+
+
+def carry(old: TestDriver, new: TestDriver, *, recorded: bool = True) -> None:
+    tasks = [task for stage in old.stages for task in stage.state_tasks]
+    rows = {task.place: (list(task.table.scan(b"")), task.position) for task in tasks}
+    if not recorded:
+        rows = {place: (without_layouts(left), position) for place, (left, position) in rows.items()}
+    new.restore(rows)
+
+
+def results(before: str, after: str, value: Any, key: bytes = b"a", *, recorded: bool = True) -> list[Any]:
+    """Return the rows that the edited program joins with a row of the table that the earlier program stored."""
+    old, new = Driven(before, tasks=1), Driven(after, tasks=1)
+    old.send("t", key, value)
+    assert not old.driver.errors
+    carry(old.driver, new.driver, recorded=recorded)
+    rows = [row for _, row, _ in new.send("s", key, {"n": 1}, 1)]
+    assert not new.driver.errors
+    return rows
+
+
+WHOLE = {"X": 1, "Y": 2}
+PARTITION = "x, t.ROWPARTITION AS p"
+NOSR = {"form": "PROTOBUF_NOSR"}
+KEPT: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
+    "as it was": (table(), table(), WHOLE, (1,)),
+    "a column more": (table(), table("x INT, y INT, z STRING", used="x, z"), WHOLE, (1, None)),
+    "a column less": (table(), table("x INT"), WHOLE, (1,)),
+    "columns in another order": (table(), table("y INT, x INT"), WHOLE, (1,)),
+    "a wider number": (table(), table("x BIGINT, y INT"), WHOLE, (1,)),
+    "a number as text": (table(), table("x STRING, y INT"), WHOLE, ("1",)),
+    "a column of DELIMITED with another name": (
+        table(form="DELIMITED"), table("x INT, z INT", "DELIMITED"), "1,2", (1,),
+    ),
+    "a column of KAFKA with another name": (
+        table("x INT", "KAFKA"), table("z INT", "KAFKA", used="z"), b"\0\0\0\1", (1,),
+    ),
+    "the first reader of ROWPARTITION": (table(), table(used=PARTITION), WHOLE, (1, None)),
+    "every reader of ROWPARTITION as it was": (table(used=PARTITION), table(used=PARTITION), WHOLE, (1, 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_rows_that_are_read_as_they_were_are_kept(case: str) -> None:
+    before, after, value, expected = KEPT[case]
+    assert results(before, after, value.decode() if isinstance(value, bytes) else value) == [expected]
+
+
+REFUSED: dict[str, tuple[str, str, Any]] = {
+    "another format": (table(form="DELIMITED"), table(), "1,2"),
+    "JSON as DELIMITED": (table(), table(form="DELIMITED"), WHOLE),
+    "KAFKA as JSON": (table("x STRING", "KAFKA"), table("x STRING"), '{"X": "y"}'),
+    "another delimiter": (
+        table("x STRING, y STRING", "DELIMITED"),
+        table("x STRING, y STRING", "DELIMITED", more=", VALUE_DELIMITER=';'"),
+        '"a;b",c',
+    ),
+    "columns of DELIMITED in another order": (table(form="DELIMITED"), table("y INT, x INT", "DELIMITED"), "1,2"),
+    "a column of DELIMITED of another type": (table(form="DELIMITED"), table("x DOUBLE, y INT", "DELIMITED"), "1,2"),
+    "the last reader of ROWPARTITION removed": (table(used=PARTITION), table(), WHOLE),
+    "another format of rows with ROWPARTITION": (table(form="DELIMITED"), table(used=PARTITION), "1,2"),
+    "text that is no number": (table("x STRING"), table("x INT"), {"X": "abc"}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_rows_that_would_be_misread_are_refused_at_the_start(case: str) -> None:
+    with pytest.raises(StoreChanged, match=r"store t-table holds rows .*another name.*`forebay reset"):
+        results(*REFUSED[case])
+
+
+def test_the_refusal_of_a_removed_reader_says_what_to_write() -> None:
+    with pytest.raises(StoreChanged, match=r"Y INTEGER; ROWPARTITION INTEGER, but.*a statement that reads the"):
+        results(*REFUSED["the last reader of ROWPARTITION removed"])
+
+
+@pytest.mark.parametrize(("before", "after"), [("INT", "BIGINT"), ("INT", "DOUBLE")])
+def test_another_type_of_key_is_refused(before: str, after: str) -> None:
+    with pytest.raises(StoreChanged, match=r"store t-table holds keys in the format int, but is .* \w+: "):
+        results(table(key=before), table(key=after), WHOLE, b"\0\0\0\1")
+
+
+def test_another_format_of_keys_is_refused() -> None:
+    as_json = table(key="INT").replace("VALUE_FORMAT", "KEY_FORMAT='JSON', VALUE_FORMAT")
+    with pytest.raises(
+        StoreChanged,
+        match=r"store t-table holds keys in the format int, but is .* JSON key",
+    ):
+        results(table(key="INT"), as_json, WHOLE, b"\0\0\0\1")
+
+
+@pytest.mark.parametrize("columns", ["x INT, y INT, z STRING", "x INT, z INT"])
+def test_columns_of_protobuf_without_a_registry_are_found_by_their_numbers(columns: str) -> None:
+    # Field 1 is a varint of 5.
+    assert results(table(**NOSR), table(columns, **NOSR), "\x08\x05") == [(5,)]
+
+
+@pytest.mark.parametrize("columns", ["z STRING, x INT, y INT", "y INT, x INT"])
+def test_columns_of_protobuf_with_other_numbers_are_refused(columns: str) -> None:
+    with pytest.raises(StoreChanged, match="store t-table holds rows of PROTOBUF_NOSR"):
+        results(table(**NOSR), table(columns, **NOSR), "\x08\x05")
+
+
+def test_rows_of_a_release_that_recorded_no_formats_are_taken_over() -> None:
+    assert results(table(), table(), WHOLE, recorded=False) == [(1,)]
+
+
+def test_a_column_whose_name_has_line_breaks_is_no_edit() -> None:
+    columns = '"x\nvalues", t.ROWPARTITION AS p'
+    program = table().replace("x INT", '"x\nvalues" INT').replace("k, x FROM", f"k, {columns} FROM")
+    assert results(program, program, {"x\nvalues": 1, "Y": 2}) == [(1, 0)]

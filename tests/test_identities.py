@@ -1,0 +1,211 @@
+"""Which edits of a format leave rows readable: the rule that stores apply to what they recorded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from google.protobuf import struct_pb2
+
+from forebay.builder.keys import session_windowed, windowed_format
+from forebay.formats import BYTES, DOUBLE, FLOAT, INT, LONG, TEXT, UUID, Format, avro, simple
+from forebay.identities import (
+    Misread,
+    by_name,
+    by_number,
+    by_place,
+    columns_of,
+    merge_identities,
+    shape_of,
+    with_mark,
+    words_of,
+)
+from forebay.ksml.pairs import pair_of
+from forebay.records import Record
+from forebay.serde.json_format import JSON, json_of
+from forebay.serde.json_schema_format import json_schema
+from forebay.serde.key_formats import composite
+from forebay.serde.proto_identity import identity_of
+from forebay.serde.proto_messages import message_of
+from forebay.serde.protobuf_format import protobuf
+from forebay.sql.catalog import Encoding, Named
+from forebay.sql.encodings.rows import key_format, value_format
+from forebay.sql.types import BIGINT, STRING, TIMESTAMP
+from forebay.sql.types import DOUBLE as SQL_DOUBLE
+from forebay.sql.types import INT as SQL_INT
+
+
+class Place(Record):
+    town: str
+    number: int
+
+
+class Renamed(Record):
+    city: str
+    number: int
+
+
+class Swapped(Record):
+    number: str
+    town: int
+
+
+class Score(Record):
+    n: int
+
+
+class Rating(Record):
+    n: int
+    note: str | None = None
+
+
+class Node(Record):
+    below: tuple[Node, ...]
+
+
+OWN = simple("own", int, lambda value: b"", lambda data: 0)
+A, B, C = Named("A", SQL_INT), Named("B", SQL_INT), Named("C", STRING)
+
+
+def of(kind: str, *columns: Named, **options: Any) -> Format[Any]:
+    return value_format(columns, Encoding(value=kind, **options))
+
+
+def proto(fields: str) -> Any:
+    return identity_of(message_of(f'syntax = "proto3"; message M {{ {fields} }}'), "PROTOBUF_NOSR")
+
+
+def compare(before: Any, now: Any) -> str:
+    """Return what an edit is: same, compatible, refused."""
+    recorded, declared = ((kind.identity if isinstance(kind, Format) else kind) for kind in (before, now))
+    # As it is read from the layout row.
+    recorded = json.loads(json.dumps(recorded))
+    try:
+        merged = merge_identities(recorded, declared)
+    except Misread:
+        return "refused"
+    assert merge_identities(merged, declared) == merged, "the next start changes nothing"
+    return "same" if merged == recorded else "compatible"
+
+
+RULES: list[tuple[Any, Any, str]] = [
+    # Kafka's own formats
+    (LONG, LONG, "same"),
+    (LONG, INT, "refused"),
+    (LONG, DOUBLE, "refused"),
+    (DOUBLE, FLOAT, "refused"),
+    (LONG, TEXT, "refused"),
+    (TEXT, BYTES, "refused"),
+    (TEXT, UUID, "refused"),
+    # formats that a user wrote are not known
+    (OWN, LONG, "compatible"),
+    (LONG, OWN, "compatible"),
+    (None, LONG, "compatible"),
+    (simple("own", int, bytes, len, identity="own 1"), simple("own", int, bytes, len, identity="own 2"), "refused"),
+    # fields by name
+    (json_of(Score), json_of(Score), "same"),
+    (json_of(Score), json_of(Rating), "compatible"),
+    (json_of(Rating), JSON, "compatible"),
+    (avro(Score), avro(Rating), "compatible"),
+    (avro(Score), json_of(Score), "refused"),
+    (JSON, LONG, "refused"),
+    (JSON, TEXT, "refused"),
+    (JSON, json_schema({"type": "object"}, schema_id=7), "compatible"),
+    (json_schema({"type": "object"}, schema_id=7), JSON, "refused"),
+    (json_schema({"type": "object"}, schema_id=7), json_schema({"type": "object"}, schema_id=8), "same"),
+    # fields by place
+    (composite(Place), composite(Place), "same"),
+    (composite(Place), composite(Renamed), "compatible"),
+    (composite(Place), composite(Swapped), "refused"),
+    (composite(Place), composite(Score), "refused"),
+    # fields by number
+    (protobuf(struct_pb2.Struct), protobuf(struct_pb2.Struct), "same"),
+    (protobuf(struct_pb2.Struct), protobuf(struct_pb2.ListValue), "refused"),
+    (proto("int32 a = 1;"), proto("int32 a = 1; string b = 2;"), "compatible"),
+    (proto("int32 a = 1; string b = 2;"), proto("int32 a = 1;"), "same"),
+    (proto("int32 a = 1;"), proto("int64 a = 1;"), "compatible"),
+    (proto("int64 a = 1;"), proto("int32 a = 1;"), "refused"),
+    (proto("int32 a = 1;"), proto("string a = 1;"), "refused"),
+    (proto("int32 a = 1;"), proto("int32 b = 1;"), "compatible"),
+    (proto("int32 a = 1; int32 b = 2;"), proto("int32 b = 1; int32 a = 2;"), "refused"),
+    (proto("int32 a = 1;"), proto("repeated int32 a = 1;"), "refused"),
+    (proto("M m = 1; int32 n = 2;"), proto("M m = 1; int32 n = 2;"), "same"),
+    # formats that wrap others
+    (windowed_format(TEXT, 10), windowed_format(TEXT, 20), "same"),
+    (windowed_format(TEXT, 10), windowed_format(LONG, 10), "refused"),
+    (windowed_format(TEXT, 10), session_windowed(TEXT), "refused"),
+    (windowed_format(TEXT, 10), TEXT, "refused"),
+    (pair_of(JSON, LONG), pair_of(json_of(Score), LONG), "compatible"),
+    (pair_of(JSON, LONG), pair_of(JSON, TEXT), "refused"),
+    (pair_of(JSON, LONG), pair_of(JSON, OWN), "compatible"),
+    (TEXT, with_mark(LONG.identity), "compatible"),
+    (with_mark(LONG.identity), TEXT, "refused"),
+    (with_mark(LONG.identity), with_mark(INT.identity), "refused"),
+    # values in SQL
+    (of("JSON", A), of("JSON", A, B), "compatible"),
+    (of("JSON", A, B), of("JSON", B, A), "compatible"),
+    (of("JSON", A), of("JSON", A, wraps=False), "refused"),
+    (of("JSON"), of("JSON", A), "compatible"),
+    (of("KAFKA", A), of("JSON", A), "refused"),
+    (of("KAFKA", A), of("KAFKA", B), "same"),
+    (of("KAFKA", Named("A", BIGINT)), of("KAFKA", Named("A", TIMESTAMP)), "same"),
+    (of("KAFKA", A), of("KAFKA", Named("A", BIGINT)), "refused"),
+    (of("DELIMITED", A, B), of("DELIMITED", A, Named("D", SQL_INT)), "compatible"),
+    (of("DELIMITED", A, B), of("DELIMITED", B, A), "refused"),
+    (of("DELIMITED", A, B), of("DELIMITED", A, B, C), "refused"),
+    (of("DELIMITED", A), of("DELIMITED", Named("A", SQL_DOUBLE)), "refused"),
+    (of("DELIMITED", A, B), of("DELIMITED", A, B, delimiter=";"), "refused"),
+    (of("DELIMITED", A, B), of("JSON", A, B), "refused"),
+    # keys in SQL
+    (key_format((A,), "KAFKA"), key_format((B,), "KAFKA"), "same"),
+    (key_format((A,), "KAFKA"), key_format((Named("A", BIGINT),), "KAFKA"), "refused"),
+    (key_format((A,), "KAFKA"), key_format((A,), "JSON"), "refused"),
+    (key_format((A, C), "JSON"), key_format((B, C), "JSON"), "compatible"),
+    (key_format((A, C), "JSON"), key_format((C, A), "JSON"), "refused"),
+    (key_format((), "NONE"), key_format((A,), "KAFKA"), "refused"),
+    # rows with columns of SQL
+    (columns_of("A INT"), columns_of("A INT"), "same"),
+    (columns_of("A INT"), columns_of("B INT"), "refused"),
+    (columns_of("A\nB INT"), columns_of("A\nB INT"), "same"),
+    (by_name("JSON", "A INT"), columns_of("A INT\nROWPARTITION INT", by_name("JSON", "A INT")), "compatible"),
+    (by_name("JSON"), columns_of("A INT\nROWPARTITION INT", by_place("DELIMITED", [])), "refused"),
+    (columns_of("A INT", by_name("JSON")), columns_of("A INT", by_name("JSON")), "same"),
+    (columns_of("A INT", by_name("JSON")), columns_of("A INT", by_name("AVRO")), "refused"),
+    (columns_of("A INT"), columns_of("A INT", by_name("JSON")), "compatible"),
+    (columns_of("A INT", by_name("JSON")), columns_of("A INT"), "same"),
+    (columns_of("A INT", by_name("JSON")), by_name("JSON"), "refused"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(RULES)))
+def test_the_rule(number: int) -> None:
+    before, now, outcome = RULES[number]
+    assert compare(before, now) == outcome, f"{before} -> {now}"
+
+
+def test_a_removed_field_is_remembered_so_that_its_number_is_not_given_again() -> None:
+    recorded = merge_identities(
+        by_number("M", [(1, "a", "int32"), (2, "b", "string")]), by_number("M", [(1, "a", "int32")])
+    )
+    with pytest.raises(Misread):
+        merge_identities(recorded, by_number("M", [(1, "a", "int32"), (2, "c", "int32")]))
+
+
+def test_records_that_contain_themselves_have_a_shape() -> None:
+    assert shape_of(Node) == "(below tuple[Node, any])"
+    assert shape_of(Rating) == "(n int, note Union[str, NoneType])"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_identity_has_words_of_one_line(rule: tuple[Any, Any, str]) -> None:
+    for kind in rule[:2]:
+        words = words_of(kind.identity if isinstance(kind, Format) else kind)
+        assert words
+        assert "\n" not in words
+
+
+def test_messages_that_use_each_other_many_times_have_an_identity() -> None:
+    messages = "".join(f"message M{n} {{ M{n + 1} a = 1; M{n + 1} b = 2; }} " for n in range(30))
+    described = message_of(f'syntax = "proto3"; {messages} message M30 {{ int32 n = 1; }}')
+    assert words_of(identity_of(described, "Protobuf")) == "Protobuf a message, b message"
