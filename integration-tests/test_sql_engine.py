@@ -29,6 +29,11 @@ DECLARED = (
 )
 COMPUTED = "CREATE TABLE live_avg AS SELECT sensor, AVG(reading) AS avg FROM readings GROUP BY sensor;"
 COUNTED = "CREATE TABLE live_counts AS SELECT sensor, COUNT(*) AS n FROM readings GROUP BY sensor;"
+OTHER = (
+    "CREATE STREAM doors (door VARCHAR KEY, state VARCHAR) "
+    "WITH (KAFKA_TOPIC='live_doors_in', PARTITIONS=2, VALUE_FORMAT='JSON');"
+    "CREATE TABLE live_doors AS SELECT door, COUNT(*) AS n FROM doors GROUP BY door;"
+)
 SECONDS = 150.0
 
 
@@ -64,9 +69,9 @@ class Client:
             try:
                 answer = self.rows(sql)
             except HTTPError as error:
-                if error.code != 503:
-                    raise
                 reason = error.read().decode()
+                if error.code != 503:
+                    pytest.fail(f"{sql}: {reason}")
             time.sleep(0.05)
 
     def names(self) -> list[str]:
@@ -95,6 +100,21 @@ def engine(platform: Platform, folder: Path, name: str, log: str) -> Iterator[Jo
         process.kill()
 
 
+def pause_one(client: Client) -> None:
+    """Pause a query: what arrives meanwhile is read when it resumes, and the others continue."""
+    client.rows("INSERT INTO doors VALUES ('d', 'open');")
+    client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 1}])
+    code, reason = client.refusal("PAUSE CTAS_LIVE_COUNTS_2;")
+    assert (code, "both use the topic live_readings" in reason) == (400, True)
+
+    assert client.rows("PAUSE CTAS_LIVE_DOORS_1;")[0]["result"] == "paused"
+    client.rows("INSERT INTO doors VALUES ('d', 'shut'); INSERT INTO readings VALUES ('s-2', 8.0);")
+    client.until("SELECT n FROM live_counts WHERE sensor = 's-2';", [{"N": 2}])
+    states = {row["writes"]: row["state"] for row in client.rows("SHOW QUERIES;")}
+    assert states["LIVE_DOORS"] == "paused" != states["LIVE_COUNTS"]
+    client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 1}])
+
+
 @pytest.mark.timeout(600)
 def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: Path, tokens: tuple[str, str]) -> None:
     reads, changes = tokens
@@ -121,26 +141,28 @@ def test_statements_are_taken_kept_and_taken_back(platform: Platform, tmp_path: 
         assert (code, "Give the result another name" in reason) == (400, True)
         assert client.names() == ["LIVE_AVG"]
 
-        client.rows(COUNTED + "INSERT INTO readings VALUES ('s-2', 7.0);")
+        client.rows(OTHER + COUNTED + "INSERT INTO readings VALUES ('s-2', 7.0);")
         process.kill()
 
     # The engine was killed while its job changed: the statement was accepted, so it is there.
     with engine(platform, tmp_path, "live-shop", "second.log") as process:
         client = Client(process, changes)
-        assert client.names() == ["LIVE_AVG", "LIVE_COUNTS"]
+        assert client.names() == ["LIVE_AVG", "LIVE_DOORS", "LIVE_COUNTS"]
         client.rows("INSERT INTO readings VALUES ('s-1', 1.0);")
         client.until("SELECT avg FROM live_avg WHERE sensor = 's-1';", [{"AVG": 46.0}])
         client.until("SELECT n FROM live_counts WHERE sensor = 's-1';", [{"N": 1}])
         # The record of the request that the engine was killed after is there, for the query of this request.
         client.until("SELECT n FROM live_counts WHERE sensor = 's-2';", [{"N": 1}])
+        pause_one(client)
         assert client.rows("PAUSE ALL;") == [{"statement": "PAUSE ALL", "result": "paused"}]
         assert {row["state"] for row in client.rows("SHOW QUERIES;")} == {"paused"}
         client.rows("INSERT INTO readings VALUES ('s-1', 2.0);")
         client.rows("RESUME ALL;")
         client.until("SELECT n FROM live_counts WHERE sensor = 's-1';", [{"N": 2}])
+        client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 2}])
         process.until(lambda: _status(platform, tmp_path, "live-shop")["state"] == "running", "the job resumed")
         process.until(lambda: _status(platform, tmp_path, "live-shop")["lag"] == 0, "its tasks report their lag")
-        client.rows("TERMINATE CTAS_LIVE_AVG_0; DROP TABLE live_counts;")
+        client.rows("TERMINATE CTAS_LIVE_AVG_0; DROP TABLE live_counts; DROP TABLE live_doors;")
         assert client.names() == []
         assert client.refusal("SELECT * FROM live_counts;")[0] == 400
         assert process.terminate() == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.live.draft import Draft, change_of, check_stores, draft_of, parse_request, program_statements
+from forebay.live.draft import Draft, change_of, check_stores, draft_with, parse_request
 from forebay.live.history import Change, History, UnreadableChange
 from forebay.sql.errors import SqlError
 
@@ -18,9 +18,9 @@ def accept(history: History, text: str, folder: Path) -> tuple[History, Draft]:
     """Return the history with one more change, and its program. Raises SqlError."""
     file = folder / "shop.sql"
     before, added = parse_request(text, history, file)
-    draft = draft_of(program_statements([*before, *added]), file)
+    draft, lasting, is_paused = draft_with(before, added, history, file)
     check_stores(draft, history, added)
-    change = change_of(added, draft, history, "")
+    change = change_of(lasting, draft, "", is_paused=is_paused)
     return history.extend(Change.decode(change.encode(), 0)), draft
 
 
@@ -120,10 +120,61 @@ def test_pausing_changes_no_statement(tmp_path: Path) -> None:
     assert not accept(history, "RESUME CTAS_T_0;", tmp_path)[0].is_paused
 
 
-def test_one_of_several_queries_is_not_paused_alone(tmp_path: Path) -> None:
-    history = history_of(tmp_path, DECLARED, COMPUTED, COMPUTED.replace("TABLE t", "TABLE u"))
-    with pytest.raises(SqlError, match="all queries are one job"):
-        accept(history, "PAUSE CTAS_T_0;", tmp_path)
+OTHER = DECLARED.replace("STREAM s", "STREAM r").replace("='s'", "='r'")
+OTHER_COMPUTED = COMPUTED.replace("TABLE t", "TABLE u").replace("FROM s", "FROM r")
+READER = "CREATE TABLE v AS SELECT n, COUNT(*) AS c FROM t GROUP BY n;"
+
+
+def waiting_names(draft: Draft) -> list[str]:
+    return [query.name for query in draft.program.waiting]
+
+
+def test_a_query_with_topics_of_its_own_is_paused_alone(tmp_path: Path) -> None:
+    history, draft = accept(
+        history_of(tmp_path, DECLARED, OTHER, COMPUTED, OTHER_COMPUTED), "PAUSE CTAS_T_0;", tmp_path
+    )
+    assert (names(draft), waiting_names(draft), history.is_paused) == (["CTAS_U_1"], ["CTAS_T_0"], False)
+    _, later = accept(history, READER.replace("FROM t", "FROM u"), tmp_path)
+    assert waiting_names(later) == ["CTAS_T_0"]
+    history, draft = accept(history, "RESUME CTAS_T_0;", tmp_path)
+    assert (names(draft), waiting_names(draft)) == (["CTAS_T_0", "CTAS_U_1"], [])
+
+
+@pytest.mark.parametrize("resumed", ["RESUME ALL;", "RESUME CTAS_T_0; RESUME CTAS_U_1;"])
+def test_a_job_whose_queries_are_all_paused_is_paused_itself(resumed: str, tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, OTHER, COMPUTED, OTHER_COMPUTED, "PAUSE CTAS_T_0;")
+    history, draft = accept(history, "PAUSE CTAS_U_1;", tmp_path)
+    assert history.is_paused
+    assert names(draft) == ["CTAS_T_0", "CTAS_U_1"], "its stores can be queried"
+    history, draft = accept(history, resumed, tmp_path)
+    assert (history.is_paused, names(draft), waiting_names(draft)) == (False, ["CTAS_T_0", "CTAS_U_1"], [])
+
+
+def test_one_query_of_a_paused_job_resumes_alone(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, OTHER, COMPUTED, OTHER_COMPUTED, "PAUSE ALL;")
+    history, draft = accept(history, "RESUME CTAS_U_1;", tmp_path)
+    assert (history.is_paused, names(draft), waiting_names(draft)) == (False, ["CTAS_U_1"], ["CTAS_T_0"])
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "reason"),
+    [
+        (COMPUTED + COMPUTED.replace("TABLE t", "TABLE u"), "PAUSE CTAS_T_0;", "both use the topic s"),
+        (COMPUTED + READER, "PAUSE CTAS_V_1;", "both use the topic T"),
+        (COMPUTED + READER, "PAUSE CTAS_T_0;", "reads its result"),
+        (COMPUTED + "INSERT INTO s SELECT id, n FROM r;", "PAUSE CTAS_T_0;", "both use the topic s"),
+        (COMPUTED + OTHER_COMPUTED + "PAUSE CTAS_T_0;", COMPUTED.replace("TABLE t", "TABLE w"), "the topic s"),
+        (COMPUTED + READER + "PAUSE ALL;", "RESUME CTAS_T_0;", "both use the topic T"),
+    ],
+    ids=["one topic", "a result", "its reader", "its writer", "a new query", "resumed alone"],
+)
+def test_a_query_that_could_not_continue_where_it_stopped_is_not_paused_alone(
+    before: str, text: str, reason: str, tmp_path: Path
+) -> None:
+    history = history_of(tmp_path, DECLARED, OTHER, before)
+    with pytest.raises(SqlError, match=r"line 1.*can't be paused while") as refused:
+        accept(history, text, tmp_path)
+    assert reason in str(refused.value)
 
 
 def test_records_are_not_part_of_the_program(tmp_path: Path) -> None:

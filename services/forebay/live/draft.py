@@ -10,6 +10,7 @@ from forebay.catalog import Service
 from forebay.identities import Misread
 from forebay.job import Job
 from forebay.live.history import Change, History
+from forebay.live.switches import check_paused, resume_all, switch
 from forebay.runtime.changelog.stage_log import stage_log
 from forebay.sql.administration import AssertSchema, AssertSource, AssertTopic, Define
 from forebay.sql.compile import Compiler
@@ -32,7 +33,6 @@ from forebay.stores.layouts import (
 )
 from forebay.stores.upgrade import describe_store
 
-_SWITCHES = ("PAUSE", "RESUME")
 _ONLY_PUSHES = "auto.offset.reset"
 
 
@@ -62,6 +62,10 @@ class Draft:
         """
         return self.stores == other.stores and self._queries() == other._queries()
 
+    def pauses(self, other: Draft) -> bool:
+        """Return whether a query of the other program is paused that was not."""
+        return not {query.name for query in self.program.waiting} <= {query.name for query in other.program.waiting}
+
     def _queries(self) -> list[tuple[object, ...]]:
         return [
             (query.name, query.text, query.target, reads(query), tuple(query.lines())) for query in self.program.queries
@@ -79,7 +83,7 @@ def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
     """Return the program of statements.
 
     Args:
-        file: what they are written to; the schemas of topics are kept next to it.
+        file: what they are written to; the schemas of topics are lasting next to it.
 
     Raises:
         SqlError: a statement can't run with the others.
@@ -91,6 +95,27 @@ def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
     Compiler(program_of_statements(statements, lookup=lookup)).run()
     job = job_of(list(statements), lookup)
     return Draft(program, service_of(file, list(statements), job, lookup), job, _stores_of(job))
+
+
+def draft_with(
+    before: Sequence[Statement], added: Sequence[Statement], history: History, file: Path
+) -> tuple[Draft, list[Statement], bool]:
+    """Return the program after a request, the statements that the request adds to it, and whether the job is paused.
+
+    Args:
+        before: the statements that were accepted earlier, which `history` has as text.
+
+    Raises:
+        SqlError: a statement can't run with the others.
+    """
+    lasting, is_paused = switch(added, is_paused=history.is_paused)
+    draft = draft_of([*before, *lasting], file)
+    if draft.program.waiting and not draft.program.queries:
+        # Without a query there is no job. A job that is paused as a whole still answers queries of its stores.
+        lasting, is_paused = [*lasting, resume_all(added[-1])], True
+        draft = draft_of([*before, *lasting], file)
+    check_paused(draft.program, added)
+    return draft, lasting, is_paused
 
 
 def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> None:
@@ -107,16 +132,11 @@ def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> 
             ) from None
 
 
-def change_of(added: Sequence[Statement], draft: Draft, history: History, schemas: str) -> Change:
+def change_of(added: Sequence[Statement], draft: Draft, schemas: str, *, is_paused: bool) -> Change:
     """Return the change that statements are. Raises SqlError where one can't be carried out."""
-    is_paused = history.is_paused
     lines: list[str] = []
     settings: dict[str, None] = {}
     for statement in added:
-        if isinstance(statement, Command) and statement.verb in _SWITCHES:
-            _check_switch(statement, draft)
-            is_paused = statement.verb == "PAUSE"
-            continue
         if isinstance(statement, Command) and statement.deletes_topic:
             raise SqlError(
                 statement.place,
@@ -139,28 +159,6 @@ def change_of(added: Sequence[Statement], draft: Draft, history: History, schema
     before = history.stores
     stores = {name: _merge_declared(before.get(name), declared) for name, declared in draft.stores.items()}
     return Change("\n".join(lines), is_paused, stores, schemas)
-
-
-def program_statements(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements that belong to the program."""
-    return [
-        statement for statement in statements if not (isinstance(statement, Command) and statement.verb in _SWITCHES)
-    ]
-
-
-def _check_switch(statement: Command, draft: Draft) -> None:
-    names = [query.name for query in draft.program.queries]
-    if statement.subject == "ALL" or [statement.subject] == names:
-        return
-    if statement.subject not in names:
-        raise SqlError(
-            statement.place, f"there is no query {statement.subject}: there are {', '.join(names) or 'none'}"
-        )
-    raise SqlError(
-        statement.place,
-        f"all queries are one job, so that {statement.subject} can't be paused alone: write {statement.verb} ALL, or "
-        f"TERMINATE {statement.subject}",
-    )
 
 
 def _stores_of(job: Job) -> dict[str, str]:

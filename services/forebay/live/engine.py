@@ -23,8 +23,8 @@ from forebay.live.draft import (
     change_of,
     check_stores,
     draft_of,
+    draft_with,
     parse_request,
-    program_statements,
 )
 from forebay.live.history import Change, History
 from forebay.live.keeper import JobKeeper
@@ -182,9 +182,9 @@ class Engine:
         before, added = parse_request(text, self._history, self._file)
         file = self._write(self._history)
         try:
-            draft = draft_of(program_statements([*before, *added]), file)
+            draft, statements, is_paused = draft_with(before, added, self._history, file)
             check_stores(draft, self._history, added)
-            change = change_of(added, draft, self._history, Kept(file).text)
+            change = change_of(statements, draft, Kept(file).text, is_paused=is_paused)
             history = self._history.extend(change)
             create_declared(self._kafka, draft.program.catalog)
             self._create_topics(draft, history)
@@ -205,8 +205,9 @@ class Engine:
             if records:
                 self._log.append(None, records)
             return
-        if records and not draft.has_same_queries(self._draft):
+        if change.is_paused or (records and not draft.has_same_queries(self._draft)) or draft.pauses(self._draft):
             # A new query begins where the job is: the records come after it, so the job must not read them before.
+            # What is written after PAUSE was answered must not reach the paused query.
             self._keeper.stop()
         try:
             self._log.append(change, records)

@@ -103,11 +103,11 @@ class EnginePages:
         return _rows(["statement", "result"], rows)
 
     def _queries(self) -> Iterator[dict[str, Any]]:
-        state = self._engine.state
+        state, program = self._engine.state, self._engine.draft.program
         rows = [
-            {"query": query.name, "writes": query.target.name, "topic": query.target.topic, "state": state,
-             "statement": query.text}
-            for query in self._engine.draft.program.queries
+            {"query": query.name, "writes": query.target.name, "topic": query.target.topic,
+             "state": "paused" if query in program.waiting else state, "statement": query.text}
+            for query in (*program.queries, *program.waiting)
         ]  # fmt: skip
         return _rows(["query", "writes", "topic", "state", "statement"], rows)
 

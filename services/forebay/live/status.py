@@ -74,9 +74,8 @@ def status_of(application: str, state: str, program: Program, lag: CachedLag, en
         state: what the job does now, in words.
         ends: how the job ended by itself, oldest first.
     """
-    inputs = {
-        query.name: [source.topic for source in reads(query) if not source.is_derived] for query in program.queries
-    }
+    queries = (*program.queries, *program.waiting)
+    inputs = {query.name: [source.topic for source in reads(query) if not source.is_derived] for query in queries}
     waiting = lag.read(topic for topics in inputs.values() for topic in topics)
     return {
         "application": application,
@@ -90,8 +89,9 @@ def status_of(application: str, state: str, program: Program, lag: CachedLag, en
                 "statement": query.text,
                 "reads": inputs[query.name],
                 "lag": _sum_of(waiting, inputs[query.name]),
+                "is_paused": query in program.waiting,
             }
-            for query in program.queries
+            for query in queries
         ],
         "ends": [{**asdict(end), "at": int(end.at * 1000)} for end in reversed(ends)],
     }

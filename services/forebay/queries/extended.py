@@ -16,8 +16,9 @@ Lag = Callable[[Sequence[str]], Mapping[str, int]]
 def describe_extended(program: Program, command: Command, lag: Lag) -> Iterator[dict[str, Any]]:
     """Yield the lines of an answer. Raises SqlError, Unavailable."""
     source = program.catalog.get(command.subject, command.place)
-    writers = [query for query in program.queries if query.target == source]
-    readers = [query for query in program.queries if source in reads(query)]
+    queries = (*program.queries, *program.waiting)
+    writers = [query for query in queries if query.target.name == source.name]
+    readers = [query for query in queries if source in reads(query)]
     topics = dict.fromkeys(of.topic for query in writers for of in reads(query) if not of.is_derived)
     if readers and not source.is_derived:
         topics[source.topic] = None

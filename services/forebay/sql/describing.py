@@ -44,7 +44,7 @@ def _rows(program: Program, command: Command) -> Rows:
         case "SHOW", "QUERIES":
             return [
                 {"query": query.name, "writes": query.target.name, "topic": query.target.topic, "statement": query.text}
-                for query in program.queries
+                for query in (*program.queries, *program.waiting)
             ]
         case "SHOW", "TOPICS":
             return [{"topic": topic} for topic in sorted({source.topic for source in program.catalog})]

@@ -1,4 +1,4 @@
-"""PAUSE and RESUME in a file: which queries a job leaves out. Their state and topics stay as they are."""
+"""PAUSE and RESUME: which queries a job leaves out. Their state and topics stay as they are."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ def pause(paused: dict[str, Place], queries: Sequence[QueryPlan], name: str, pla
             paused.pop(query.name, None)
         else:
             paused[query.name] = place
+    # Whether queries may be paused depends on those that run, which this statement was the last to change.
+    paused.update(dict.fromkeys(paused, place))
 
 
-def without_paused(paused: dict[str, Place], queries: list[QueryPlan], catalog: Catalog) -> list[QueryPlan]:
-    """Return the queries that run. What a paused one wrote stays declared over its topic.
+def split_paused(
+    paused: dict[str, Place], queries: list[QueryPlan], catalog: Catalog
+) -> tuple[list[QueryPlan], list[QueryPlan]]:
+    """Return the queries that run, and the paused ones. What a paused one wrote can still be read from its topic.
 
     Raises:
         SqlError: a query that runs reads what a paused one wrote.
     """
     running = [query for query in queries if query.name not in paused]
-    for query in queries:
-        if query.name in paused and not query.is_insert:
+    waiting = [query for query in queries if query.name in paused]
+    for query in waiting:
+        if not query.is_insert:
             # Within the job, such a query takes the rows from the paused one. Its job has no position in the topic, so
             # that it would read all former rows again.
             readers = [other.name for other in running if query.target in reads(other)]
@@ -38,5 +43,27 @@ def without_paused(paused: dict[str, Place], queries: list[QueryPlan], catalog: 
                     f"{query.name} can't be paused while {', '.join(readers)} reads its result: write PAUSE "
                     f"{readers[0]}, too",
                 )
-            catalog.add(replace(query.target, is_derived=False), replaces=True)
-    return running
+            # As a SOURCE TABLE, so that pull queries read its topic.
+            catalog.add(replace(query.target, is_derived=False, is_read_only=True), replaces=True)
+    return running, waiting
+
+
+def check_positions(running: Sequence[QueryPlan], waiting: Sequence[QueryPlan], place: Place) -> None:
+    """Refuse that a query runs which reads a topic of a paused query, or writes a topic that a paused one reads.
+
+    A job has one position in each topic. It would advance, and the paused query would later continue behind records
+    that it never read.
+
+    Raises:
+        SqlError: names two such queries and their topic.
+    """
+    for query in waiting:
+        inputs = {source.topic for source in reads(query)}
+        for other in running:
+            for topic in (*(source.topic for source in reads(other)), other.target.topic):
+                if topic in inputs:
+                    raise SqlError(
+                        place,
+                        f"{query.name} can't be paused while {other.name} runs: both use the topic {topic}, in which "
+                        f"the job has one position. Pause or resume both, or write TERMINATE {query.name}",
+                    )

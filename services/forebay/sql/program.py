@@ -64,6 +64,7 @@ class Program:
         warnings: statements without effect, with their places.
         assertions: what must hold of topics when the job starts.
         paused: where the queries are paused that a job leaves out, by their names.
+        waiting: the paused queries, once the program is checked; `queries` are then those that run.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -75,6 +76,7 @@ class Program:
     assertions: list[AssertTopic] = field(default_factory=list)
     variables: Variables = field(default_factory=Variables)
     paused: dict[str, Place] = field(default_factory=dict)
+    waiting: list[QueryPlan] = field(default_factory=list)
     lookup: Lookup = ask
     _numbered: int = 0
     _dropped: dict[str, SqlError] = field(default_factory=dict)
@@ -92,6 +94,7 @@ class Program:
             assertions=list(self.assertions),
             variables=Variables(dict(self.variables.values)),
             paused=dict(self.paused),
+            waiting=list(self.waiting),
             _dropped=dict(self._dropped),
         )
 
@@ -269,7 +272,7 @@ class Program:
         """
         for refused in self._dropped.values():
             raise refused
-        self.queries = pausing.without_paused(self.paused, self.queries, self.catalog)
+        self.queries, self.waiting = pausing.split_paused(self.paused, self.queries, self.catalog)
 
 
 def program_of(text: str, file: str = "", settings: dict[str, str] | None = None, lookup: Lookup = ask) -> Program:

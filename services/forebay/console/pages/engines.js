@@ -50,10 +50,11 @@ function queries(engine) {
       ["Query", [query.query, h("small", null, query.statement)], "name"],
       ["Writes", [query.writes, h("small", null, query.topic)], ""],
       ["Reads", query.reads.join(", ") || "other queries", ""],
+      ["State", query.is_paused ? "paused" : "", ""],
       ["Lag", query.lag === null ? "nothing read yet" : short(query.lag, "rec"), "number"],
     ]),
   );
-  return h("table", null, headOf(["Query", "Writes", "Reads", "Lag"], 3), h("tbody", null, rows));
+  return h("table", null, headOf(["Query", "Writes", "Reads", "State", "Lag"], 4), h("tbody", null, rows));
 }
 
 function ends(engine) {

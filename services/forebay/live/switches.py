@@ -1,0 +1,47 @@
+"""PAUSE and RESUME in an engine: those of single queries belong to the program, PAUSE ALL stops the job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from forebay.sql.pausing import check_positions
+from forebay.sql.program import Program
+from forebay.sql.syntax import Command, Statement
+
+_SWITCHES = ("PAUSE", "RESUME")
+
+
+def switch(added: Sequence[Statement], *, is_paused: bool) -> tuple[list[Statement], bool]:
+    """Return the statements of a request that belong to the program, and whether the job is paused after them.
+
+    Args:
+        is_paused: whether the job is paused before them.
+    """
+    lasting: list[Statement] = []
+    for statement in added:
+        if not isinstance(statement, Command) or statement.verb not in _SWITCHES:
+            lasting.append(statement)
+            continue
+        if statement.verb == "PAUSE":
+            if statement.subject.upper() == "ALL":
+                is_paused = True
+            elif not is_paused:
+                lasting.append(statement)
+            continue
+        if is_paused and statement.subject.upper() != "ALL":
+            lasting.append(replace(statement, verb="PAUSE", subject="ALL", text="PAUSE ALL"))
+        is_paused = False
+        lasting.append(statement)
+    return lasting, is_paused
+
+
+def resume_all(last: Statement) -> Command:
+    """Return a statement that resumes all queries, in the place of another."""
+    return Command("RESUME", "ALL", text="RESUME ALL", place=last.place)
+
+
+def check_paused(program: Program, added: Sequence[Statement]) -> None:
+    """Refuse statements after which a paused query could not continue where it stopped. Raises SqlError."""
+    if added:
+        check_positions(program.queries, program.waiting, added[-1].place)
