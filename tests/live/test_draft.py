@@ -20,7 +20,7 @@ def accept(history: History, text: str, folder: Path) -> tuple[History, Draft]:
     before, added = parse_request(text, history, file)
     draft, lasting, is_paused = draft_with(before, added, history, file)
     check_stores(draft, history, added)
-    change = change_of(lasting, draft, "", is_paused=is_paused)
+    change = change_of(lasting, draft, history, "", is_paused=is_paused)
     return history.extend(Change.decode(change.encode(), 0)), draft
 
 

@@ -132,7 +132,7 @@ def check_stores(draft: Draft, history: History, added: Sequence[Statement]) -> 
             ) from None
 
 
-def change_of(added: Sequence[Statement], draft: Draft, schemas: str, *, is_paused: bool) -> Change:
+def change_of(added: Sequence[Statement], draft: Draft, history: History, schemas: str, *, is_paused: bool) -> Change:
     """Return the change that statements are. Raises SqlError where one can't be carried out."""
     lines: list[str] = []
     settings: dict[str, None] = {}

@@ -184,7 +184,7 @@ class Engine:
         try:
             draft, statements, is_paused = draft_with(before, added, self._history, file)
             check_stores(draft, self._history, added)
-            change = change_of(statements, draft, Kept(file).text, is_paused=is_paused)
+            change = change_of(statements, draft, self._history, Kept(file).text, is_paused=is_paused)
             history = self._history.extend(change)
             create_declared(self._kafka, draft.program.catalog)
             self._create_topics(draft, history)
