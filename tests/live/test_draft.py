@@ -122,6 +122,7 @@ def test_pausing_changes_no_statement(tmp_path: Path) -> None:
 
 OTHER = DECLARED.replace("STREAM s", "STREAM r").replace("='s'", "='r'")
 OTHER_COMPUTED = COMPUTED.replace("TABLE t", "TABLE u").replace("FROM s", "FROM r")
+NEW = "CREATE TABLE q_counts AS SELECT id, COUNT(*) AS c FROM q GROUP BY id;"
 READER = "CREATE TABLE v AS SELECT n, COUNT(*) AS c FROM t GROUP BY n;"
 
 
@@ -141,13 +142,33 @@ def test_a_query_with_topics_of_its_own_is_paused_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("resumed", ["RESUME ALL;", "RESUME CTAS_T_0; RESUME CTAS_U_1;"])
-def test_a_job_whose_queries_are_all_paused_is_paused_itself(resumed: str, tmp_path: Path) -> None:
+def test_no_job_runs_while_all_queries_are_paused(resumed: str, tmp_path: Path) -> None:
     history = history_of(tmp_path, DECLARED, OTHER, COMPUTED, OTHER_COMPUTED, "PAUSE CTAS_T_0;")
     history, draft = accept(history, "PAUSE CTAS_U_1;", tmp_path)
-    assert history.is_paused
-    assert names(draft) == ["CTAS_T_0", "CTAS_U_1"], "its stores can be queried"
+    assert draft.service is None
+    _, later = accept(history, OTHER.replace("STREAM r", "STREAM q").replace("='r'", "='q'") + NEW, tmp_path)
+    assert (names(later), waiting_names(later)) == (["CTAS_Q_COUNTS_2"], ["CTAS_T_0", "CTAS_U_1"])
     history, draft = accept(history, resumed, tmp_path)
     assert (history.is_paused, names(draft), waiting_names(draft)) == (False, ["CTAS_T_0", "CTAS_U_1"], [])
+
+
+def test_the_last_query_that_runs_is_terminated_and_others_stay_paused(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, OTHER, COMPUTED, OTHER_COMPUTED, "PAUSE CTAS_T_0;")
+    history, draft = accept(history, "TERMINATE CTAS_U_1;", tmp_path)
+    assert (history.is_paused, draft.service, waiting_names(draft)) == (False, None, ["CTAS_T_0"])
+
+
+def test_a_new_query_of_a_paused_one_s_name_runs(tmp_path: Path) -> None:
+    insert = "INSERT INTO s WITH (QUERY_ID='copies') SELECT id, n FROM r;"
+    history = history_of(tmp_path, DECLARED, OTHER, insert, "PAUSE copies;", "TERMINATE copies;")
+    assert names(accept(history, insert, tmp_path)[1]) == ["COPIES"]
+
+
+def test_an_unknown_query_of_a_paused_job_is_reported(tmp_path: Path) -> None:
+    history = history_of(tmp_path, DECLARED, COMPUTED, "PAUSE ALL;")
+    with pytest.raises(SqlError, match="there is no query OTHER"):
+        accept(history, "PAUSE other;", tmp_path)
+    assert accept(history, "PAUSE CTAS_T_0;", tmp_path)[0].is_paused
 
 
 def test_one_query_of_a_paused_job_resumes_alone(tmp_path: Path) -> None:

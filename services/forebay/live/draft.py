@@ -10,7 +10,7 @@ from forebay.catalog import Service
 from forebay.identities import Misread
 from forebay.job import Job
 from forebay.live.history import Change, History
-from forebay.live.switches import check_paused, resume_all, switch
+from forebay.live.switches import check_switches, switch
 from forebay.runtime.changelog.stage_log import stage_log
 from forebay.sql.administration import AssertSchema, AssertSource, AssertTopic, Define
 from forebay.sql.compile import Compiler
@@ -110,11 +110,7 @@ def draft_with(
     """
     lasting, is_paused = switch(added, is_paused=history.is_paused)
     draft = draft_of([*before, *lasting], file)
-    if draft.program.waiting and not draft.program.queries:
-        # Without a query there is no job. A job that is paused as a whole still answers queries of its stores.
-        lasting, is_paused = [*lasting, resume_all(added[-1])], True
-        draft = draft_of([*before, *lasting], file)
-    check_paused(draft.program, added)
+    check_switches(draft.program, added, lasting)
     return draft, lasting, is_paused
 
 

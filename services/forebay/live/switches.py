@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from forebay.sql.evolution import named_queries
 from forebay.sql.pausing import check_positions
 from forebay.sql.program import Program
 from forebay.sql.syntax import Command, Statement
@@ -36,12 +37,18 @@ def switch(added: Sequence[Statement], *, is_paused: bool) -> tuple[list[Stateme
     return lasting, is_paused
 
 
-def resume_all(last: Statement) -> Command:
-    """Return a statement that resumes all queries, in the place of another."""
-    return Command("RESUME", "ALL", text="RESUME ALL", place=last.place)
+def check_switches(program: Program, added: Sequence[Statement], lasting: Sequence[Statement]) -> None:
+    """Refuse a request after which a paused query could not continue where it stopped, and unknown names.
 
+    Args:
+        program: after the request.
+        lasting: those of the request's statements that belong to the program, which has checked their names.
 
-def check_paused(program: Program, added: Sequence[Statement]) -> None:
-    """Refuse statements after which a paused query could not continue where it stopped. Raises SqlError."""
+    Raises:
+        SqlError: says what to write.
+    """
+    for statement in added:
+        if isinstance(statement, Command) and statement.verb == "PAUSE" and statement not in lasting:
+            named_queries([*program.queries, *program.waiting], statement.subject.upper(), statement.place)
     if added:
         check_positions(program.queries, program.waiting, added[-1].place)

@@ -162,6 +162,7 @@ class Program:
         """Take a query in. Raises SqlError where its records would come back to it."""
         evolution.check_circles(query, self.queries)
         self.queries.append(query)
+        self.paused.pop(query.name, None)  # an earlier query of this name, which was paused, is gone
         self._numbered += 1
 
     def _create_as(self, statement: CreateAs) -> None:
