@@ -76,7 +76,7 @@ def load_cases(file: Path) -> list[Json]:
     except (OSError, ValueError) as error:
         raise BadCase(f"can't be read: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
-        raise BadCase('is no case file: it has no list "cases"')
+        raise BadCase('is not a case file: it has no list "cases"')
     if content.get("format_version", FORMAT_VERSION) != FORMAT_VERSION:
         raise BadCase(f"has format_version {content['format_version']}; this runner knows {FORMAT_VERSION}")
     if not content["cases"]:

@@ -45,7 +45,7 @@ def run_directory(directory: Path, backend: Backend) -> Iterator[FileResult]:
 
 
 def run_file(file: Path, backend: Backend) -> FileResult:
-    """Run a file's cases; one that is no case file gives one failure."""
+    """Run a file's cases; one that is not a case file gives one failure."""
     try:
         cases = load_cases(file)
     except BadCase as error:

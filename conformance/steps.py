@@ -33,7 +33,7 @@ class StoreSteps(Script):
     def __init__(self, steps: list[Json], stores: Stores) -> None:
         super().__init__(stores)
         if not isinstance(steps, list):
-            raise BadCase("its steps are no list")
+            raise BadCase("its steps are not a list")
         self._steps = steps
         self._operations = [_operation(_where(index, step), step, self) for index, step in enumerate(steps)]
 

@@ -180,7 +180,7 @@ VALUES = {
     "texts of zero bytes": Poison(lambda m: m.with_each(str, "\0\1\0"), Fate.ANY),
 }
 SCHEMAS = {
-    "a schema that is no record": Poison(lambda m: m.under("text", "string", "hello")),
+    "a schema that is not a record": Poison(lambda m: m.under("text", "string", "hello")),
     "another record": Poison(lambda m: m.under("other", {"type": "record", "name": "Other", "fields": []}, {})),
     "a record without fields": Poison(
         lambda m: m.under("empty", {"type": "record", "name": m.contract["name"], "fields": []}, {})

@@ -85,13 +85,13 @@ def test_all_that_is_not_a_number_is_one_key(kind: Format[float]) -> None:
     ("kind", "data"), [(INT, b"123"), (LONG, b""), (BOOLEAN, b"\x02"), (UUID, b"x"), (TEXT, b"\xff")], ids=str
 )
 def test_other_bytes_are_refused(kind: Format[Any], data: bytes) -> None:
-    with pytest.raises(DecodeError, match=f"{len(data)} bytes are no {kind}"):
+    with pytest.raises(DecodeError, match=f"{len(data)} bytes are not a valid {kind}"):
         kind.codec(no_contracts).decode(data)
 
 
 @pytest.mark.parametrize(("kind", "value"), [(INT, 1 << 40), (LONG, True), (TEXT, 5), (DOUBLE, "x")], ids=str)
 def test_other_values_are_refused(kind: Format[Any], value: Any) -> None:
-    with pytest.raises(EncodeError, match=f"is no {kind}"):
+    with pytest.raises(EncodeError, match=f"is not a valid {kind}"):
         kind.codec(no_contracts).encode(value)
 
 

@@ -18,7 +18,7 @@ class Settings:
 
 
 def test_only_inputs_can_be_tables() -> None:
-    with pytest.raises(ValueError, match="tables prices are no inputs: choose from numbers, orders"):
+    with pytest.raises(ValueError, match="tables prices are not inputs: choose from numbers, orders"):
         Job(
             inputs={"numbers": Number, "orders": Number},
             outputs={"totals": Total},
@@ -100,7 +100,7 @@ def test_it_is_refused_in_every_sub_topology_of_a_chain_and_of_a_graph() -> None
     ("logic", "message"),
     [
         (Sum(), "one Sum can't serve all tasks: to create one for each task, pass the class Sum or a function"),
-        (lambda _: 1, "1 is no Processor: pass a subclass of Processor, or a function that creates one"),
+        (lambda _: 1, "1 is not a Processor: pass a subclass of Processor, or a function that creates one"),
         (partial(lambda processor, _: processor, Sum()), SHARED),
     ],
     ids=["an instance", "no processor", "a partial function"],

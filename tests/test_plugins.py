@@ -79,7 +79,7 @@ def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypa
     ("text", "message"),
     [
         ("", r"plug_e.service \(named by FOREBAY_SERVICES\) has no SERVICE: write `SERVICE = Service\(name="),
-        ("SERVICE = 1", r"SERVICE of plug_e.service .* is no forebay.catalog.Service"),
+        ("SERVICE = 1", r"SERVICE of plug_e.service .* is not a forebay.catalog.Service"),
         (
             "import nothing_there",
             r"plug_e/service.py, line 1: ModuleNotFoundError: No module named .nothing_there.: install its package",

@@ -56,7 +56,7 @@ def test_rights_and_limits_are_those_of_the_new_names() -> None:
     ("names", "message"),
     [
         ({"payment": "x"}, r"order-payments has no input or output topic payment: choose from order_payments, "),
-        ({"payments": "a b"}, r"'a b' is no name that Kafka takes for a topic: .* write 'a_b'"),
+        ({"payments": "a b"}, r"'a b' is not a name that Kafka takes for a topic: .* write 'a_b'"),
         ({"payments": "placed_orders"}, r"payments and placed_orders would both be placed_orders: give each"),
         ({"payments": "x", "order_payments": "x"}, r"order_payments and payments would both be x"),
         ({"payments": "order-payments.errors"}, r"payments and a topic of the job itself would both be order-payments"),

@@ -42,7 +42,7 @@ def _temperature(value: str | float) -> float:
     if isinstance(temperature, str):
         temperature = float(temperature) if _NUMBER.fullmatch(temperature) else math.nan
     if not -math.inf < temperature < math.inf:
-        raise RejectedRecord(f"the reading {value!r:.100} is no finite number: the device must send its temperature")
+        raise RejectedRecord(f"the reading {value!r:.100} is not a finite number: the device must send its temperature")
     return temperature
 
 

@@ -255,7 +255,7 @@ def find_service(name: str) -> Service:
 def _brought(point: Named) -> Service:
     service = attribute_of(point.module, ATTRIBUTE, point.place)
     if not isinstance(service, Service):
-        raise PluginError(f"SERVICE of {point.place} is no forebay.catalog.Service: see docs/new-service.md")
+        raise PluginError(f"SERVICE of {point.place} is not a forebay.catalog.Service: see docs/new-service.md")
     return service
 
 

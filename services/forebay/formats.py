@@ -99,13 +99,13 @@ class _Simple(Generic[T]):
         try:
             return self._encode(record)
         except Exception as error:
-            raise EncodeError(f"{record!r} is no {self._what}: {error}") from error
+            raise EncodeError(f"{record!r} is not a valid {self._what}: {error}") from error
 
     def decode(self, data: bytes) -> T:
         try:
             return self._decode(data)
         except Exception as error:
-            raise DecodeError(f"{len(data)} bytes are no {self._what}: {error}") from error
+            raise DecodeError(f"{len(data)} bytes are not a valid {self._what}: {error}") from error
 
 
 class _Scalar(_Simple[T]):

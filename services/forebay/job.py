@@ -142,7 +142,7 @@ class Job:
     def __post_init__(self) -> None:
         unknown = sorted(self.tables - self.inputs.keys())
         if unknown:
-            raise ValueError(f"tables {', '.join(unknown)} are no inputs: choose from {', '.join(self.inputs)}")
+            raise ValueError(f"tables {', '.join(unknown)} are not inputs: choose from {', '.join(self.inputs)}")
         if self.graph and self.then:
             raise ValueError("then= and graph= exclude each other: pass only one of them")
         _check_order(self.graph)

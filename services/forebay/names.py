@@ -30,7 +30,8 @@ def check_name(name: str) -> None:
         return
     near = re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:_LONGEST].strip("._-") or "my_topic"
     raise IllegalName(
-        f"{name!r:.300} is no name that Kafka takes for a topic: letters of ASCII, digits, '.', '_' and '-', at most "
+        f"{name!r:.300} is not a name that Kafka takes for a topic: letters of ASCII, digits, '.', '_' and '-', "
+        "at most "
         f"{_LONGEST}: write {near!r:.300}"
     )
 

@@ -45,7 +45,7 @@ def bind(sql: str, parameters: Sequence[Any]) -> str:
 
 def has_limit(sql: str) -> bool:
     """Return whether a statement ends with LIMIT."""
-    # Quoted parts leave a mark: `"limit" 3` is no LIMIT.
+    # Quoted parts leave a mark: `"limit" 3` is not a LIMIT.
     return bool(_LIMIT.search(_PARTS.sub(lambda match: " " if match.group()[:1] in "-/" else "''", sql)))
 
 
@@ -61,7 +61,7 @@ def literal(value: Any) -> str:
                 raise OutOfRange(f"no column holds a whole number of {value.bit_length()} bits")
             return _number(str(int(value)), int(value))
         case float() if math.isfinite(value):
-            # Subclasses, such as NumPy's, have a `repr` that is no number.
+            # Subclasses, such as NumPy's, have a `repr` that is not a number.
             digits = float.__repr__(value)
             return digits if "e" in digits else f"{digits}e0"
         case Decimal() if value.is_finite():

@@ -43,11 +43,12 @@ MISTAKES = {
     ),
     "a topic's name that Kafka does not take": (
         ("service.py", 'Topic("PACKAGE_totals"', 'Topic("user totals"'),
-        r"PACKAGE/service.py, line \d+: IllegalName: 'user totals' is no name that Kafka takes .*: write 'user_totals'",
+        r"PACKAGE/service.py, line \d+: IllegalName: 'user totals' is not a name that Kafka takes .*: write "
+        r"'user_totals'",
     ),
     "a store's name that Kafka does not take": (
         ("service.py", '{"totals": "Total"}', '{"totals/user": "Total"}'),
-        r"PACKAGE/service.py, line \d+: IllegalName: 'totals/user' is no name .*: write 'totals_user'",
+        r"PACKAGE/service.py, line \d+: IllegalName: 'totals/user' is not a name .*: write 'totals_user'",
     ),
     "a topic without partitions": (
         ("service.py", '_events", "Event")', '_events", "Event", 0)'),
@@ -85,9 +86,9 @@ MISTAKES = {
         ("settings.py", "least_amount: float = 0.0", "least_amount: float"),
         r"the setting least_amount has no default: write `least_amount: float = ...` in Settings of PACKAGE.settings",
     ),
-    "settings that are no dataclass": (
+    "settings that are not a dataclass": (
         ("settings.py", "@dataclass(frozen=True, slots=True)\n", ""),
-        r"Settings is no dataclass: write @dataclass\(frozen=True, slots=True\) above it in PACKAGE.settings",
+        r"Settings is not a dataclass: write @dataclass\(frozen=True, slots=True\) above it in PACKAGE.settings",
     ),
     "no JOB": (("job.py", "JOB =", "JOBS ="), r"PACKAGE.job has no JOB: write `JOB = Job\(inputs={...}, "),
     "a JOB that is none": (
@@ -108,7 +109,7 @@ MISTAKES = {
     ),
     "a producer that its contract refuses": (
         ("producer.py", 'f"{self._run}-{self._number}"', "self._number"),
-        r"what the producer of PACKAGE_events makes: Event.event_id: int 1 is none of null \| string",
+        r"what the producer of PACKAGE_events makes: Event.event_id: int 1 is not one of null \| string",
     ),
     "a rule that refuses everything": (
         ("logic.py", "if not event.kind", "if event.kind"),

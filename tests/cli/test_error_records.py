@@ -1,4 +1,4 @@
-"""`forebay errors replay` knows all inputs of a job, and refuses a beginning that is no offset."""
+"""`forebay errors replay` knows all inputs of a job, and refuses a beginning that is not an offset."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_an_application_s_id_is_one_that_topics_can_have(
     assert run([*command, "user-sessions", "--application", "a b"]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "'a b-user-profiles-changelog' is no name that Kafka takes" in captured.err
+    assert "'a b-user-profiles-changelog' is not a name that Kafka takes" in captured.err
 
 
 @pytest.mark.parametrize("action", ["create", "describe"])

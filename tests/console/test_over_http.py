@@ -101,7 +101,7 @@ def test_an_unknown_name_is_reported_with_the_known_ones(console: Console) -> No
         {"error": "the console watches no job 'none': choose from user-sessions"},
     )
     status, body = console.get("/api/jobs/user-sessions/records/secrets")
-    assert (status, "is no topic of user-sessions: choose from user_activity" in body["error"]) == (404, True)
+    assert (status, "is not a topic of user-sessions: choose from user_activity" in body["error"]) == (404, True)
     status, body = console.get("/api/nothing")
     assert (status, "try /api/jobs" in body["error"]) == (404, True)
     status, body = console.get("/api/jobs/user-sessions/records/user_activity?last=1000000")

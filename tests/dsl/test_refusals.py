@@ -256,11 +256,11 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a function that makes no processor": (
         lambda t: words(t).process(lambda: 1, str, name="one"),
-        "process one: 1 is no Processor: pass a subclass of Processor, or a function that creates one",
+        "process one: 1 is not a Processor: pass a subclass of Processor, or a function that creates one",
     ),
-    "what is no function at all": (
+    "what is not a function at all": (
         lambda t: words(t).process_values("Reads", str, name="reads"),
-        "process reads: 'Reads' is no Processor: pass a subclass",
+        "process reads: 'Reads' is not a Processor: pass a subclass",
     ),
     "a processor that lacks process()": (
         lambda t: words(t).process(Nameless, str, name="nameless"),
@@ -273,7 +273,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a processor in place of a transformer": (
         lambda t: table(t).transform_values(Reads, str, store="same"),
-        "transform same: <.*Reads object at .* is no ValueTransformer: pass a subclass of ValueTransf",
+        "transform same: <.*Reads object at .* is not a ValueTransformer: pass a subclass of ValueTransf",
     ),
     "something else joined": (
         lambda t: words(t).join("rows", pair, str),

@@ -172,7 +172,7 @@ def test_a_function_chooses_the_topic_among_those_declared() -> None:
     run.pipe("in", "k", "b", 2)
     assert (run.by_topic("a"), run.by_topic("b")) == ([("k", "a", 1)], [("k", "b", 2)])
     run.driver.pipe("k", "c", "in")
-    assert "'c' was chosen, which is none of a, b" in run.driver.errors[0].headers["error.message"]
+    assert "'c' was chosen, which is not one of a, b" in run.driver.errors[0].headers["error.message"]
 
 
 def test_peek_foreach_and_print_see_each_record(capsys: pytest.CaptureFixture[str]) -> None:

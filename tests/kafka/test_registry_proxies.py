@@ -31,8 +31,8 @@ DOORS: dict[str, tuple[int, Any]] = {
     "an ingress without its backend": (404, "default backend - 404"),
     "nothing, under the registry's content type": (404, ""),
     "a web server's own not found": (404, {"error_code": 404, "message": "HTTP 404 Not Found"}),
-    "a JSON that is no object": (404, [40403]),
-    "a code that is no number": (404, {"error_code": "40403"}),
+    "a JSON that is not an object": (404, [40403]),
+    "a code that is not a number": (404, {"error_code": "40403"}),
     "a code of another status": (404, {"error_code": 42201}),
     "bad request": (400, "bad request"),
     "not allowed": (405, {"error_code": 405, "message": "HTTP 405 Method Not Allowed"}),
@@ -41,7 +41,7 @@ DOORS: dict[str, tuple[int, Any]] = {
     "no content": (204, ""),
     "a login page": (200, "<html>who are you?</html>"),
     "a success that says something else": (200, {"status": "up"}),
-    "a schema that is no text": (200, {"schema": {"type": "record"}}),
+    "a schema that is not text": (200, {"schema": {"type": "record"}}),
     "another refusal than not found": (422, {"error_code": 42201, "message": "invalid"}),
 }
 

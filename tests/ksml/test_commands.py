@@ -52,8 +52,8 @@ def test_check_fails_with_every_problem(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(["ksml", "check", str(file)]) == 1
     lines = capsys.readouterr().out.strip().split("\n")
     assert [line.removeprefix(f"{file}:") for line in lines] == [
-        "2: keyTyp is no key of a stream: write keyType",
-        "4: form is no key of a pipeline: write from",
+        "2: keyTyp is not a key of a stream: write keyType",
+        "4: form is not a key of a pipeline: write from",
         "4: a pipeline has no from: add from:",
     ]
 

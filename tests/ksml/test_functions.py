@@ -86,8 +86,8 @@ def test_a_function_s_mutations_do_not_affect_others() -> None:
         ("{expression: value / 0, resultType: double}", "ZeroDivisionError: division by zero"),
         ("{expression: '\"no number\"', resultType: long}", "its result is not long: 'no number' is str, not long"),
         ("{expression: '{1, 2}.add', resultType: json}", "its result is not json"),
-        ("{expression: value, resultType: 'enum(A, B)'}", "1 is none of A, B"),
-        ("{expression: 'float(\"nan\")', resultType: json}", "nan is no number of JSON"),
+        ("{expression: value, resultType: 'enum(A, B)'}", "1 is not one of A, B"),
+        ("{expression: 'float(\"nan\")', resultType: json}", "nan is not a number of JSON"),
     ],
 )
 def test_a_record_that_makes_a_function_fail_goes_to_errors_and_the_job_continues(body: str, reason: str) -> None:

@@ -148,7 +148,11 @@ def test_a_key_of_another_schema_goes_to_errors(schemas: Path) -> None:
 def test_a_decimal_is_text(schemas: Path) -> None:
     result = both_ways("avro:Price", {"at": 1, "sum": "12.5"}, schemas)
     assert (result["at"], result["sum"]) == (1, "12.50")
-    for wrong, reason in ((1.5, "give the decimal as text"), ("much", "is no decimal"), ("1.234", "does not fit into")):
+    for wrong, reason in (
+        (1.5, "give the decimal as text"),
+        ("much", "is not a decimal"),
+        ("1.234", "does not fit into"),
+    ):
         with pytest.raises(EncodeError, match=reason):
             both_ways("avro:Price", {"at": 1, "sum": wrong}, schemas)
 
@@ -203,7 +207,7 @@ def test_protobuf_is_a_struct(schemas: Path) -> None:
         ("message A { string a = 1; ", "the .proto text ends too early: close its braces"),
         ('import "other.proto";', "the schema imports other.proto: write its messages into the schema itself"),
         ("message A { Gone a = 1; }", "the schema is inconsistent: .*Gone"),
-        ("message A { string a = one; }", "'one' is no number of a field"),
+        ("message A { string a = one; }", "'one' is not a number of a field"),
         ("enum E { A = 0; }", "has no message"),
     ],
 )

@@ -259,7 +259,8 @@ pipelines:
     run.pipe("a", 1, "numbers")
     assert [sent.topic for sent in run.sent] == ["results"]
     assert (
-        "'numbers-gone' was chosen, which is none of numbers, results" in run.driver.errors[0].headers["error.message"]
+        "'numbers-gone' was chosen, which is not one of numbers, results"
+        in run.driver.errors[0].headers["error.message"]
     )
 
 

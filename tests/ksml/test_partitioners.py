@@ -43,7 +43,7 @@ def test_a_partition_that_is_not_there_and_what_is_none_go_to_errors() -> None:
     assert [sent.partition for sent in run.sent] == [1]
     beyond, wrong = (failure.headers["error.message"] for failure in run.driver.errors)
     assert "4 was chosen, but results has the partitions 0 to 3: choose of these" in beyond
-    assert "'x' is no partition: return a whole number, a list of them, or None" in wrong
+    assert "'x' is not a partition: return a whole number, a list of them, or None" in wrong
 
 
 def test_the_stream_that_is_named_has_a_partitioner() -> None:

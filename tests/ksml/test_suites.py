@@ -86,7 +86,7 @@ def test_results_say_pass_fail_and_error(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("to: numbers\n        messages", "to: gone\n        messages", "there is no stream 'gone'"),
-        ("tests:", "test:", "test is no key of a test suite"),
+        ("tests:", "test:", "test is not a key of a test suite"),
         ("definition: sums.yaml", "definition: gone.yaml", "the file can't be read"),
         ("stores: [totals]", "stores: [gone]", "no pipeline of the definition uses a store 'gone'"),
         ("sums: {topic: sums", "sums: {topic: numbers", "numbers is the topic of two streams"),
@@ -96,12 +96,12 @@ def test_results_say_pass_fail_and_error(tmp_path: Path) -> None:
         ("  adds:", "  1st:", "'1st' can't be a name under tests"),
         ("  sums: {topic", "  sums-: {topic", "'sums-' can't be a name under streams"),
         ("on: sums", "on: gone", "there is no stream 'gone'"),
-        ('{code: "return', '{name: 42, code: "return', "name of a generator is 42, which is no text"),
+        ('{code: "return', '{name: 42, code: "return', "name of a generator is 42, which is not text"),
         ("        count: 2", "        messages: []", "has messages: or generator:, one of them"),
         (
             "    description: numbers are added\n",
             "    definition: sums.yaml\n",
-            "definition is no key of the test",
+            "definition is not a key of the test",
         ),
         ("valueType: long}\n  sums", "valueType: avro}\n  sums", "valueType avro has no schema in a test"),
     ],

@@ -1,4 +1,4 @@
-"""Each rule finds its bad example, by line, and accepts its good one; code is no prose."""
+"""Each rule finds its bad example, by line, and accepts its good one; code is not prose."""
 
 from __future__ import annotations
 

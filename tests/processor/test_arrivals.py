@@ -93,7 +93,7 @@ def test_a_key_of_another_format_is_an_error() -> None:
     engine.run([[record("a-stream", b"short", b"5")]], 1 << 40)
     (error,) = engine.finish(1).errors
     assert (error.key, dict(error.headers)["error.stage"]) == (b"short", b"decode")
-    assert b"5 bytes are no long" in (dict(error.headers)["error.message"] or b"")
+    assert b"5 bytes are not a valid long" in (dict(error.headers)["error.message"] or b"")
 
 
 def test_headers_travel_where_they_are_given_on() -> None:

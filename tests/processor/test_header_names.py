@@ -54,7 +54,7 @@ class Untellable(Exception):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"), [(Untellable(), b"can't be made"), (ValueError("\ud800 is no text"), b"\\ud800 is no text")]
+    ("error", "said"), [(Untellable(), b"can't be made"), (ValueError("\ud800 is not text"), b"\\ud800 is not text")]
 )
 def test_an_error_whose_text_can_not_be_written_is_reported(error: Exception, said: bytes) -> None:
     class Raising(Sum):

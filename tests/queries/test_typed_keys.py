@@ -155,7 +155,7 @@ def test_prefixes_are_of_texts_and_uuids(url: str) -> None:
 def test_an_invalid_key_is_refused_with_an_example(url: str, store: str, text: str) -> None:
     status, content = get(f"{url}/stores/{store}/{quote(text, safe='')}")
     assert status == 400
-    assert "is no key of the format" in content["error"]
+    assert "is not a key of the format" in content["error"]
     assert "write" in content["error"]
 
 

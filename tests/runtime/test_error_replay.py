@@ -86,7 +86,7 @@ def test_a_record_without_a_time_is_sent_without_one() -> None:
 
 UNFIT = [
     (Record(topic_="app-x-repartition"), "after the repartition topic"),
-    (Record(topic_="renamed"), "renamed, where it failed, is no input of the job"),
+    (Record(topic_="renamed"), "renamed, where it failed, is not an input of the job"),
     (Record(time=0), "its timestamp is 0"),
     (Record(partition_=9), "its partition 9 does not exist any more: events has 4 partitions"),
 ]

@@ -1,4 +1,4 @@
-"""After a fatal error of its producer or consumer a worker ends, since this is no temporary outage."""
+"""After a fatal error of its producer or consumer a worker ends, since this is not a temporary outage."""
 
 from __future__ import annotations
 

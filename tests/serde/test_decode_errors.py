@@ -114,7 +114,7 @@ class Percentage:
 
     def __post_init__(self) -> None:
         if not 0 <= self.value <= 100:
-            raise ValueError(f"{self.value} is no percentage")
+            raise ValueError(f"{self.value} is not a percentage")
 
 
 def test_a_record_class_that_refuses_its_values() -> None:
@@ -122,7 +122,9 @@ def test_a_record_class_that_refuses_its_values() -> None:
         Percentage, {"type": "record", "name": "Percentage", "fields": [{"name": "value", "type": "long"}]}
     )
     assert codec.decode(header(1) + b"\x64") == Percentage(50)
-    with pytest.raises(DecodeError, match=r"^Percentage: Percentage refuses these values: ValueError: 101 is no perc"):
+    with pytest.raises(
+        DecodeError, match=r"^Percentage: Percentage refuses these values: ValueError: 101 is not a perc"
+    ):
         codec.decode(header(1) + b"\xca\1")
 
 

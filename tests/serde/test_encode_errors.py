@@ -59,13 +59,13 @@ RECORD = Everything(
         ("raw", "raw", "Everything.raw must be bytes, is str 'raw'"),
         ("raw", bytearray(b"raw"), "Everything.raw must be bytes, is bytearray"),
         ("nothing", 5, "Everything.nothing must be NoneType, is int 5"),
-        ("colour", "BLUE", "Everything.colour: 'BLUE' is none of RED, GREEN"),
-        ("maybe_text", 5, "Everything.maybe_text: int 5 is none of null | string"),
-        ("maybe_inner", Other(True), "Everything.maybe_inner: Other Other(flag=True) is none of null | tests.Inner"),
-        ("any_of", b"raw", "Everything.any_of: bytes b'raw' is none of string | long"),
+        ("colour", "BLUE", "Everything.colour: 'BLUE' is not one of RED, GREEN"),
+        ("maybe_text", 5, "Everything.maybe_text: int 5 is not one of null | string"),
+        ("maybe_inner", Other(True), "Everything.maybe_inner: Other Other(flag=True) is not one of null | tests.Inner"),
+        ("any_of", b"raw", "Everything.any_of: bytes b'raw' is not one of string | long"),
         ("any_of", True, "Everything.any_of: bool True is none of"),
         ("inner", None, "Everything.inner must be Inner, is null"),
-        ("inner", Inner("i", "x"), "Everything.inner.size: str 'x' is none of null | long"),  # type: ignore[arg-type]
+        ("inner", Inner("i", "x"), "Everything.inner.size: str 'x' is not one of null | long"),  # type: ignore[arg-type]
         ("texts", "abc", "Everything.texts must be tuple, is str 'abc'"),
         ("texts", ["abc"], "Everything.texts must be tuple, is list"),
         ("texts", ("a", None), "Everything.texts[1] must be str, is null"),

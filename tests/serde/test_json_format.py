@@ -49,13 +49,13 @@ def test_equal_objects_have_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"NaN", b'{"a":Infinity}', b"[" * 100_000])
 def test_invalid_json_is_refused(data: bytes) -> None:
-    with pytest.raises(DecodeError, match="are no JSON"):
+    with pytest.raises(DecodeError, match="are not JSON"):
         ANY.decode(data)
 
 
 @pytest.mark.parametrize("value", [float("nan"), object(), {"a": {1, 2}}])
 def test_a_value_that_can_not_be_json_is_refused(value: Any) -> None:
-    with pytest.raises(EncodeError, match="is no JSON"):
+    with pytest.raises(EncodeError, match="is not JSON"):
         ANY.encode(value)
 
 
@@ -83,5 +83,5 @@ def test_a_field_that_is_not_of_its_type_is_named(data: bytes, reason: str) -> N
 
 
 def test_another_record_is_refused() -> None:
-    with pytest.raises(EncodeError, match="is no Order"):
+    with pytest.raises(EncodeError, match="is not a valid Order"):
         ORDERS.encode(Item("tea", 1.0))  # type: ignore[arg-type]

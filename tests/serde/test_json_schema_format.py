@@ -49,7 +49,7 @@ def test_values_that_fit_are_written_and_read() -> None:
         (b'{"customer":"anna"}', r"don't fit the schema Order: \$: 'quantity' is a required property"),
         (b"[]", "don't fit the schema Order: .* is not of type 'object'"),
         (b"\0\0\0", "bytes"),
-        (b"{", "are no JSON"),
+        (b"{", "are not JSON"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(data: bytes, said: str) -> None:

@@ -83,12 +83,12 @@ def test_a_key_of_another_schema_is_refused() -> None:
     "data", [b"", b"\0\0\0", b"\0\0\0\2a", COMPOSITE.codec(no_contracts).encode(Place("a", 1)) + b"x"]
 )
 def test_bytes_that_are_no_key_are_refused(data: bytes) -> None:
-    with pytest.raises(DecodeError, match=r"bytes are no Place"):
+    with pytest.raises(DecodeError, match=r"bytes are not a valid Place"):
         COMPOSITE.codec(no_contracts).decode(data)
 
 
 def test_another_record_is_refused() -> None:
-    with pytest.raises(EncodeError, match="is no Place"):
+    with pytest.raises(EncodeError, match="is not a valid Place"):
         COMPOSITE.codec(no_contracts).encode("a")  # type: ignore[arg-type]
 
 

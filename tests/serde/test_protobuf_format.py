@@ -27,9 +27,9 @@ def test_a_message_comes_back_and_maps_have_one_order() -> None:
 
 
 def test_other_bytes_and_other_values_are_refused() -> None:
-    with pytest.raises(DecodeError, match="3 bytes are no Struct"):
+    with pytest.raises(DecodeError, match="3 bytes are not a valid Struct"):
         STRUCTS.decode(b"\xff\xff\xff")
-    with pytest.raises(EncodeError, match="is no Struct"):
+    with pytest.raises(EncodeError, match="is not a valid Struct"):
         STRUCTS.encode("text")
 
 

@@ -287,7 +287,7 @@ def test_a_time_outside_of_a_day_is_an_error_of_the_record(kind: str, name: str,
     assert column.convert(0) == 0
     assert column.convert(day - 1) < 86_400_000_000_000
     for value in (-1, day):
-        with pytest.raises(DecodeError, match=f"{value} is no time of a day"):
+        with pytest.raises(DecodeError, match=f"{value} is not a time of a day"):
             column.convert(value)
 
 

@@ -99,7 +99,7 @@ def test_constraints_beyond_types_are_checked_for_each_record() -> None:
 
 
 def test_a_number_that_json_lacks_is_refused() -> None:
-    with pytest.raises(ValueMismatch, match="c is nan, which is no number of JSON"):
+    with pytest.raises(ValueMismatch, match="c is nan, which is not a number of JSON"):
         json_encoder(schema(c={"type": "number"}), row(("c", spark.DoubleType())))({"c": float("nan")})
 
 

@@ -196,7 +196,7 @@ def test_rows_that_cannot_be_decoded_fail_are_skipped_or_have_their_error() -> N
     assert [row["key"] for row in read(declared, log, Mode.SKIP)] == ["a"]
     good, bad = read(declared, log, Mode.COLUMN)
     assert (good["_error"], bad["key"], bad["value"]) == (None, "b", None)
-    assert "5 bytes are no long" in bad["_error"]
+    assert "5 bytes are not a valid long" in bad["_error"]
 
 
 @pytest.mark.parametrize("name", ["finals", "sessions", "prices", "reduced"])

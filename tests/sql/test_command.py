@@ -91,7 +91,7 @@ def test_a_file_of_declarations_can_be_asked_what_it_declares(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--backfill", "--from", "parquet"], "--from parquet: 'parquet' is no source: write FORMAT:PATH"),
+        (["--backfill", "--from", "parquet"], "--from parquet: 'parquet' is not a source: write FORMAT:PATH"),
         (["--backfill", "--from", "other=topic"], "--from other=topic: views reads no topic other"),
         (["--backfill"], "Missing option '--from'"),
         (["--backfill", "--run"], "give only one of --run, --serve and --backfill"),

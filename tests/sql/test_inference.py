@@ -106,10 +106,10 @@ REFUSED = {
     "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=99);": "unknown schema id 99",
     "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID='a');": "write the number",
     "CREATE STREAM s WITH (KAFKA_TOPIC='single', VALUE_FORMAT='AVRO');": "write WRAP_SINGLE_VALUE = FALSE",
-    "CREATE STREAM s WITH (KAFKA_TOPIC='rubbish', VALUE_FORMAT='AVRO');": "is no schema of AVRO",
+    "CREATE STREAM s WITH (KAFKA_TOPIC='rubbish', VALUE_FORMAT='AVRO');": "is not a schema of AVRO",
     "CREATE STREAM s WITH (KAFKA_TOPIC='unfolds', VALUE_FORMAT='JSON_SR');": "10,000 fields within fields: write the",
     "CREATE STREAM s WITH (KAFKA_TOPIC='deep', VALUE_FORMAT='JSON_SR');": "10,000 fields within fields: write the",
-    "CREATE STREAM s WITH (KAFKA_TOPIC='single', VALUE_FORMAT='PROTOBUF');": "is no schema of PROTOBUF",
+    "CREATE STREAM s WITH (KAFKA_TOPIC='single', VALUE_FORMAT='PROTOBUF');": "is not a schema of PROTOBUF",
 }
 
 

@@ -252,10 +252,10 @@ REFUSED: dict[Any, tuple[int, str]] = {
         "write CREATE TABLE TOTALS WITH (HISTORY_RETENTION",
     ),
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9;": (400, "former rows by key: write WHERE key"),
-    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 'noon' WHERE id = 'a';": (400, "line 1, column 42: 'noon' is no time"),
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 'noon' WHERE id = 'a';": (400, "line 1, column 42: 'noon' is not a time"),
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF '+999999999-01-01' WHERE id = 'a';": (
         400,
-        "line 1, column 42: '+999999999-01-01' is no time",
+        "line 1, column 42: '+999999999-01-01' is not a time",
     ),
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9 EMIT CHANGES;": (400, "leave FOR SYSTEM_TIME AS OF out"),
     f"SELECT * FROM totals WHERE c = {'(' * 20_000}1;": (400, "line 1, column 96: more than 64 brackets are open here"),

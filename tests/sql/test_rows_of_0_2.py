@@ -92,7 +92,7 @@ def test_keys_of_maps_at_any_depth(kind: Any, text: str, key: Any) -> None:
 @pytest.mark.parametrize("row", [({"one": "v"},), ({"1": 5},), ("1",), ({"1": "v"}, 1), 1])
 def test_an_invalid_row_is_refused(row: Any) -> None:
     codec = row_format((MapType(INT, STRING),)).codec(no_contracts)
-    with pytest.raises(DecodeError, match="bytes are no row"):
+    with pytest.raises(DecodeError, match="bytes are not a row"):
         codec.decode(msgspec.msgpack.encode(row))
 
 

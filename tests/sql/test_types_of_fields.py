@@ -146,7 +146,7 @@ MAPS: dict[str, tuple[dict[str, Any], SqlType, Any, bytes]] = {
         (({"a": 1},),),
         b'[{"f":[{"key":"a","value":1}]}]',
     ),
-    "whose keys are no texts": (
+    "whose keys are not texts": (
         entries(NUMBER, key="integer"),
         ArrayType(StructType((("key", INT), ("value", INT)))),
         ((5, 1),),

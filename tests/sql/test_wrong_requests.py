@@ -67,8 +67,8 @@ WRONG = {
     "a time of 5,000 digits": get(f"/stores/windows/a?since={DIGITS}"),
     "a time beyond all times": get("/stores/windows/a?since=99999999999999999999"),
     "an offset of 5,000 digits": get(f"/stores/plain/a?at_least=in-0:{DIGITS}"),
-    "a target that is no URL": get("http://[::1"),
-    "a path that is no URL": get("//[::1/stores"),
+    "a target that is not a URL": get("http://[::1"),
+    "a path that is not a URL": get("//[::1/stores"),
     "LIMIT of 5,000 digits": ask(f"SELECT * FROM totals LIMIT {DIGITS};"),
     "a literal of 5,000 digits": ask(f"SELECT * FROM totals WHERE c = {DIGITS};"),
     "a duration of 5,000 digits": ask(f"EXPLAIN SELECT * FROM s WINDOW TUMBLING (SIZE {DIGITS} HOURS);"),
@@ -76,7 +76,7 @@ WRONG = {
     "half of a surrogate pair": post('{"sql": "SELECT \'\\ud800\' AS x FROM totals;"}'),
     "half of a surrogate pair as a name": post('{"sql": "SELECT * FROM t\\ud800;"}'),
     "half of a surrogate pair as a field": post('{"\\ud800": 1, "sql": "SHOW TABLES;"}'),
-    "JSON that is no object": post('{"sql"'),
+    "JSON that is not an object": post('{"sql"'),
     "a number of 5,000 digits in JSON": post('{"sql": "SHOW TABLES;", "wait_ms": ' + DIGITS + "}"),
 }
 

@@ -90,7 +90,7 @@ SHARED = EveryState()
         (ForPandas, {}, "transformWithStateInPandas"),
         (Incomplete, {}, "lacks handleInputRows\\(\\), init\\(\\)"),
         (Click, {}, "can't be created"),
-        (lambda: 5, {}, "is no StatefulProcessor"),
+        (lambda: 5, {}, "is not a StatefulProcessor"),
         (lambda: SHARED, {}, "the same EveryState"),
         (Expiring, {}, "needs time_mode"),
         (EveryState, {"time_mode": "Batch"}, "time_mode='Batch'"),

@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no entries": (lambda: LruStore("l", Cell, max_entries=0), r"store l: max_entries is 0; give at least 1"),
     "no time to live": (lambda: TtlKeyValueStore("t", Cell, ttl_ms=0), r"store t: ttl_ms is 0 ms; give at least 1"),
-    "name that is no topic name": (lambda: ListValueStore("a b", Cell), r"store 'a b': .* use 1 to 200"),
+    "name that is not a topic name": (lambda: ListValueStore("a b", Cell), r"store 'a b': .* use 1 to 200"),
     "empty name": (lambda: ListValueStore("", Cell), r"store '': "),
 }
 

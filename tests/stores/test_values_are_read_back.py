@@ -153,7 +153,7 @@ def test_an_object_that_a_store_returned_does_not_change_the_row(bench: Bench, w
 @pytest.mark.parametrize(
     ("kind", "value", "why"),
     [
-        (JSON, {"a": {1: 2}}, "the key 1 is no text"),
+        (JSON, {"a": {1: 2}}, "the key 1 is not text"),
         (JSON, [float("nan")], "nan is not a JSON number"),
         (JSON, {"a": {1}}, "set can't be written as JSON"),
         (JSON, [Decimal(1)], "Decimal can't be written as JSON"),

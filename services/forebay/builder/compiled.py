@@ -162,7 +162,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         """Return where the rows of a node's table are looked up."""
         view = self._views.get(node)
         if view is None:
-            assert node.view is not None, f"{node.name} is no table"
+            assert node.view is not None, f"{node.name} is not a table"
             view = self._views[node] = node.view(self)
         return view
 

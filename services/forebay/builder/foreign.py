@@ -62,7 +62,7 @@ class _SubscriptionCodec:
 
     def decode(self, data: bytes) -> Subscription:
         if len(data) < _HEAD.size:
-            raise DecodeError(f"{len(data)} bytes are no subscription")
+            raise DecodeError(f"{len(data)} bytes are not a subscription")
         version, length, flags = _HEAD.unpack_from(data)
         end = _HEAD.size + length
         value = self._values.decode(data[end:]) if flags & 2 else None

@@ -184,7 +184,9 @@ def sink(
         topic: str = choose(key, value)
         # Topics must be declared because they are created, and their limits read, before the first record is processed.
         if topic not in names:
-            raise ValueError(f"the topic {topic!r} was chosen, which is none of {', '.join(names)}: name it in topics=")
+            raise ValueError(
+                f"the topic {topic!r} was chosen, which is not one of {', '.join(names)}: name it in topics="
+            )
         return topic
 
     label = " or ".join(names)

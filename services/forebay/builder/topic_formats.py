@@ -9,7 +9,7 @@ from forebay.job import TopicFormat
 
 
 def written_formats(nodes: Iterable[Node]) -> Mapping[str, TopicFormat]:
-    """Return the formats of topics and repartitions whose keys are no text or whose values are not Avro.
+    """Return the formats of topics and repartitions whose keys are not text or whose values are not Avro.
 
     What the job writes has the writer's format, regardless of what a reader declares: other readers rely on it.
     """

@@ -43,7 +43,7 @@ def _require_defaults(job: Job) -> None:
     kind = job.settings
     if not dataclasses.is_dataclass(kind):
         raise Mistake(
-            f"{kind.__qualname__} is no dataclass: write @dataclass(frozen=True, slots=True) above it in "
+            f"{kind.__qualname__} is not a dataclass: write @dataclass(frozen=True, slots=True) above it in "
             f"{kind.__module__}"
         )
     for field in dataclasses.fields(kind):

@@ -112,7 +112,8 @@ def histories(service: Service, sources: tuple[str, ...]) -> Mapping[str, str]:
         kind, colon, path = source.partition(":")
         if source not in (_TOPIC, _NONE) and not (kind and colon and path):
             raise click.UsageError(
-                f"--from {text}: {source!r} is no source: write FORMAT:PATH (such as parquet:/lake/{topic}), topic or "
+                f"--from {text}: {source!r} is not a source: write FORMAT:PATH (such as parquet:/lake/{topic}), "
+                "topic or "
                 "none"
             )
         if topic in chosen:

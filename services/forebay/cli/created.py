@@ -26,7 +26,7 @@ def create_missing(
         max_downtime_ms: for which compacted inputs keep every record.
 
     Raises:
-        TopicsUnfit: an input's partitions are no multiple of the tasks. KafkaRefused, KafkaUnavailable.
+        TopicsUnfit: an input's partitions are not a multiple of the tasks. KafkaRefused, KafkaUnavailable.
     """
     admin = TopicAdmin(kafka)
     job = service.as_application(application)

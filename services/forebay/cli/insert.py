@@ -102,7 +102,9 @@ def _row(values: Sequence[str], described: Iterator[dict[str, Any]]) -> tuple[li
     for pair in values:
         column, equals, text = pair.partition("=")
         if not equals or not column:
-            raise WrongRow(f"{pair!r} is no value of a column: write COLUMN=VALUE, or the whole row as one JSON object")
+            raise WrongRow(
+                f"{pair!r} is not a value of a column: write COLUMN=VALUE, or the whole row as one JSON object"
+            )
         kind = "BIGINT" if column.upper() == "ROWTIME" else types.get(column, types.get(column.upper()))
         row.append((column, value_of(text, kind)))
     return row, types
@@ -112,7 +114,7 @@ def _object_of(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
-        raise WrongRow(f'the row is no JSON: {error}: write it as {{"column": value}}') from error
+        raise WrongRow(f'the row is not JSON: {error}: write it as {{"column": value}}') from error
     if not isinstance(content, dict) or not content:
         raise WrongRow('the row has no columns: write it as {"column": value}')
     return content

@@ -58,7 +58,7 @@ class MomentType(click.ParamType[int]):
             return parse_moment(value)
         except ValueError:
             self.fail(
-                f"{value!r} is no time: give milliseconds since the epoch (1735689600000) or a date and time "
+                f"{value!r} is not a time: give milliseconds since the epoch (1735689600000) or a date and time "
                 "(2025-01-01T00:00:00Z).",
                 param,
                 ctx,

@@ -31,7 +31,7 @@ class StartType(click.ParamType[Start]):
             return Since(parse_moment(value))
         except ValueError:
             self.fail(
-                f"{value!r} is no place to start: beginning, end, milliseconds since the epoch (1700000000000), "
+                f"{value!r} is not a place to start: beginning, end, milliseconds since the epoch (1700000000000), "
                 "or a date and time (2024-01-31T12:00:00Z)",
                 param,
                 ctx,

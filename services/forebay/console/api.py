@@ -153,7 +153,7 @@ class Api:
     def _own(self, watcher: JobWatcher, topic: str) -> str:
         known = [topic.name for topic in topics_of(watcher.job.service, watcher.job.application)]
         if topic not in known:
-            raise NoSuchTopic(f"{topic!r} is no topic of {watcher.job.name}: choose from {', '.join(known)}")
+            raise NoSuchTopic(f"{topic!r} is not a topic of {watcher.job.name}: choose from {', '.join(known)}")
         return topic
 
     def _query(self, watcher: JobWatcher, path: tuple[str, ...], request: Request) -> Answer:

@@ -36,7 +36,7 @@ class Events:
         self._keep({*self._events, *listed})
 
     def note_state(self, state: str, at_ms: int, reason: str) -> None:
-        """Take in the job's state; the first one and one that lasts are no events."""
+        """Take in the job's state; the first one and one that lasts are not events."""
         before, self._state = self._state, state
         if before and before != state:
             self._keep({*self._events, Event(at_ms, state, reason)})

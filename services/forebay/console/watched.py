@@ -37,7 +37,7 @@ class WatchedJob:
 
 
 class WrongAddress(ValueError):
-    """An address is no http URL; the message says what to write."""
+    """An address is not a http URL; the message says what to write."""
 
 
 def checked_url(url: str) -> str:

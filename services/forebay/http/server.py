@@ -88,7 +88,7 @@ class _Application:
         try:
             request = Request.of(target, headers.get("authorization", ""), **more)
         except ValueError as error:
-            return refusal(400, f"the request's target is no URL: {error}")
+            return refusal(400, f"the request's target is not a URL: {error}")
         is_health = request.path in HEALTH
         if self._answering > self._limits.connections and not is_health:
             return refusal(503, f"{self._limits.connections} requests are being answered: ask later")

@@ -140,7 +140,7 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
 
 
 def missing_kind(cause: str) -> Resource | None:
-    """Return the kind of resource that a broker refused by an error's text; None: it is no refusal."""
+    """Return the kind of resource that a broker refused by an error's text; None: it is not a refusal."""
     return next((kind for kind in Resource if f"{kind.name}_AUTHORIZATION_FAILED" in cause), None)
 
 

@@ -110,7 +110,7 @@ def record_of(name: str, text: str) -> Record:
     except InvalidSchema as error:
         raise UnknownType(f"the schema {name}: {error}") from error
     if not isinstance(kind, Record):
-        raise UnknownType(f"the schema {name} is no record: write one with fields")
+        raise UnknownType(f"the schema {name} is not a record: write one with fields")
     return kind
 
 
@@ -177,7 +177,7 @@ def _decimal(value: Any) -> Decimal:
     try:
         return Decimal(value)
     except ArithmeticError as error:
-        raise ValueError(f"{value!r} is no decimal: give text such as '123.45'") from error
+        raise ValueError(f"{value!r} is not a decimal: give text such as '123.45'") from error
 
 
 def _array(items: _Way) -> _Way:
@@ -243,7 +243,7 @@ def _record(kind: Record) -> _Way:
 
     def inward(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise TypeError(f"{value!r} is no struct")
+            raise TypeError(f"{value!r} is not a struct")
         unknown = sorted(set(value) - ways.keys() - {"@type", "@schema"})
         if unknown:
             raise TypeError(f"{name} has no field {', '.join(unknown)}")

@@ -148,7 +148,7 @@ def _return_statement(text: str, line: int, file: str) -> ast.stmt:
     # In brackets, an expression may have several lines without backslashes.
     tree: ast.Module = _parse(f"(\n{text}\n)", file, line - 1, "expression")
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
-        raise refusal(file, line, "expression is no expression of Python: write statements under code:")
+        raise refusal(file, line, "expression is not an expression of Python: write statements under code:")
     return ast.copy_location(ast.Return(tree.body[0].value), tree.body[0])
 
 

@@ -104,14 +104,14 @@ def _struct(value: Any, target: Type, formats: Formats) -> Any:
     except msgspec.DecodeError as error:
         if target.kind == "any" and target.notation == "json":
             return plain(value)
-        raise WrongType(f"{text[:80]!r} is no JSON: {error}") from error
+        raise WrongType(f"{text[:80]!r} is not JSON: {error}") from error
 
 
 def _to_whole(bits: int) -> Callable[[Any], Any]:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
 
     def cut(value: Any) -> Any:
-        """Cut off what is behind the point; what is no number of the type is left for the type's own check."""
+        """Cut off what is behind the point; what is not a number of the type is left for the type's own check."""
         return int(value) if isinstance(value, float) and low <= value <= high else value
 
     return cut

@@ -111,7 +111,7 @@ def read_definition(file: Path, shown: str = "") -> Definition:
     except OSError as error:
         raise refusal(name, 1, f"the file can't be read: {error.strerror}: name a file that is there") from error
     except UnicodeDecodeError as error:
-        raise refusal(name, 1, f"the file is no UTF-8: {error}: save it as UTF-8") from error
+        raise refusal(name, 1, f"the file is not UTF-8: {error}: save it as UTF-8") from error
     return definition_of(text, name, file.stem)
 
 

@@ -162,7 +162,7 @@ class _Reader:
                     merged = {**mapping, **merged}
                 continue
             if not isinstance(key, yaml.ScalarNode):
-                raise refusal(self._file, key.start_mark.line + 1, "a key is no text: write name: value")
+                raise refusal(self._file, key.start_mark.line + 1, "a key is not text: write name: value")
             if key.value in children:
                 raise refusal(
                     self._file,

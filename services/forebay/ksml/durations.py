@@ -14,7 +14,7 @@ def milliseconds(node: Node) -> int:
     """Return a duration in ms. Raises KsmlError."""
     match = None if node.is_object or node.is_list else _DURATION.fullmatch(node.text)
     if match is None:
-        raise node.refuse(f"{node.text!r} is no duration: write a number and one of ms s m h d w, such as 5m")
+        raise node.refuse(f"{node.text!r} is not a duration: write a number and one of ms s m h d w, such as 5m")
     return int(match[1]) * _UNITS[match[2].lower()]
 
 

@@ -77,7 +77,7 @@ def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
 def _among(topic: str, topics: list[str]) -> str:
     if topic not in topics:
         raise WrongType(
-            f"the topic {topic!r} was chosen, which is none of {', '.join(topics)}: define it under streams:"
+            f"the topic {topic!r} was chosen, which is not one of {', '.join(topics)}: define it under streams:"
         )
     return topic
 

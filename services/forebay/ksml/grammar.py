@@ -42,7 +42,7 @@ class _Checker:
         known = {key.lstrip("!"): spec for key, spec in keys.items()}
         for key, child in node.items():
             if key not in known:
-                self._add(child, f"{key} is no key of {what}: {_nearest(key, known)}")
+                self._add(child, f"{key} is not a key of {what}: {_nearest(key, known)}")
             elif child.value is not None:
                 self._value(child, key, known[key], f"{path}_{key}")
         for key in keys:
@@ -94,7 +94,7 @@ class _Checker:
         if not node.is_object:
             self.check(node, "a function", FUNCTION, "")
         elif kind not in FUNCTIONS:
-            self._add(node.get("type") or node, f"{kind!r} is no type of functions: {_nearest(kind, FUNCTIONS)}")
+            self._add(node.get("type") or node, f"{kind!r} is not a type of functions: {_nearest(kind, FUNCTIONS)}")
         else:
             self._function_keys(node, kind)
 
@@ -105,7 +105,7 @@ class _Checker:
             return
         said = node.string("type") or kind
         if said not in FUNCTIONS:
-            self._add(node, f"{said!r} is no type of functions: {_nearest(said, FUNCTIONS)}")
+            self._add(node, f"{said!r} is not a type of functions: {_nearest(said, FUNCTIONS)}")
             return
         self._function_keys(node, kind)
         name = _WORD.sub("_", path).strip("_") or "function"
@@ -129,7 +129,7 @@ class _Checker:
             return
         kind = node.string("type") or (wanted if wanted != "any" else "keyValue")
         if kind not in STORES:
-            self._add(node.get("type") or node, f"{kind!r} is no type of stores: {_nearest(kind, STORES)}")
+            self._add(node.get("type") or node, f"{kind!r} is not a type of stores: {_nearest(kind, STORES)}")
             return
         self.check(node, f"a {kind} store", STORES[kind], "")
 
@@ -138,7 +138,7 @@ class _Checker:
         if not kind:
             self._add(node, "an operation has a type: write - type: filter, for example")
         elif kind not in OPERATIONS:
-            self._add(node.get("type") or node, f"{kind!r} is no operation: {_nearest(kind, OPERATIONS)}")
+            self._add(node.get("type") or node, f"{kind!r} is not an operation: {_nearest(kind, OPERATIONS)}")
         else:
             keys = {"type": "text", "name": "text", **OPERATIONS[kind]}
             self.check(node, f"the operation {kind}", keys, f"{path}_{kind}")

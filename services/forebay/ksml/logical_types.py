@@ -14,13 +14,13 @@ _UUID = re.compile(r"[0-9a-f]+(-[0-9a-f]+){4}", re.IGNORECASE)
 def _check_uuid(value: Any) -> None:
     """Refuse what Java's UUID does not read. Raises ValueError."""
     if isinstance(value, str) and (len(value) > _LONGEST_UUID or not _UUID.fullmatch(value)):
-        raise ValueError(f"{value!r} is no UUID: write one such as 123e4567-e89b-12d3-a456-426614174000")
+        raise ValueError(f"{value!r} is not a UUID: write one such as 123e4567-e89b-12d3-a456-426614174000")
 
 
 def _range_check(name: str, most: int) -> Callable[[Any], None]:
     def check(value: Any) -> None:
         if isinstance(value, int) and not 0 <= value <= most:
-            raise ValueError(f"{value} is no {name}: write 0 to {most}")
+            raise ValueError(f"{value} is not a valid {name}: write 0 to {most}")
 
     return check
 

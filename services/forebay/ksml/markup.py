@@ -37,7 +37,7 @@ def of_xml(text: str) -> Any:
     try:
         return _struct(ElementTree.fromstring(text))
     except ElementTree.ParseError as error:
-        raise WrongType(f"{text[:80]!r} is no XML: {error}") from error
+        raise WrongType(f"{text[:80]!r} is not XML: {error}") from error
 
 
 def _struct(element: ElementTree.Element) -> Any:

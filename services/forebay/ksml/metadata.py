@@ -38,7 +38,7 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
             return
         if not isinstance(metadata, dict) or not isinstance(metadata.get("timestamp"), int):
             raise WrongType(
-                f"{metadata!r} is no metadata: return the object you were given, with headers and timestamp"
+                f"{metadata!r} is not metadata: return the object you were given, with headers and timestamp"
             )
         out(key, value, metadata["timestamp"], WithHeaders(ctx, headers_of(metadata.get("headers") or ())))
 
@@ -55,7 +55,7 @@ def headers_of(found: Any) -> Headers:
     try:
         return [(str(header["key"]), _bytes(header.get("value"))) for header in found]
     except (TypeError, KeyError, AttributeError) as error:
-        raise WrongType(f"{found!r} are no headers: give a list of objects with key and value") from error
+        raise WrongType(f"{found!r} are not headers: give a list of objects with key and value") from error
 
 
 def context_of(timestamp: int, ctx: Any) -> dict[str, Any]:

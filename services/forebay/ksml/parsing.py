@@ -23,7 +23,7 @@ def whole_of(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if not _WHOLE.fullmatch(value):
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
 
@@ -32,7 +32,7 @@ def float_of(value: Any) -> float:
     if isinstance(value, str):
         return any_double_of_text(value)
     if isinstance(value, bool):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return float(value)
 
 

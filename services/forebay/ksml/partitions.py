@@ -59,7 +59,7 @@ def partitions_of(found: Any, target: str, count: int) -> list[int | None]:
         return [None]
     many = list(dict.fromkeys(found)) if isinstance(found, list | tuple) else [found]
     if any(number.__class__ is not int for number in many):
-        raise WrongType(f"{found!r} is no partition: return a whole number, a list of them, or None")
+        raise WrongType(f"{found!r} is not a partition: return a whole number, a list of them, or None")
     if any(not 0 <= number < count for number in many):
         raise WrongType(f"{found!r} was chosen, but {target} has the partitions 0 to {count - 1}: choose of these")
     return many

@@ -33,7 +33,7 @@ class _ProtobufCodec:
 
     def encode(self, record: Any) -> bytes:
         if not isinstance(record, dict):
-            raise EncodeError(f"{record!r} is no struct, so no {self._message.__name__}")
+            raise EncodeError(f"{record!r} is not a struct, so no {self._message.__name__}")
         fields = {name: _sendable(value) for name, value in record.items() if name not in ("@type", "@schema")}
         try:
             message = json_format.ParseDict(fields, self._message())
@@ -48,7 +48,7 @@ class _ProtobufCodec:
         try:
             message = self._message.FromString(body)
         except Exception as error:
-            raise DecodeError(f"{len(data)} bytes are no {self._message.__name__}: {error}") from error
+            raise DecodeError(f"{len(data)} bytes are not a valid {self._message.__name__}: {error}") from error
         return {"@type": self._message.DESCRIPTOR.name, "@schema": "", **_struct(message)}
 
 

@@ -29,7 +29,7 @@ def check_suite(root: Node) -> None:
         check_keys(test, _TEST, f"the test {name}", ("produce", "assert"))
         for key in ("produce", "assert"):
             if not test.value[key].is_list:
-                raise test.value[key].refuse(f"{key} of the test {name} is no list: begin each block with -")
+                raise test.value[key].refuse(f"{key} of the test {name} is not a list: begin each block with -")
         for block in test.entries("produce"):
             _check_produce(block, streams)
         for block in test.entries("assert"):
@@ -45,7 +45,7 @@ def _entries(root: Node, key: str) -> dict[str, Node]:
         if not _IDENTIFIER.fullmatch(name):
             raise node.refuse(f"{name!r} can't be a name under {key}: write letters, digits and _, with a letter first")
         if not node.is_object:
-            raise node.refuse(f"{name} under {key} is no mapping: write its keys below it")
+            raise node.refuse(f"{name} under {key} is not a mapping: write its keys below it")
     return entries
 
 
@@ -58,11 +58,11 @@ def _check_produce(block: Node, streams: dict[str, Node]) -> None:
     if generator is None:
         return
     if not generator.is_object:
-        raise generator.refuse("generator is no mapping: write code: or expression: below it")
+        raise generator.refuse("generator is not a mapping: write code: or expression: below it")
     for key in _TEXTS:
         child = generator.get(key)
         if child is not None and not isinstance(child.value, str):
-            raise child.refuse(f"{key} of a generator is {child.text}, which is no text: put it in quotes")
+            raise child.refuse(f"{key} of a generator is {child.text}, which is not text: put it in quotes")
 
 
 def _check_assert(block: Node, streams: dict[str, Node]) -> None:
@@ -84,7 +84,7 @@ def check_keys(node: Node, keys: frozenset[str], what: str, needed: tuple[str, .
     """Refuse keys that do not exist, and keys that are missing. Raises KsmlError."""
     for key, child in node.items():
         if key not in keys:
-            raise child.refuse(f"{key} is no key of {what}: write one of {', '.join(sorted(keys))}")
+            raise child.refuse(f"{key} is not a key of {what}: write one of {', '.join(sorted(keys))}")
     for key in needed:
         if node.get(key) is None:
             raise node.refuse(f"{what} has no {key}: add {key}:")

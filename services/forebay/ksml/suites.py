@@ -106,7 +106,7 @@ def _run(suite: str, name: str, test: Node, streams: dict[str, Stream], made: De
 def _produce(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: Definitions) -> None:
     stream = _stream(node, "to", streams)
     if stream.topic not in driver.job.inputs:
-        raise node.refuse(f"{stream.topic} is no topic that the definition reads: name a stream of one")
+        raise node.refuse(f"{stream.topic} is not a topic that the definition reads: name a stream of one")
     for number, (key, value, timestamp) in enumerate(_messages(node, stream, made)):
         # Messages without a time get their number, so that they keep their order.
         driver.pipe(key, value, stream.topic, number if timestamp is None else timestamp)

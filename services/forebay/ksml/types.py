@@ -66,7 +66,7 @@ JSON = Type("any", "json")
 
 
 class UnknownType(ValueError):
-    """A text that is no type; the message says what to write."""
+    """A text that is not a type; the message says what to write."""
 
 
 def parse_type(text: str, notation: str = "") -> Type:
@@ -93,14 +93,14 @@ def parse_type(text: str, notation: str = "") -> Type:
     if notation in WITH_SCHEMA:
         return Type("struct", notation, name=wanted)
     known = ", ".join((*SCALARS, *SCHEMALESS, "avro:Name", "list(...)", "map(...)", "tuple(...)", "windowed(...)"))
-    raise UnknownType(f"{wanted!r} is no type: write one of {known}")
+    raise UnknownType(f"{wanted!r} is not a type: write one of {known}")
 
 
 def _of_notation(notation: str, rest: str) -> Type:
     notation = _VENDORS.get(notation, notation)
     if notation not in (*SCHEMALESS, *WITH_SCHEMA):
         known = ", ".join(dict.fromkeys((*SCHEMALESS, *WITH_SCHEMA)))
-        raise UnknownType(f"{notation!r} is no notation: write one of {known}")
+        raise UnknownType(f"{notation!r} is not a notation: write one of {known}")
     own = "" if notation == "binary" else notation
     if not rest:
         return parse_type(notation)
@@ -115,7 +115,7 @@ def _parse_composed(text: str, notation: str) -> Type:
     kind, _, inner = text[:-1].partition("(")
     if kind not in _COMPOSED:
         raise UnknownType(
-            f"{kind}(...) is no type: write one of {', '.join(f'{type_name}(...)' for type_name in _COMPOSED)}"
+            f"{kind}(...) is not a type: write one of {', '.join(f'{type_name}(...)' for type_name in _COMPOSED)}"
         )
     if kind == "enum":
         return Type("enum", notation, symbols=tuple(symbol.strip().strip("\"'") for symbol in inner.split(",")))

@@ -61,7 +61,7 @@ def windowed_of(struct: Any) -> Windowed[Any]:
     try:
         return Windowed(struct["key"], Window(int(struct["start"]), int(struct["end"])))
     except (TypeError, KeyError, ValueError) as error:
-        raise WrongType(f"{struct!r} is no key with a window: it needs key, start and end") from error
+        raise WrongType(f"{struct!r} is not a key with a window: it needs key, start and end") from error
 
 
 def instant(ms: int) -> str:
@@ -197,7 +197,7 @@ _TAKERS: dict[str, Taker] = {
 def _enum(kind: Type) -> Taker:
     def take(value: Any) -> str:
         if value not in kind.symbols:
-            raise WrongType(f"{value!r} is none of {', '.join(kind.symbols)}")
+            raise WrongType(f"{value!r} is not one of {', '.join(kind.symbols)}")
         return str(value)
 
     return take
@@ -261,7 +261,7 @@ def json_bytes(value: Any) -> bytes:
         try:
             data = msgspec.json.encode(plain(value), order="sorted")
         except (TypeError, ValueError) as other:
-            raise WrongType(f"{value!r} is no JSON: {other}") from error
+            raise WrongType(f"{value!r} is not JSON: {other}") from error
     # The encoder writes NaN and infinities as null. Only a text that contains null needs the slow check.
     if b"null" in data:
         check_finite(value)
@@ -271,7 +271,7 @@ def json_bytes(value: Any) -> bytes:
 def check_finite(value: Any) -> None:
     """Refuse numbers that JSON can't say. Raises WrongType."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise WrongType(f"{value} is no number of JSON")
+        raise WrongType(f"{value} is not a number of JSON")
     if isinstance(value, dict):
         for item in value.values():
             check_finite(item)

@@ -76,7 +76,7 @@ def delete_home(home: Path) -> None:
     """Delete the directory with all its data.
 
     Raises:
-        PlatformError: it is no platform's directory, or it can't be deleted.
+        PlatformError: it is not a platform's directory, or it can't be deleted.
     """
     if not (home / STATE_FILE).is_file():
         raise PlatformError(f"{home} holds no platform ({STATE_FILE} is missing): nothing was deleted.")

@@ -27,7 +27,7 @@ def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
 
 
 def missing_methods(make: object) -> str:
-    """Return what a class has to define before it can be made; "" for nothing, and for what is no class."""
+    """Return what a class has to define before it can be made; "" for nothing, and for what is not a class."""
     return ", ".join(f"{name}()" for name in sorted(getattr(make, "__abstractmethods__", ())))
 
 
@@ -51,7 +51,9 @@ def new_instance(make: Any, wanted: type[Any], *arguments: object) -> Any:
         raise NoNewInstance(f"{make.__name__} of {make.__module__} lacks {missing}: define it there")
     instance = make(*arguments) if callable(make) else make
     if not isinstance(instance, wanted):
-        raise NoNewInstance(f"{instance!r:.80} is no {name}: pass a subclass of {name}, or a function that creates one")
+        raise NoNewInstance(
+            f"{instance!r:.80} is not a {name}: pass a subclass of {name}, or a function that creates one"
+        )
     if make(*arguments) is instance:
         kind = type(instance).__name__
         raise NoNewInstance(

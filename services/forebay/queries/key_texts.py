@@ -1,4 +1,4 @@
-"""Keys that are no texts, as they are written in a URL and shown in JSON."""
+"""Keys that are not texts, as they are written in a URL and shown in JSON."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def row_text_of(store: Store[Any], text: str) -> str:
         return str(text_of(store.name, kind, MARK, key))
     except (ValueError, DecodeError, EncodeError, TypeError) as error:
         raise WrongQuery(
-            f"store {store.name}: {text!r} is no key of the format {kind}: write {example_of(kind)}, "
+            f"store {store.name}: {text!r} is not a key of the format {kind}: write {example_of(kind)}, "
             'or a text in double quotes, such as "a"'
         ) from error
 

@@ -93,7 +93,7 @@ def _key(kind: Format[Any], text: str) -> Any:
     try:
         return text if kind.is_text else parse_key(kind, text)
     except (ValueError, DecodeError, TypeError) as error:
-        raise WrongRecord(f"--key {text!r} is no key of the format {kind}: write {example_of(kind)}") from error
+        raise WrongRecord(f"--key {text!r} is not a key of the format {kind}: write {example_of(kind)}") from error
 
 
 def _value(kind: Format[Any], text: str) -> Any:

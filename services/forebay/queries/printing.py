@@ -16,7 +16,7 @@ _TYPES = {"ROWTIME": "BIGINT", "partition": "INTEGER", "offset": "BIGINT", "key"
 
 
 class _Text:
-    """Shows bytes as text, or as hexadecimal digits if they are no UTF-8."""
+    """Shows bytes as text, or as hexadecimal digits if they are not UTF-8."""
 
     def decode(self, data: bytes) -> str:
         try:

@@ -98,7 +98,7 @@ class Tail:
                     Origin(partition or 0, offset, cast(Headers, message.headers() or [])),
                 )
             except DecodeError:
-                # What does not fit its declaration is in the job's `.errors`; it is no row here either.
+                # What does not fit its declaration is in the job's `.errors`; it is not a row here either.
                 continue
 
     def close(self) -> None:

@@ -141,7 +141,7 @@ class SqlPages:
         if readable is None and self._queryable.lower:
             raise SqlError(
                 asked.statement.place,
-                f"{reading.source.name} is no view: follow it with EMIT CHANGES, or query a MATERIALIZED VIEW of it",
+                f"{reading.source.name} is not a view: follow it with EMIT CHANGES, or query a MATERIALIZED VIEW of it",
             )
         if readable is None:
             return self._read_topic(reading, asked), ()

@@ -38,14 +38,14 @@ def body_of(request: Request) -> dict[str, Any]:
     try:
         text = request.body.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"the body is no UTF-8: {error}: send text or JSON") from error
+        raise ValueError(f"the body is not UTF-8: {error}: send text or JSON") from error
     given: dict[str, Any] = {"sql": text}
     if text.lstrip().startswith("{"):
         given = json.loads(text)
     try:
         json.dumps(given, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"the body holds half of a surrogate pair, which is no character: {error}") from error
+        raise ValueError(f"the body holds half of a surrogate pair, which is not a character: {error}") from error
     unknown = sorted(given.keys() - _FIELDS)
     if unknown or not isinstance(given.get("sql"), str):
         raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")

@@ -113,7 +113,7 @@ class _Reader:
             case "boolean":
                 byte = self._take(1)[0]
                 if byte > 1:
-                    raise Malformed(f"0x{byte:02x} is no boolean")
+                    raise Malformed(f"0x{byte:02x} is not a boolean")
                 return byte == 1
             case "int" | "long":
                 value, self.position = read_integer(self._data, self.position)

@@ -64,7 +64,7 @@ class _Writer:
                 self._decimal(value, avro, path)
             case Enumeration(symbols=symbols):
                 if type(value) is not str or value not in symbols:
-                    raise EncodeError(f"{path}: {value!r:.100} is none of {', '.join(symbols)}")
+                    raise EncodeError(f"{path}: {value!r:.100} is not one of {', '.join(symbols)}")
                 self._parts.append(integer_bytes(symbols.index(value)))
             case Array(items):
                 _require(value, tuple, path)
@@ -104,7 +104,7 @@ class _Writer:
             if type(value) is self._python_class(branch):
                 self._parts.append(integer_bytes(index))
                 return self.write(value, branch, path)
-        raise EncodeError(f"{path}: {_show(value)} is none of {describe(Union(branches))}")
+        raise EncodeError(f"{path}: {_show(value)} is not one of {describe(Union(branches))}")
 
     def _python_class(self, avro: AvroType) -> type:
         match avro:

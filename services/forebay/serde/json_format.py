@@ -25,7 +25,7 @@ _HINTS: dict[type[Any], dict[str, Any]] = {}
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number of JSON")
 
 
 # `json.dumps` and `json.loads` would make these for each call.
@@ -42,14 +42,14 @@ class _JsonCodec:
         try:
             text = _write(record)
         except (TypeError, ValueError) as error:
-            raise EncodeError(f"{record!r} is no JSON: {error}") from error
+            raise EncodeError(f"{record!r} is not JSON: {error}") from error
         return text.encode()
 
     def decode(self, data: bytes) -> Any:
         try:
             return _freeze(_read(data.decode()))
         except (ValueError, RecursionError) as error:
-            raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
+            raise DecodeError(f"{len(data)} bytes are not JSON: {error}") from error
 
     def canonical(self, value: Any) -> Any:
         """Return the value as `decode` returns it: lists as tuples, objects as frozen maps.
@@ -76,7 +76,7 @@ class _RecordCodec:
 
     def encode(self, record: Any) -> bytes:
         if record.__class__ is not self._record:
-            raise EncodeError(f"{record!r} is no {self._record.__name__}")
+            raise EncodeError(f"{record!r} is not a valid {self._record.__name__}")
         return self._json.encode(_plain(record))
 
     def decode(self, data: bytes) -> Any:
@@ -91,7 +91,7 @@ class _RecordCodec:
     def canonical(self, record: Any) -> Any:
         """Return the record as `decode` returns it: a whole number in a `float` as a float, lists as tuples."""
         if record.__class__ is not self._record:
-            raise EncodeError(f"{record!r} is no {self._record.__name__}")
+            raise EncodeError(f"{record!r} is not a valid {self._record.__name__}")
         if self._is_read_back(record):
             return record
         try:
@@ -138,12 +138,14 @@ def _read_back(value: Any) -> Any:
         return tuple([_read_back(item) for item in value])
     if isinstance(value, (str, int, float)):
         return _scalar(value)
-    raise EncodeError(f"{value!r} is no JSON: {kind.__name__} can't be written as JSON; use a text or a number instead")
+    raise EncodeError(
+        f"{value!r} is not JSON: {kind.__name__} can't be written as JSON; use a text or a number instead"
+    )
 
 
 def _key(name: Any) -> str:
     if not isinstance(name, str):
-        raise EncodeError(f"the key {name!r} is no text, so it would be read back as one: keep it under str(key)")
+        raise EncodeError(f"the key {name!r} is not text, so it would be read back as one: keep it under str(key)")
     return str.__str__(name)
 
 

@@ -30,7 +30,7 @@ class _CompositeCodec:
 
     def encode(self, record: Any) -> bytes:
         if record.__class__ is not self._record:
-            raise EncodeError(f"{record!r} is no {self._record.__name__}")
+            raise EncodeError(f"{record!r} is not a valid {self._record.__name__}")
         parts = [codec.encode(getattr(record, name)) for name, codec in self._fields]
         return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
 
@@ -40,11 +40,13 @@ class _CompositeCodec:
             begin = at + _LENGTH.size
             (length,) = _LENGTH.unpack_from(data, at) if begin <= len(data) else (-1,)
             if not 0 <= length <= len(data) - begin:
-                raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}: they end before the field {name}")
+                raise DecodeError(
+                    f"{len(data)} bytes are not a valid {self._record.__name__}: they end before the field {name}"
+                )
             at = begin + length
             fields[name] = codec.decode(data[begin:at])
         if at != len(data):
-            raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}: {len(data) - at} follow it")
+            raise DecodeError(f"{len(data)} bytes are not a valid {self._record.__name__}: {len(data) - at} follow it")
         return self._record(**fields)
 
 
@@ -110,7 +112,7 @@ def _key(
 
 def _fields(record: type[Any]) -> tuple[tuple[str, Format[Any]], ...]:
     if not is_record_type(record):
-        raise TypeError(f"{record.__name__} is no record: give a frozen dataclass whose fields make the key")
+        raise TypeError(f"{record.__name__} is not a record: give a frozen dataclass whose fields make the key")
     hints = typing.get_type_hints(record)
     for name in fields_of(record):
         if hints[name] not in _FIELDS:

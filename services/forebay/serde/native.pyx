@@ -175,7 +175,7 @@ cdef Py_ssize_t _slot(object record_type, object name) except 0:
     """Return where instances keep a field. `record_type` has a slot for it."""
     member = getattr_static(record_type, name)
     if Py_TYPE(member) is not &PyMemberDescr_Type:
-        raise TypeError(f"{record_type.__name__}.{name} is no slot")
+        raise TypeError(f"{record_type.__name__}.{name} is not a slot")
     return (<PyMemberDescrObject *>member).d_member.offset
 
 

@@ -96,7 +96,7 @@ class _Parser:
         try:
             return int(word, 0)
         except ValueError as error:
-            raise WrongProto(f"{word!r} is no number of a field") from error
+            raise WrongProto(f"{word!r} is not a number of a field") from error
 
     def _skip(self) -> None:
         """Go behind a statement, or its block."""

@@ -19,7 +19,7 @@ class _ProtobufCodec:
 
     def encode(self, record: Any) -> bytes:
         if record.__class__ is not self._message:
-            raise EncodeError(f"{record!r} is no {self._message.__name__}")
+            raise EncodeError(f"{record!r} is not a valid {self._message.__name__}")
         try:
             data: bytes = record.SerializeToString(deterministic=True)
         except Exception as error:
@@ -30,7 +30,7 @@ class _ProtobufCodec:
         try:
             return self._message.FromString(data)
         except Exception as error:
-            raise DecodeError(f"{len(data)} bytes are no {self._message.__name__}: {error}") from error
+            raise DecodeError(f"{len(data)} bytes are not a valid {self._message.__name__}: {error}") from error
 
 
 def protobuf(message: type[T]) -> Format[T]:

@@ -37,7 +37,7 @@ _PARSE_ERRORS = (
 
 
 class InvalidSchema(Exception):
-    """This text is no Avro schema, or one that Forebay does not support; the message says why."""
+    """This text is not an Avro schema, or one that Forebay does not support; the message says why."""
 
 
 class RecursiveSchema(InvalidSchema):
@@ -183,7 +183,7 @@ def _parts(avro: AvroType) -> Iterable[AvroType]:
 def _size(parsed: dict[str, Any]) -> int:
     size = parsed["size"]
     if not isinstance(size, int) or size < 0:
-        raise InvalidSchema(f"the size of {parsed['name']} is no number of bytes: {size!r}")
+        raise InvalidSchema(f"the size of {parsed['name']} is not a number of bytes: {size!r}")
     return size
 
 

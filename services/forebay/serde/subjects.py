@@ -18,7 +18,7 @@ AVRO, PROTOBUF, JSON_SCHEMA = "AVRO", "PROTOBUF", "JSON"
 
 
 class Subjects(SchemaResolver, Protocol):
-    """Gives and takes schemas of any kind; a schema's text is all that is known of those that are no Avro."""
+    """Gives and takes schemas of any kind; a schema's text is all that is known of those that are not Avro."""
 
     def holds(self, subject: str, schema_id: int) -> bool:
         """Return whether a subject has the schema of an id. Raises UnknownSchemaId, RegistryUnavailable."""

@@ -10,7 +10,7 @@ _MAX_BYTES = 10
 
 
 class Malformed(DecodeError):
-    """These bytes are no Avro value: truncated, a negative length, a number beyond 64 bits."""
+    """These bytes are not an Avro value: truncated, a negative length, a number beyond 64 bits."""
 
 
 def zigzag(value: int) -> int:

@@ -101,7 +101,7 @@ def time_of_day(nanoseconds: int) -> Convert:
     def convert(value: int) -> int:
         result = value * nanoseconds
         if not 0 <= result < _DAY_NS:
-            raise DecodeError(f"{value} is no time of a day")
+            raise DecodeError(f"{value} is not a time of a day")
         return result
 
     return convert

@@ -224,7 +224,7 @@ def _require(column: Column, kind: type) -> Column:
 
     def convert(value: Any) -> Any:
         if not isinstance(value, kind):
-            raise DecodeError(f"{value!r:.60} is no {'object' if kind is dict else 'array'}")
+            raise DecodeError(f"{value!r:.60} is not a valid {'object' if kind is dict else 'array'}")
         return value if inner is None else inner(value)
 
     return column._replace(convert=convert)
@@ -238,13 +238,13 @@ def _whole(value: Any) -> int:
     if isinstance(value, Decimal) and value.adjusted() > MOST_DIGITS:
         raise DecodeError(f"{value!s:.60} is too large")
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or value != int(value):
-        raise DecodeError(f"{value!r:.60} is no whole number")
+        raise DecodeError(f"{value!r:.60} is not a whole number")
     return int(value)
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise DecodeError(f"{value!r:.60} is no number")
+        raise DecodeError(f"{value!r:.60} is not a number")
     if isinstance(value, float):
         return value
     try:
@@ -258,7 +258,7 @@ def _number(value: Any) -> float:
 
 def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise DecodeError(f"{value!r:.60} is no number")
+        raise DecodeError(f"{value!r:.60} is not a number")
     return Decimal(value)
 
 
@@ -270,7 +270,7 @@ def _boolean(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise DecodeError(f"{value!r:.60} is no text")
+        raise DecodeError(f"{value!r:.60} is not text")
     return value
 
 

@@ -52,7 +52,7 @@ def protobuf_reader(text: str, name: str = "") -> Callable[[bytes], Any]:
         try:
             return message.FromString(data)
         except Exception as error:
-            raise DecodeError(f"{len(data)} bytes are no {message.DESCRIPTOR.full_name}: {error}") from error
+            raise DecodeError(f"{len(data)} bytes are not a valid {message.DESCRIPTOR.full_name}: {error}") from error
 
     return read
 
@@ -167,7 +167,7 @@ def _days(made: Any) -> int | None:
     try:
         return datetime.date(made.year, made.month, made.day).toordinal() - _EPOCH
     except ValueError as error:
-        raise DecodeError(f"{made.year}-{made.month}-{made.day} is no date: {error}") from error
+        raise DecodeError(f"{made.year}-{made.month}-{made.day} is not a date: {error}") from error
 
 
 def _decimal(kind: spark.DecimalType) -> Column:

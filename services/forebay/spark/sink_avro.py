@@ -54,7 +54,7 @@ def avro_encoder(text: str, row: spark.StructType) -> Callable[[Mapping[str, Any
         text: the schema. A schema that is not a record takes rows of one column.
 
     Raises:
-        ColumnMismatch: the columns don't fit; says what to write. InvalidSchema, fastavro's errors: it is no schema.
+        ColumnMismatch: the columns don't fit; says what to write. InvalidSchema, fastavro's errors: it is not a schema.
     """
     document = json.loads(text)
     plan = _Plan(document)
@@ -79,7 +79,7 @@ class _Plan:
         self.bare = fastavro.parse_schema(without_logical_types(document), self._bare_names)
 
     def convert(self, row: spark.StructType) -> tuple[Convert, str | None]:
-        """Return the conversion of a row, and the name of the only column if the schema is no record."""
+        """Return the conversion of a row, and the name of the only column if the schema is not a record."""
         schema = self._resolve(self._schema, self._names)
         if isinstance(schema, dict) and schema["type"] in ("record", "error"):
             return self._any(row, self._schema, self.bare, ""), None
@@ -190,7 +190,7 @@ def _scalar(kind: spark.DataType, schema: Any, path: str) -> Convert:
 
         def check_symbol(value: str) -> str:
             if value not in symbols:
-                raise ValueMismatch(f"{path} is {value!r}, which is none of {', '.join(schema['symbols'])}")
+                raise ValueMismatch(f"{path} is {value!r}, which is not one of {', '.join(schema['symbols'])}")
             return value
 
         return check_symbol

@@ -68,7 +68,7 @@ def json_encoder(text: str, row: spark.StructType) -> Callable[[Mapping[str, Any
         text: the schema. A schema of another type than object takes rows of one column.
 
     Raises:
-        ColumnMismatch: the columns don't fit; says what to write. ValueError: the text is no JSON.
+        ColumnMismatch: the columns don't fit; says what to write. ValueError: the text is not JSON.
     """
     document = json.loads(text)
     plan = _Plan(document)
@@ -231,7 +231,7 @@ def _utc_text(value: Any) -> str:
 def _finite(path: str) -> Convert:
     def check(value: float) -> float:
         if not math.isfinite(value):
-            raise ValueMismatch(f"{path} is {value}, which is no number of JSON: write nullif(...) or a text")
+            raise ValueMismatch(f"{path} is {value}, which is not a number of JSON: write nullif(...) or a text")
         return value
 
     return check

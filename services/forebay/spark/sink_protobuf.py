@@ -50,7 +50,7 @@ def protobuf_encoder(text: str, row: spark.StructType, name: str = "") -> Callab
         name: of the message in the schema; "" for the first.
 
     Raises:
-        ColumnMismatch: the columns don't fit; says what to write. WrongProto: it is no schema.
+        ColumnMismatch: the columns don't fit; says what to write. WrongProto: it is not a schema.
     """
     message = message_of(text, name)
     fill, make, path = _message(message, row, ""), class_of(message), path_bytes(message)
@@ -187,7 +187,7 @@ def _scalar(field: FieldDescriptor, kind: spark.DataType, path: str) -> Convert:
 
         def number_of(value: str) -> int:
             if value not in numbers:
-                raise ValueMismatch(f"{path} is {value!r}, which is none of {', '.join(numbers)}")
+                raise ValueMismatch(f"{path} is {value!r}, which is not one of {', '.join(numbers)}")
             return int(numbers[value])
 
         return number_of
@@ -245,7 +245,7 @@ def _decimal_filler(kind: spark.DecimalType, precision: int, scale: int, path: s
 def _fill_decimal(made: Any, value: Decimal) -> None:
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
-        raise ColumnMismatch(f"{value} is no number")
+        raise ColumnMismatch(f"{value} is not a number")
     number = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
     made.value = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
     made.precision, made.scale = max(len(digits), -exponent), -exponent

@@ -153,7 +153,7 @@ def _base64_of(text: str) -> bytes:
     """Return the bytes of a base64 text; the padding may be left out. Raises ValueError."""
     plain = text.rstrip("=")
     if len(text) - len(plain) not in (0, -len(plain) % 4):
-        raise ValueError(f"{text[:50]!r} is no base64")
+        raise ValueError(f"{text[:50]!r} is not base64")
     return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
 
 

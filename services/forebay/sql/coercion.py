@@ -103,7 +103,7 @@ def _read(make: Binder, value: Bound, kind: SqlType, where: Expression) -> Bound
         return _number(make, value, kind, where)
     if kind == BOOLEAN:
         if casts.boolean_of(value.value) is None:
-            raise SqlError(where.place, f"{value.value!r} is no BOOLEAN: write true or false")
+            raise SqlError(where.place, f"{value.value!r} is not a BOOLEAN: write true or false")
         return make.cast(value, kind, where)
     return value
 
@@ -117,5 +117,5 @@ def _number(make: Binder, value: BoundLiteral, kind: SqlType, where: Expression)
     try:
         float(text)
     except ValueError as error:
-        raise SqlError(where.place, f"{value.value!r} is no {kind}: write a number") from error
+        raise SqlError(where.place, f"{value.value!r} is not a valid {kind}: write a number") from error
     return make.cast(value, DOUBLE, where)

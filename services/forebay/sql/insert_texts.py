@@ -56,7 +56,7 @@ def name_of(text: str) -> str:
     Raises WrongRow.
     """
     if not _WORD.fullmatch(text) and not _QUOTED.fullmatch(text):
-        raise WrongRow(f"{text!r} is no name: write a word, or put it into backticks")
+        raise WrongRow(f"{text!r} is not a name: write a word, or put it into backticks")
     return text[1:-1].replace("``", "`") if text.startswith("`") else text.upper()
 
 
@@ -81,7 +81,7 @@ def insert_of(target: str, row: Sequence[tuple[str, Any]], described: Mapping[st
             values.append(_literal(value, types[column]) if column in types else "NULL")
         except (TypeError, WrongParameter) as error:
             shown = json.dumps(value, ensure_ascii=False, default=str)
-            raise WrongRow(f"{column}: {shown} is no {types[column]}: {error}") from error
+            raise WrongRow(f"{column}: {shown} is not a valid {types[column]}: {error}") from error
     return f"INSERT INTO {_in_backticks(target)} ({', '.join(columns)}) VALUES ({', '.join(values)});"
 
 
@@ -96,7 +96,7 @@ def value_of(text: str, described: str | None) -> Any:
     try:
         return json.loads(text.lower() if kind == BOOLEAN else text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
-        raise WrongRow(f"{text!r} is no {kind}: {_remedy(kind)}") from error
+        raise WrongRow(f"{text!r} is not a valid {kind}: {_remedy(kind)}") from error
 
 
 def _type_of(text: str) -> SqlType:

@@ -99,5 +99,7 @@ def _value(expression: Expression, column: Named) -> Any:
     if result is not None and column.type in (INT, BIGINT) and not isinstance(result, str):
         held = as_held(result, column.type)
     if result is not None and held is None:
-        raise SqlError(expression.place, f"{to_sql(expression)} is no {column}: write another value, or a CAST")
+        raise SqlError(
+            expression.place, f"{to_sql(expression)} is not a valid {column}: write another value, or a CAST"
+        )
     return held

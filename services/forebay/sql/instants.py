@@ -60,10 +60,10 @@ def date_of(text: str) -> int:
     """Return the days since 1970 of a text such as 2020-01-31. Raises ValueError."""
     match = _DATE.fullmatch(_complete_day(text.strip()))
     if match is None:
-        raise ValueError(f"{text[:50]!r} is no date")
+        raise ValueError(f"{text[:50]!r} is not a date")
     year, month, day = map(int, match.groups())
     if not (1 <= month <= 12 and 1 <= day <= length_of_month(year, month)):
-        raise ValueError(f"{text[:50]!r} is no day of the calendar")
+        raise ValueError(f"{text[:50]!r} is not a day of the calendar")
     return within_bits(Day(year, month, day).number, 32)
 
 
@@ -78,7 +78,7 @@ def time_of(text: str) -> int:
     """Return the ms of the day of a text such as 10:00:00. Raises ValueError."""
     plain = text.strip()
     if not _TIME.fullmatch(plain):
-        raise ValueError(f"{text[:50]!r} is no time of day")
+        raise ValueError(f"{text[:50]!r} is not a time of day")
     result = time.fromisoformat(plain)
     return ((result.hour * 60 + result.minute) * 60 + result.second) * 1000 + result.microsecond // 1000
 

@@ -143,7 +143,7 @@ def _instant(expression: Expression) -> Expression:
     try:
         return replace(expression, value=timestamp_of(expression.value))
     except ValueError as error:
-        raise SqlError(expression.place, f"{expression.value!r} is no time: write 2020-01-31T10:00:00") from error
+        raise SqlError(expression.place, f"{expression.value!r} is not a time: write 2020-01-31T10:00:00") from error
 
 
 class _Types:

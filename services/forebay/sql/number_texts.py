@@ -25,14 +25,14 @@ def trim(text: str) -> str:
 def whole_of(text: str, bits: int) -> int:
     """Return the whole number of so many bits that a text is. Raises ValueError."""
     if len(text) > _MOST_LETTERS or not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text[:50]!r} is no whole number")
+        raise ValueError(f"{text[:50]!r} is not a whole number")
     return within_bits(int(text), bits)
 
 
 def decimal_of_text(text: str) -> Decimal:
     """Return the exact number that a text is. Raises ValueError for anything else, NaN and infinity among them."""
     if len(text) > _MOST_LETTERS or not _NUMBER.fullmatch(text):
-        raise ValueError(f"{text[:50]!r} is no number")
+        raise ValueError(f"{text[:50]!r} is not a number")
     return Decimal(text)
 
 
@@ -44,7 +44,7 @@ def any_double_of_text(text: str) -> float:
     if _NO_NUMBER.fullmatch(plain):
         return float(plain)
     if len(plain) > _MOST_LETTERS or not (decimal or hexadecimal):
-        raise ValueError(f"{text[:50]!r} is no number")
+        raise ValueError(f"{text[:50]!r} is not a number")
     try:
         return float(decimal[1]) if decimal else float.fromhex(hexadecimal[1])  # type: ignore[index]
     except OverflowError:

@@ -275,7 +275,7 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     wanted = str(name).strip('`"')
     result = next((column for column in columns if column.name in (wanted, wanted.upper())), None)
     if result is None:
-        raise SqlError(place, f"TIMESTAMP names {name}, which is no column: write one of {_names(columns)}")
+        raise SqlError(place, f"TIMESTAMP names {name}, which is not a column: write one of {_names(columns)}")
     pattern = str(given.get("TIMESTAMP_FORMAT", ""))
     if result.type not in (BIGINT, TIMESTAMP) and not (result.type == STRING and pattern):
         raise SqlError(place, f"TIMESTAMP {result}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")

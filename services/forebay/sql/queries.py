@@ -129,7 +129,7 @@ def _as_of(read: Reader) -> int:
     try:
         return timestamp_of(text)
     except ValueError as error:
-        raise SqlError(place, f"{text!r} is no time: write {wanted}") from error
+        raise SqlError(place, f"{text!r} is not a time: write {wanted}") from error
 
 
 def _joins(read: Reader) -> tuple[JoinClause, ...]:

@@ -137,7 +137,9 @@ class Reader:
         """Return a type. Raises SqlError."""
         place, token = self.place, self.step()
         if token.kind not in ("word", "name"):
-            raise SqlError(place, f"{token.text!r} is no type: write {', '.join(NAMES)}, DECIMAL, ARRAY, MAP or STRUCT")
+            raise SqlError(
+                place, f"{token.text!r} is not a type: write {', '.join(NAMES)}, DECIMAL, ARRAY, MAP or STRUCT"
+            )
         match token.text:
             case "ARRAY":
                 self.expect("<")

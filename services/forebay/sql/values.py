@@ -108,7 +108,7 @@ class RowCodec:
         try:
             return self._encode(record)
         except (TypeError, ValueError, OverflowError) as error:
-            raise EncodeError(f"{record!r} is no row: {error}") from error
+            raise EncodeError(f"{record!r} is not a row: {error}") from error
 
     def decode(self, data: bytes) -> Any:
         try:
@@ -119,7 +119,7 @@ class RowCodec:
                 # be of release 0.2.
                 return decode_text_keys(data, self._hint)
             except (msgspec.DecodeError, ValueError):
-                raise DecodeError(f"{len(data)} bytes are no row: {error}") from error
+                raise DecodeError(f"{len(data)} bytes are not a row: {error}") from error
 
 
 def row_identity(layout: Sequence[str]) -> Callable[[], Identity]:

@@ -60,7 +60,7 @@ class StateCodec:
             if self._loads is not None:
                 values = tuple([load(item) for load, item in zip(self._loads, values, strict=True)])
         except (msgspec.DecodeError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-            raise DecodeError(f"{self._where}: {len(data)} bytes are no row of its schema: {error}") from error
+            raise DecodeError(f"{self._where}: {len(data)} bytes are not a row of its schema: {error}") from error
         for at in self._required:
             if values[at] is None:
                 raise DecodeError(f"{self._where}: the row has no {self._names[at]}, which is NOT NULL: let it be null")

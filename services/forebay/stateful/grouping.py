@@ -96,9 +96,11 @@ class _JsonKeys:
         try:
             parts = json.loads(data)
         except ValueError as error:
-            raise DecodeError(f"the key {data[:80]!r} is no JSON array of {', '.join(self._names)}: {error}") from error
+            raise DecodeError(
+                f"the key {data[:80]!r} is not a JSON array of {', '.join(self._names)}: {error}"
+            ) from error
         if not isinstance(parts, list) or len(parts) != len(self._names):
-            raise DecodeError(f"the key {data[:80]!r} is no JSON array of {', '.join(self._names)}")
+            raise DecodeError(f"the key {data[:80]!r} is not a JSON array of {', '.join(self._names)}")
         return tuple(parts)
 
 

@@ -143,7 +143,7 @@ class _Class:
             raise TopologyError(f"{given!r:.80} can't be created: {type(error).__name__}: {error}") from error
         if not isinstance(result, StatefulProcessor):
             raise TopologyError(
-                f"{result!r:.80} is no StatefulProcessor: give a class that is derived from "
+                f"{result!r:.80} is not a StatefulProcessor: give a class that is derived from "
                 "pyspark.sql.streaming.StatefulProcessor, or an instance of one"
             )
         if result is not given and self.make() is result:

@@ -183,7 +183,7 @@ class Store(Generic[V]):
 
     @property
     def key_format(self) -> Format[Any] | None:
-        """The format of keys that are no texts; None: all keys are texts."""
+        """The format of keys that are not texts; None: all keys are texts."""
         return self._key_format
 
     def with_read_back(self, function: Callable[..., V]) -> Callable[..., V]:

@@ -1,4 +1,4 @@
-"""Stores whose keys are no text: numbers, UUIDs, records, keys with a window.
+"""Stores whose keys are not text: numbers, UUIDs, records, keys with a window.
 
 A key is kept as the row text of its format behind a mark, so it sorts as in a stream of that format. A text is kept as
 it is, behind all of them, so a processor of a stream with other keys can still use texts of its own. The rows of a
@@ -15,7 +15,7 @@ from typing import Any
 from forebay.formats import Format
 
 MARK = "\x01"
-"""Begins the keys that are no texts."""
+"""Begins the keys that are not texts."""
 _NAMES = frozenset({"key", "key_from", "key_to", "start", "end"})
 _CLASSES: dict[type[Any], type[Any]] = {}
 _INNER = frozenset({"adapt", "bind", "with_read_back", "with_keys", "restore"})

@@ -71,7 +71,7 @@ def _of_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
         if type(value) is (typing.get_origin(member) or member):
             return fit(value, member, path)
     names = ", ".join(getattr(member, "__name__", str(member)) for member in members)
-    raise EncodeError(f"{path}: {_show(value)} is none of {names}")
+    raise EncodeError(f"{path}: {_show(value)} is not one of {names}")
 
 
 def _check(value: Any, expected: type, path: str) -> None:

@@ -31,11 +31,11 @@ class KeptCodec:
 
     def encode(self, record: Any) -> bytes:
         if not isinstance(record, self._record):
-            raise EncodeError(f"{type(record).__name__} {record!r} is no {self._record.__name__}")
+            raise EncodeError(f"{type(record).__name__} {record!r} is not a valid {self._record.__name__}")
         self._records.append(fitted_record(record, self._record) if is_record_type(self._record) else record)
         return b"record %d" % (len(self._records) - 1)
 
     def decode(self, data: bytes) -> Any:
         if not data.startswith(b"record "):
-            raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}")
+            raise DecodeError(f"{len(data)} bytes are not a valid {self._record.__name__}")
         return self._records[int(data[7:])]

@@ -9,12 +9,12 @@ Duration = int | timedelta
 
 
 def ms_of(duration: Duration) -> int:
-    """Return a duration in ms. Raises ValueError: it is no whole number of ms, or of another type."""
+    """Return a duration in ms. Raises ValueError: it is not a whole number of ms, or of another type."""
     if not isinstance(duration, timedelta):
         return _whole(duration)
     ms, rest = divmod(duration, timedelta(milliseconds=1))
     if rest:
-        raise ValueError(f"{duration} is no whole number of ms: round it")
+        raise ValueError(f"{duration} is not a whole number of ms: round it")
     return ms
 
 

@@ -23,7 +23,7 @@ SQL_TYPES: Mapping[type, SqlType] = types.MappingProxyType({str: STRING, int: BI
 
 
 class ViewError(ValueError):
-    """A file that is no view; the message names the file, what is wrong, and what to write instead."""
+    """A file that is not a view; the message names the file, what is wrong, and what to write instead."""
 
     names_its_place = True
 

@@ -68,7 +68,7 @@ class _Key:
         try:
             return self.groups(data.decode())
         except UnicodeDecodeError as error:
-            raise DecodeError(f"{data!r} is no text: {error}") from error
+            raise DecodeError(f"{data!r} is not text: {error}") from error
 
     def encode(self, record: Sequence[str]) -> bytes:
         return self.text(record).encode()

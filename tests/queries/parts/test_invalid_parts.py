@@ -65,7 +65,7 @@ def test_another_part_or_job_in_a_peer_s_place_is_refused(
 
 def test_a_full_replica_in_a_peer_s_place_is_refused(parts: Parted) -> None:
     parts.handlers[1] = lambda _: Answer(404, "application/json", b'{"error": "try /stores"}')
-    with pytest.raises(WrongParts, match=r"is no query server of parts .*404"):
+    with pytest.raises(WrongParts, match=r"is not a query server of parts .*404"):
         parts.servers[0].part.check()
 
 

@@ -117,7 +117,7 @@ class Windows(_Anonymous):
 
     def _forward(self, finals: Iterable[WindowResult[Number]], ctx: Context[Number]) -> None:
         for result in finals:
-            assert result.value is not None, "a window's end is no tombstone"
+            assert result.value is not None, "a window's end is not a tombstone"
             ctx.forward(Number(result.window.start, result.value.amount), f"{result.key}@{result.window.start}")
 
 

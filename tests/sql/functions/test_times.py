@@ -227,5 +227,5 @@ def test_optional_parts_cost_no_more_than_the_text_is_long() -> None:
 @pytest.mark.parametrize("clause", ["WHERE ROWTIME > {}", "WHERE {} <= ROWTIME", "WHERE ROWTIME BETWEEN 0 AND {}"])
 def test_a_time_beyond_all_timestamps_is_refused_with_its_place(clause: str, day: str) -> None:
     text = f"{stream('n INT')}CREATE STREAM o AS SELECT * FROM s {clause.format(repr(day))};"
-    with pytest.raises(SqlError, match=r"line \d+, column \d+: .* is no time: write 2020-01-31T10:00:00"):
+    with pytest.raises(SqlError, match=r"line \d+, column \d+: .* is not a time: write 2020-01-31T10:00:00"):
         program_of(text)

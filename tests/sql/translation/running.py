@@ -122,7 +122,7 @@ def _check_source(program: Program, wanted: Json) -> None:
     if source is None:
         raise Failed(f"there is no {wanted['name']}")
     if "type" in wanted and source.is_table is not (wanted["type"].lower() == "table"):
-        raise Failed(f"{source.name} is no {wanted['type']}")
+        raise Failed(f"{source.name} is not a {wanted['type']}")
     if "schema" not in wanted:
         return
     (parsed,) = parse(f"CREATE STREAM x ({wanted['schema']}) WITH (KAFKA_TOPIC='x', VALUE_FORMAT='JSON');")

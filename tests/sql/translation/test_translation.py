@@ -40,7 +40,7 @@ FAILURES: dict[str, tuple[Case, str]] = {
         replace(WINDOWS, sources=({"name": "T", "type": "table", "schema": "ID INT KEY, C BIGINT"},)),
         "T has the columns ID STRING, C BIGINT, not ID INTEGER, C BIGINT",
     ),
-    "kind": (replace(WINDOWS, sources=({"name": "T", "type": "stream"},)), "T is no stream"),
+    "kind": (replace(WINDOWS, sources=({"name": "T", "type": "stream"},)), "T is not a stream"),
 }
 
 

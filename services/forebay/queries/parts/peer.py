@@ -102,7 +102,7 @@ class Peer:
         except (OSError, HTTPException) as error:
             raise PeerFailed(str(error) or type(error).__name__) from error
         except (ValueError, KeyError, TypeError, PeerFailed) as error:
-            return f"{self.url} is no query server of parts ({error}): {self.identity} is expected there"
+            return f"{self.url} is not a query server of parts ({error}): {self.identity} is expected there"
         finally:
             connection.close()
         return "" if identity == self.identity else f"{self.url} is {identity}: {self.identity} is expected there"

@@ -27,7 +27,7 @@ EXECUTOR_LOSS: Mapping[str, str] = {
     "spark.stage.maxConsecutiveAttempts": "10",
     "spark.task.maxFailures": "8",
 }
-"""An executor may end at any time. Its tasks run again elsewhere, soon, and that is no failure of the job.
+"""An executor may end at any time. Its tasks run again elsewhere, soon, and that is not a failure of the job.
 
 Executors choose their ids themselves, so Spark finds no id on their pods and must not take them for lost pods. An
 executor whose node is lost is detected by its missing heartbeats, after 40 to 45 s.

@@ -38,7 +38,7 @@ class NoInput(Unfit):
     """A record failed in a topic that the job, as it is declared and started, does not read."""
 
     def __init__(self, topic: str) -> None:
-        super().__init__(f"{topic}, where it failed, is no input of the job")
+        super().__init__(f"{topic}, where it failed, is not an input of the job")
         self.topic = topic
 
 

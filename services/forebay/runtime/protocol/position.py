@@ -13,7 +13,7 @@ from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.errorcount import NO_ERRORS, ErrorCount
 
 POSITION = b"\x01position"
-"""Key of the one record of the internal changelog that is no row."""
+"""Key of the one record of the internal changelog that is not a row."""
 
 FORMAT = 2
 

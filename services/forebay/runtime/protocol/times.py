@@ -36,7 +36,7 @@ class TaskTime:
         """Read the header's value. Raises ValueError if it was not written by Forebay."""
         fields = json.loads(data)
         if type(fields) is not list or len(fields) != 4 or any(type(number) is not int for number in fields):
-            raise ValueError(f"{data!r} is no announcement")
+            raise ValueError(f"{data!r} is not an announcement")
         stream_time, caught_up, idle_ms, done = fields
         return cls(stream_time, bool(caught_up), idle_ms, done)
 

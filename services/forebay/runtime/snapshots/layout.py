@@ -58,12 +58,12 @@ def first_block(writer: int) -> int:
 
 
 def block_number(name: str) -> int | None:
-    """Return the number of a block, or None if the file is no block."""
+    """Return the number of a block, or None if the file is not a block."""
     match = _BLOCK.fullmatch(name)
     return int(match[1], 16) if match else None
 
 
 def manifest_name(name: str) -> ManifestName | None:
-    """Return a manifest's name in its parts, or None if the file is no manifest."""
+    """Return a manifest's name in its parts, or None if the file is not a manifest."""
     match = _MANIFEST.fullmatch(name)
     return ManifestName(int(match[1]), int(match[2]), int(match[3], 16)) if match else None

@@ -139,5 +139,5 @@ def _number(fields: Fields, letter: str) -> int | None:
     low, high = _RANGES[letter]
     number = int(text)
     if not low <= number <= high:
-        raise ValueError(f"{text} is no value of {letter}")
+        raise ValueError(f"{text} is not a value of {letter}")
     return number

@@ -61,7 +61,7 @@ def formatted_date(days: int, pattern: str) -> str:
 def formatted_time(ms: int, pattern: str) -> str:
     """Return a time of day as text. Raises ValueError: the pattern asks for a date, or it is none."""
     if not 0 <= ms < DAY_MS:
-        raise ValueError(f"{ms} is no time of day")
+        raise ValueError(f"{ms} is not a time of day")
     return _written(ms, pattern, UTC_ZONE, TIME_LETTERS, "a TIME")
 
 

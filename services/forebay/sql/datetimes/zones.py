@@ -127,7 +127,7 @@ def offset_of_text(text: str) -> int:
         return 0
     match = _OFFSET.fullmatch(plain)
     if match is None:
-        raise ValueError(f"{text!r} is no offset")
+        raise ValueError(f"{text!r} is not an offset")
     return offset_of(match)
 
 

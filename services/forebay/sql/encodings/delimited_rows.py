@@ -52,7 +52,7 @@ class DelimitedRow:
         try:
             parts = self._split(data.decode())
         except (ValueError, csv.Error) as error:
-            raise DecodeError(f"{brief(data)} is no line of columns: {error}") from error
+            raise DecodeError(f"{brief(data)} is not a line of columns: {error}") from error
         if len(parts) != len(self._columns):
             raise DecodeError(f"{brief(data)} has {len(parts)} columns, {len(self._columns)} are declared")
         try:

@@ -55,13 +55,13 @@ class JsonRow:
         try:
             document = json.loads(data, parse_float=_exact if self._as_decimals else None, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
-            raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
+            raise DecodeError(f"{len(data)} bytes are not JSON: {error}") from error
         if not self._wraps:
             return (self._parts[0][2](document),)
         if document is None:
             return None
         if not isinstance(document, dict):
-            raise DecodeError(f"{brief(document)} is no JSON object")
+            raise DecodeError(f"{brief(document)} is not a JSON object")
         return tuple(read(field(document, name, upper)) for name, upper, read, _ in self._parts)
 
     def encode(self, record: Any) -> bytes:
@@ -89,4 +89,4 @@ def _java_double(value: float | None) -> Any:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

@@ -35,7 +35,7 @@ Convert = Callable[[Any], Any]
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 200
 NO_NUMBERS = frozenset(["NaN", "Infinity", "-Infinity"])
-"""Texts of doubles that are no numbers, as Java writes and reads them."""
+"""Texts of doubles that are not numbers, as Java writes and reads them."""
 _DAY_MS = 86_400_000
 Path = tuple[str, ...]
 """Place of a value within a row: names of fields, `ITEM` in an array, `VALUE` in a map."""
@@ -57,7 +57,7 @@ def reader(kind: SqlType, *, raw: bool = False, entries: bool = False) -> Conver
         try:
             return make(value)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise DecodeError(f"{brief(value)} is no {kind}") from error
+            raise DecodeError(f"{brief(value)} is not a valid {kind}") from error
 
     return read
 
@@ -116,7 +116,7 @@ def field(value: Any, name: str, upper: str) -> Any:
 
 def _of(value: Any, kind: type[Any] | types.UnionType) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"{brief(value)} is no {getattr(kind, '__name__', kind)}")
+        raise TypeError(f"{brief(value)} is not a valid {getattr(kind, '__name__', kind)}")
     return value
 
 
@@ -128,7 +128,7 @@ def _map(value: Any) -> Any:
 
 def _whole(value: Any, bits: int) -> int:
     if isinstance(value, bool):
-        raise TypeError("a boolean is no number")
+        raise TypeError("a boolean is not a number")
     return whole_of(value, bits) if isinstance(value, str) else whole_part(_number(value), bits)
 
 
@@ -139,7 +139,7 @@ def _exact_whole(value: Any, bits: int) -> int:
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-        raise TypeError(f"{brief(value)} is no number")
+        raise TypeError(f"{brief(value)} is not a number")
     return decimal_of_text(value) if isinstance(value, str) else value
 
 
@@ -177,7 +177,7 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return jackson_bytes(value).decode()
     if isinstance(value, bytes):
-        raise TypeError("bytes are no text: declare BYTES")
+        raise TypeError("bytes are not text: declare BYTES")
     return key_text(value)
 
 

@@ -148,7 +148,7 @@ def _conversion(hint: Any) -> Conversion:
         parts = typing.get_type_hints(hint, include_extras=True)
         names = hint._fields if hasattr(hint, "_fields") else [field.name for field in dataclasses.fields(hint)]
         return struct_of([(name.upper(), name, _part(parts[name])) for name in names], hint, _attribute(hint))
-    raise TypeError(f"{_name(hint)} is no type of SQL: {_KNOWN}")
+    raise TypeError(f"{_name(hint)} is not a type of SQL: {_KNOWN}")
 
 
 def _part(hint: Any) -> Conversion:
@@ -170,7 +170,7 @@ def _written(hint: Any) -> Conversion:
         if read.token.kind != "end":
             read.fail("a type alone")
     except SqlError as error:
-        raise TypeError(f"{text!r} is no type of SQL: {error.reason}") from error
+        raise TypeError(f"{text!r} is not a type of SQL: {error.reason}") from error
     same = _PLAIN.get(inner)
     return same if same is not None and same.type == kind else conversion_of(kind)
 

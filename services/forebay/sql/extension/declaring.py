@@ -144,7 +144,7 @@ def _declare(target: Any, given: str, kind: str) -> None:
 def _check_name(name: str, place: Place, identity: tuple[str, str]) -> None:
     """Refuse a name that SQL can't call, or that is taken; the same function may be declared again. Raises SqlError."""
     if not _NAME.fullmatch(name):
-        raise SqlError(place, f"{name} is no name of a function: write name='...' with letters, digits and _")
+        raise SqlError(place, f"{name} is not a name of a function: write name='...' with letters, digits and _")
     former = DECLARED.get(name)
     if former is not None and former.identity != identity:
         raise SqlError(

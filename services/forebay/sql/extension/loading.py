@@ -46,7 +46,7 @@ def load_file(path: Path) -> ModuleType:
         sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise SqlError(NOWHERE, f"{path} is no file of Python: name one that ends in .py")
+        raise SqlError(NOWHERE, f"{path} is not a file of Python: name one that ends in .py")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -170,7 +170,7 @@ def _entries(types: list[SqlType]) -> SqlType:
 def _map(types: list[SqlType]) -> MapType:
     kind = types[0]
     if not isinstance(kind, MapType):
-        raise TypeError("a NULL is no MAP: CAST it")
+        raise TypeError("a NULL is not a MAP: CAST it")
     return kind
 
 

@@ -42,7 +42,7 @@ _MISSING = object()
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
@@ -61,7 +61,7 @@ def load_json(text: str) -> Any:
     else:
         is_open = isinstance(value, int | Decimal) and follows not in _BLANKS
     if is_open:
-        raise ValueError(f"{plain[: end + 1][-80:]!r} is no JSON")
+        raise ValueError(f"{plain[: end + 1][-80:]!r} is not JSON")
     return value
 
 
@@ -111,7 +111,7 @@ def steps_of(path: str) -> tuple[str, ...]:
         steps.append(re.sub(r"\\(.)", r"\1", name))
         at = step.end()
     if not path.startswith("$") or at < len(path):
-        raise ValueError(f"{path!r} is no path: write $.field[0].field")
+        raise ValueError(f"{path!r} is not a path: write $.field[0].field")
     return tuple(steps)
 
 
@@ -154,7 +154,7 @@ def items(text: str) -> tuple[str, ...]:
     """Return the items of a JSON array as texts. Raises ValueError: it is none."""
     result = load_json(text)
     if not isinstance(result, list):
-        raise TypeError("the text is no array")
+        raise TypeError("the text is not an array")
     return tuple(map(dump_json, result))
 
 

@@ -55,7 +55,7 @@ def text_of(data: bytes, encoding: str) -> str:
 
 
 def base64_of(text: str) -> bytes:
-    """Return the bytes of a base64 text; letters that are none of base64's are left out."""
+    """Return the bytes of a base64 text; letters that are not one of base64's are left out."""
     plain = re.sub(r"[^A-Za-z0-9+/]", "", text.partition("=")[0].translate(str.maketrans("-_", "+/")))
     if len(plain) % 4 == 1:
         plain = plain[:-1]
@@ -65,7 +65,7 @@ def base64_of(text: str) -> bytes:
 def _known(encoding: str) -> str:
     name = encoding.lower()
     if name not in _NAMES:
-        raise ValueError(f"{encoding!r} is none of {', '.join(_NAMES)}")
+        raise ValueError(f"{encoding!r} is not one of {', '.join(_NAMES)}")
     return name
 
 
@@ -85,7 +85,7 @@ def character(code: int) -> str | None:
 
 
 def character_of_escape(text: str) -> str | None:
-    r"""Return the text that Java's escapes such as \u004b encode; None: it is no escape. Raises ValueError."""
+    r"""Return the text that Java's escapes such as \u004b encode; None: it is not an escape. Raises ValueError."""
     if len(text) < 6 or not text.startswith("\\u"):
         return None
     units = _ESCAPE.sub(_unescape, text)

@@ -14,7 +14,7 @@ _KINDS = {"Lu": 0, "Ll": 1, "Nd": 2}
 
 
 def mask(text: str | None, *masks: str | None) -> str | None:
-    """Return the text hidden. Raises ValueError: a mask is no single letter.
+    """Return the text hidden. Raises ValueError: a mask is not a single letter.
 
     Args:
         masks: for capital and small letters, digits, and all else; a null hides nothing.

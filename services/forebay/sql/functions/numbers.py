@@ -128,7 +128,7 @@ def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: s
         raise ValueError("latitudes are -90 to 90, longitudes -180 to 180")
     name = (unit or "").strip().lower() or "km"
     if name not in _MILES + _KILOMETERS:
-        raise ValueError(f"{unit!r} is none of {', '.join(_MILES + _KILOMETERS)}")
+        raise ValueError(f"{unit!r} is not one of {', '.join(_MILES + _KILOMETERS)}")
     up, along = math.radians(lat - one_lat), math.radians(lon - one_lon)
     part = math.sin(up / 2) ** 2 + math.sin(along / 2) ** 2 * math.cos(math.radians(one_lat)) * math.cos(
         math.radians(lat)

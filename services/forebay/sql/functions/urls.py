@@ -36,19 +36,19 @@ def parse_url(text: str) -> Url:
     """Return a URL's parts, escapes in them resolved. Raises ValueError: it is none."""
     match = _PARTS.fullmatch(text)
     if match is None or _ILLEGAL.search(text):
-        raise ValueError(f"{text[:80]!r} is no URL")
+        raise ValueError(f"{text[:80]!r} is not a URL")
     scheme, authority, path, query, fragment = match.groups()
     if scheme is not None and not _SCHEME.fullmatch(scheme):
-        raise ValueError(f"{text[:80]!r} is no URL: its scheme is {scheme!r}")
+        raise ValueError(f"{text[:80]!r} is not a URL: its scheme is {scheme!r}")
     if scheme is None and authority is None and path.startswith(":"):
-        raise ValueError(f"{text[:80]!r} is no URL: it has no scheme")
+        raise ValueError(f"{text[:80]!r} is not a URL: it has no scheme")
     if authority == "" and not path:
-        raise ValueError(f"{text[:80]!r} is no URL: it has no host")
+        raise ValueError(f"{text[:80]!r} is not a URL: it has no host")
     if "[" in path or "]" in path or "#" in (fragment or ""):
-        raise ValueError(f"{text[:80]!r} is no URL")
+        raise ValueError(f"{text[:80]!r} is not a URL")
     if scheme is not None and authority is None and not path.startswith("/"):
         if not path and query is None:
-            raise ValueError(f"{text[:80]!r} is no URL: nothing follows its scheme")
+            raise ValueError(f"{text[:80]!r} is not a URL: nothing follows its scheme")
         return Url(scheme, None, None, None, None, _decode(fragment))  # such as mailto:
     server = _SERVER.fullmatch(authority) if authority else None
     port = int(server[2]) if server is not None and server[2] else None

@@ -162,10 +162,10 @@ def _next(source: PatternSource, number: int) -> str:
 
 def _code(source: PatternSource, digits: str) -> CharacterSet:
     if not all(digit in "0123456789abcdefABCDEF" for digit in digits) or not 0 < len(digits) <= 8:
-        source.fail(f"{digits!r} is no number of a character")
+        source.fail(f"{digits!r} is not a number of a character")
     code = int(digits, 16)
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        source.fail(f"{digits!r} is no number of a character")
+        source.fail(f"{digits!r} is not a number of a character")
     return _one(chr(code))
 
 

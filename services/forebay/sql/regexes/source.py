@@ -99,7 +99,7 @@ class PatternSource:
 
     def fail(self, message: str) -> NoReturn:
         """Refuse the pattern. Raises PatternError."""
-        raise PatternError(f"{self._pattern!r} is no regular expression: {message} (near index {self._at})")
+        raise PatternError(f"{self._pattern!r} is not a regular expression: {message} (near index {self._at})")
 
     def _skip_comments(self) -> None:
         while self.flags.comments and self._at < len(self._letters):

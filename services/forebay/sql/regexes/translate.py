@@ -174,7 +174,7 @@ class _Translator:
     def _name_group(self) -> None:
         name = self.source.until(">")
         if not (name.isascii() and name.isalnum() and name[0].isalpha()):
-            self.source.fail(f"{name!r} is no name of a group: write letters and digits")
+            self.source.fail(f"{name!r} is not a name of a group: write letters and digits")
         if name in self.names:
             self.source.fail(f"the group {name!r} is there twice")
         self.groups += 1

@@ -190,7 +190,7 @@ class ProtobufRows:
             except DecodeError:
                 raise
             except Exception as error:
-                raise DecodeError(f"{len(data)} bytes are no {message.full_name}: {error}") from error
+                raise DecodeError(f"{len(data)} bytes are not a valid {message.full_name}: {error}") from error
 
         return decode
 

@@ -159,7 +159,7 @@ def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Name
     except (RecursionError, TooManyFields):
         count = MOST_FIELDS + 1
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SqlError(asked.place, f"{asked.subject} is no schema of {asked.kind}: {error}") from error
+        raise SqlError(asked.place, f"{asked.subject} is not a schema of {asked.kind}: {error}") from error
     if count > MOST_FIELDS:
         raise SqlError(
             asked.place, f"{asked.subject} has more than {MOST_FIELDS:,} fields within fields: write the columns"
