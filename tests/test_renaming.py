@@ -102,7 +102,7 @@ def test_every_command_that_needs_them_takes_names(command: str, capsys: pytest.
     assert run([command, what, "--topic", "a=x", "--topic", "b=x"]) == 2
     assert "two topics would be x" in capsys.readouterr().err
     assert run([command, what, "--topic", "a=x", "--topic", "a=y"]) == 2
-    assert "a is named twice" in capsys.readouterr().err
+    assert "a is renamed twice" in capsys.readouterr().err
     assert run([command, what, "--topic", "nothing=x"]) == 2
     assert "--topic: " in capsys.readouterr().err
 

@@ -51,7 +51,9 @@ class Room:
         if size > self.most:
             raise EncodeError(self.too_large(what, size))
         if timestamp.__class__ is not int:
-            raise EncodeError(f"{what}: the timestamp {timestamp!r} is {type(timestamp).__name__}: give a number of ms")
+            raise EncodeError(
+                f"{what}: the timestamp {timestamp!r} is {type(timestamp).__name__}: specify a number of ms"
+            )
         if not self.first <= timestamp <= self.last:
             raise EncodeError(f"{what}: {self._unfit_time(timestamp)}")
 

@@ -35,7 +35,7 @@ def bind(sql: str, parameters: Sequence[Any]) -> str:
     literals = [literal(value) for value in parameters]
     places = sum(match.group() == "?" for match in _PARTS.finditer(sql))
     if places != len(literals):
-        raise WrongParameter(f"the statement has {places} places for parameters (?), and {len(literals)} are given")
+        raise WrongParameter(f"the statement has {places} places for parameters (?), but {len(literals)} values")
     if not literals:
         return sql
     rest = iter(literals)

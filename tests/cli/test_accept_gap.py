@@ -39,6 +39,6 @@ def test_the_gaps_reach_the_job(arguments: tuple[str, ...], environment: str, ga
 
 
 def test_a_partition_that_is_no_number_is_refused() -> None:
-    assert "'clicks:x': give a topic, or a topic and a partition, such as orders:3" in " ".join(
+    assert "'clicks:x': use a topic, or a topic and a partition, such as orders:3" in " ".join(
         output("--accept-gap", "clicks:x").split()
     )

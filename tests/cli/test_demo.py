@@ -41,7 +41,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[DemoPlan]:
     ("arguments", "said"),
     [
         (["nothing"], "there is no service 'nothing': choose one of device-alerts, "),
-        (["user-sessions", "--all"], "--all runs every service: give names of services or --all, not both"),
+        (["user-sessions", "--all"], "--all runs every service: name services or use --all, not both"),
         (["--memory", "100"], "100 is not in the range x>=512"),
         (["--http-port", "0"], "0 is not in the range 1<=x<=65000"),
         (["--rate", "0"], "0.0 is not in the range"),

@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["user_activity", "--count", "x"], "'x' is not a valid integer"),
         (["user_activity", "--malformed", "2"], "2.0 is not in the range 0<=x<=1"),
         (["user_activity", "--malformed", "0.5", "--duplicates", "0.5"], "have a sum above 0.9"),
-        (["user_activity", "--start", "yesterday"], "'yesterday' is not a time: give milliseconds since the epoch"),
+        (["user_activity", "--start", "yesterday"], "'yesterday' is not a time: specify milliseconds since the epoch"),
         (["user_activity", "--speed", "3"], "forebay produce has no option --speed"),
     ],
 )

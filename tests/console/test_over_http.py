@@ -105,7 +105,7 @@ def test_an_unknown_name_is_reported_with_the_known_ones(console: Console) -> No
     status, body = console.get("/api/nothing")
     assert (status, "try /api/jobs" in body["error"]) == (404, True)
     status, body = console.get("/api/jobs/user-sessions/records/user_activity?last=1000000")
-    assert (status, body["error"]) == (400, "last=1000000: give a number from 1 to 500")
+    assert (status, body["error"]) == (400, "last=1000000: specify a number from 1 to 500")
 
 
 def test_an_unreachable_query_server_is_reported(console: Console) -> None:

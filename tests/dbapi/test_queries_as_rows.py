@@ -75,8 +75,8 @@ def test_rows_are_read_in_pieces(connection: dbapi.Connection) -> None:
     [
         ("SELECT nothing FROM t;", [], "there is no column NOTHING"),
         ("SELEC", [], "SELEC"),
-        ("SELECT c FROM t WHERE id = ?", [], "1 places for parameters .*, and 0 are given"),
-        ("SELECT c FROM t WHERE id = ?", ["a", "b"], "and 2 are given"),
+        ("SELECT c FROM t WHERE id = ?", [], "1 places for parameters .*, but 0 values"),
+        ("SELECT c FROM t WHERE id = ?", ["a", "b"], "but 2 values"),
         ("SELECT c FROM t WHERE id = ?", "a", "a list or tuple"),
         ("SELECT c FROM t WHERE id = ?", [object()], "can't be a parameter"),
         ("SELECT c FROM t WHERE id = ?", [float("nan")], "can't be a parameter"),

@@ -119,7 +119,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     ),
     "a retention shorter than the windows and their grace": (
         lambda t: group_words(t).windowed_by(tumbling(1_000, grace_ms=500)).count(store="counts", retention_ms=1_200),
-        "counts: retention_ms 1200 is shorter than its windows and their grace; give at least 1500 ms",
+        "counts: retention_ms 1200 is shorter than its windows and their grace; specify at least 1500 ms",
     ),
     "a retention shorter than the sessions": (
         lambda t: group_words(t).windowed_by(SessionWindows(1_000)).count(store="counts", retention_ms=10),
@@ -240,7 +240,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "a function that returns one processor for all tasks": (
         lambda t: words(t).process(always(Reads()), str, name="reads"),
         "process reads: the function returns the same Reads each time it is called, but each task needs its own: "
-        "create the Reads inside the function, or give the class",
+        "create the Reads inside the function, or pass the class",
     ),
     "such a function with several ways on": (
         lambda t: words(t).process(always(Reads()), {"a": str, "b": str}, name="reads"),

@@ -86,9 +86,9 @@ def test_the_environment_sets_fields_and_options() -> None:
     [
         ("COMPATIBILITY", "FULLY", "=FULLY: choose one of NONE, BACKWARD, BACKWARD_TRANSITIVE"),
         ("IDS", "all", "=all: choose one of subject, any"),
-        ("TIMEOUT_S", "soon", "=soon: give a number of seconds"),
-        ("TIMEOUT_S", "0", ": give a number above 0"),
-        ("TIMEOUT_S", "nan", ": give a number above 0"),
+        ("TIMEOUT_S", "soon", "=soon: specify a number of seconds"),
+        ("TIMEOUT_S", "0", ": specify a number above 0"),
+        ("TIMEOUT_S", "nan", ": specify a number above 0"),
         ("URL", "registry:8081", ": write http://host:port"),
         ("URL", "", " is not set"),
     ],

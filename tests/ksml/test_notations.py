@@ -149,7 +149,7 @@ def test_a_decimal_is_text(schemas: Path) -> None:
     result = both_ways("avro:Price", {"at": 1, "sum": "12.5"}, schemas)
     assert (result["at"], result["sum"]) == (1, "12.50")
     for wrong, reason in (
-        (1.5, "give the decimal as text"),
+        (1.5, "return the decimal as text"),
         ("much", "is not a decimal"),
         ("1.234", "does not fit into"),
     ):

@@ -42,7 +42,7 @@ def driver(processor: Processor[Number, Total]) -> TestDriver:
 
 CASES: list[tuple[str, Any, str, str]] = [
     ("timestamp", KeyError("time"), "decode", "event time cannot be determined: KeyError: 'time'"),
-    ("timestamp", None, "decode", "event time None is NoneType: timestamp() must give a whole number"),
+    ("timestamp", None, "decode", "event time None is NoneType: timestamp() must return a whole number"),
     ("timestamp", 12.5, "decode", "event time 12.5 is float"),
     ("timestamp", True, "decode", "event time True is bool"),
     ("event_id", ValueError("no id in it"), "process", "no id in it"),

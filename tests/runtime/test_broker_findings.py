@@ -79,10 +79,14 @@ def test_topics_as_created_on_a_broker_with_kafkas_defaults_are_fine() -> None:
         ),
         (
             changed_topics(STORE, message_timestamp_type="LogAppendTime"),
-            f"{STORE}: .* gives restored rows the time",
+            f"{STORE}: .* replaces the timestamps of restored rows",
             True,
         ),
-        (changed_topics(OUTPUT, message_timestamp_type="LogAppendTime"), f"{OUTPUT}: .* gives results the time", False),
+        (
+            changed_topics(OUTPUT, message_timestamp_type="LogAppendTime"),
+            f"{OUTPUT}: .* replaces the timestamps of results",
+            False,
+        ),
         (
             changed_topics(OUTPUT, message_timestamp_after_max_ms="60000"),
             f"{OUTPUT}: .*=60000 refuses what comes",
@@ -128,7 +132,7 @@ def test_topics_with_the_same_trouble_share_a_line() -> None:
     }
     lines = [finding.text for finding in found_in(described)]
     assert len(lines) == 2
-    assert lines[0].startswith(f"{STORE}, {INTERNAL}: message.timestamp.type=LogAppendTime gives restored rows")
+    assert lines[0].startswith(f"{STORE}, {INTERNAL}: message.timestamp.type=LogAppendTime replaces the timestamps")
     assert lines[1].startswith(f"{OUTPUT}, {ERRORS}, {LATE}: ")
     assert all(line.endswith("(and so for each)") for line in lines)
 

@@ -17,7 +17,7 @@ def test_another_number_of_tasks_is_refused_with_the_old_number() -> None:
     with pytest.raises(TopicsUnfit) as refused:
         refuse_partitions({"app-0-task": 2, "app-counts-changelog": 2}, 4, CREATE)
     assert "have 2 partitions each" in str(refused.value)
-    assert "Start it with --tasks 2; `forebay rescale` gives the job another number of tasks" in str(refused.value)
+    assert "Start it with --tasks 2; `forebay rescale` changes the number of tasks" in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_one_of_sql_or_ksml_passes_its_tests_and_is_in_style(
 
 def test_sql_or_ksml_not_both(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "sums", "--sql", "--ksml"]) == 2
-    assert "give only one of --sql and --ksml" in capsys.readouterr().err
+    assert "use only one of --sql and --ksml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", Kind)

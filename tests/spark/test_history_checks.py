@@ -50,7 +50,7 @@ def test_a_record_that_its_topic_cannot_have_is_refused(
     [
         ({"options": {"bootstrapServer": "kafka:9092"}}, "there is no option bootstrapserver; did you mean"),
         ({"options": {"subscribe": "a"}}, "there is no option subscribe.*a connection has bootstrapServers"),
-        ({"starting_offsets": "earlist"}, "starting_offsets is 'earlist': give earliest, latest, or a time in ms"),
+        ({"starting_offsets": "earlist"}, "starting_offsets is 'earlist': specify earliest, latest, or a time in ms"),
     ],
 )
 def test_a_backfill_ignores_no_option(given: dict[str, Any], message: str) -> None:

@@ -94,8 +94,8 @@ def test_a_file_of_declarations_can_be_asked_what_it_declares(
         (["--backfill", "--from", "parquet"], "--from parquet: 'parquet' is not a source: write FORMAT:PATH"),
         (["--backfill", "--from", "other=topic"], "--from other=topic: views reads no topic other"),
         (["--backfill"], "Missing option '--from'"),
-        (["--backfill", "--run"], "give only one of --run, --serve and --backfill"),
-        (["--serve", "--run"], "give only one of --run, --serve and --backfill"),
+        (["--backfill", "--run"], "use only one of --run, --serve and --backfill"),
+        (["--serve", "--run"], "use only one of --run, --serve and --backfill"),
     ],
 )
 def test_a_backfill_of_a_file_takes_the_options_of_a_backfill(

@@ -57,7 +57,7 @@ def test_its_plan_is_explained() -> None:
     assert isinstance(command, Command)
     lines = [line["row"]["plan"] for line in describe(program_of(HEAD), command) if "row" in line]
     assert [line.strip() for line in lines[2:6]] == [
-        "give AVG(S.N) as MEAN, COUNT(*) as C",
+        "select AVG(S.N) as MEAN, COUNT(*) as C",
         "aggregate AVG(S.N), COUNT(*)",
         "key S.AREA (KAFKA), repartition",
         "keep where (S.M > 1)",
@@ -123,7 +123,7 @@ def test_it_has_options_and_is_dropped_like_a_table() -> None:
         ("CREATE MATERIALIZED TABLE v AS SELECT 1;", "2:21", "write VIEW"),
         ("CREATE MATERIALIZED VIEW v (a INT) AS SELECT 1;", "2:28", "write AS"),
         ("CREATE VIEW v AS SELECT 1;", "2:8", "MATERIALIZED VIEW"),
-        ("CREATE MATERIALIZED VIEW v AS SELECT id, n FROM s;", "2:1", "this query gives a STREAM"),
+        ("CREATE MATERIALIZED VIEW v AS SELECT id, n FROM s;", "2:1", "this query returns a STREAM"),
         ("CREATE MATERIALIZED VIEW s AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;", "2:1", "CREATE OR REPLACE"),
     ],
 )

@@ -210,7 +210,7 @@ def test_show_describe_explain(pages: SqlPages) -> None:
     assert rows(pages, "DESCRIBE totals;")[0] == {"column": "ID", "type": "STRING", "role": "key"}
     plan = [row["plan"] for row in rows(pages, "EXPLAIN totals;")]
     assert plan[2:6] == [
-        "  give COUNT(*) as C, SUM(S.N) as TOTAL",
+        "  select COUNT(*) as C, SUM(S.N) as TOTAL",
         "    keep where (COUNT(*) < 5)",
         "        (COUNT(*):BIGINT < 5)",
         "      aggregate COUNT(*), SUM(S.N)",

@@ -241,8 +241,8 @@ def test_a_record_that_exceeds_a_limit_ends_the_answer_with_an_error() -> None:
 REFUSED = {
     "SELECT COUNT(*) AS c, n FROM s EMIT CHANGES;": "the column N has many values in a group",
     "SELECT COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 1 SECOND) EMIT CHANGES;": "a WINDOW needs GROUP BY",
-    "SELECT COUNT(*) AS c FROM s GROUP BY id EMIT FINAL;": "EMIT FINAL gives a window's last result",
-    "SELECT n FROM s EMIT FINAL;": "EMIT FINAL gives a window's last result",
+    "SELECT COUNT(*) AS c FROM s GROUP BY id EMIT FINAL;": "EMIT FINAL returns the last result of each window",
+    "SELECT n FROM s EMIT FINAL;": "EMIT FINAL returns the last result of each window",
     "SELECT * FROM s JOIN other ON s.id = other.id EMIT CHANGES;": "two streams join within a time",
     "SELECT COUNT(nothing) AS c FROM s GROUP BY id EMIT CHANGES;": "there is no column NOTHING",
     "SELECT COUNT(*) AS c FROM s GROUP BY id;": "GROUP BY is computed as records come",

@@ -67,11 +67,11 @@ def test_from_above_to_is_empty_and_warned_of(bench: Bench, caplog: pytest.LogCa
 
 
 def test_negative_times(bench: Bench) -> None:
-    with pytest.raises(ValueError, match=r"store v: history_retention_ms is -1 ms; give at least 0 ms"):
+    with pytest.raises(ValueError, match=r"store v: history_retention_ms is -1 ms; specify at least 0 ms"):
         VersionedKeyValueStore("v", Cell, history_retention_ms=-1)
-    with pytest.raises(ValueError, match=r"store w: size_ms is -1 ms; give at least 1 ms"):
+    with pytest.raises(ValueError, match=r"store w: size_ms is -1 ms; specify at least 1 ms"):
         WindowStore("w", Cell, size_ms=-1, retention_ms=1)
-    with pytest.raises(ValueError, match=r"store s: retention_ms is -1 ms; give at least 1 ms"):
+    with pytest.raises(ValueError, match=r"store s: retention_ms is -1 ms; specify at least 1 ms"):
         SessionStore("s", Cell, retention_ms=-1)
     with pytest.raises(ValueError, match=r"a grace of -1 ms: give at least 0 ms"):
         tumbling(10, grace_ms=-1)
@@ -82,18 +82,18 @@ def test_negative_times(bench: Bench) -> None:
 
 
 def test_retention_shorter_than_the_window() -> None:
-    with pytest.raises(ValueError, match=r"store w: retention_ms 9 is shorter than .* 10 ms; give at least"):
+    with pytest.raises(ValueError, match=r"store w: retention_ms 9 is shorter than .* 10 ms; specify at least"):
         WindowStore("w", Cell, size_ms=10, retention_ms=9)
     window = WindowStore("w", Cell, size_ms=10, retention_ms=14)
-    with pytest.raises(ValueError, match=r"store w: retention_ms 14 .*; give at least 15 ms"):
+    with pytest.raises(ValueError, match=r"store w: retention_ms 14 .*; specify at least 15 ms"):
         WindowAggregate(window, tumbling(10, grace_ms=5), empty, append)
     session = SessionStore("s", Cell, retention_ms=14)
-    with pytest.raises(ValueError, match=r"store s: retention_ms 14 .*; give at least 15 ms"):
+    with pytest.raises(ValueError, match=r"store s: retention_ms 14 .*; specify at least 15 ms"):
         SessionAggregate(session, SessionWindows(10, 5), empty, append, join_texts)
     window_store = WindowStore("r", Cell, size_ms=10, retention_ms=20, duplicates=Duplicates.KEEP)
-    with pytest.raises(ValueError, match=r"store w: retention_ms 14 .*; give at least 27 ms"):
+    with pytest.raises(ValueError, match=r"store w: retention_ms 14 .*; specify at least 27 ms"):
         SlidingAggregate(window, SlidingWindows(10, 5), initial=empty, add=append)
-    with pytest.raises(ValueError, match=r"store r: retention_ms 20 .*; give at least 25 ms"):
+    with pytest.raises(ValueError, match=r"store r: retention_ms 20 .*; specify at least 25 ms"):
         StreamStreamJoin(window_store, window_store, within(10, grace_ms=5), Join.INNER, pair)
 
 

@@ -21,7 +21,7 @@ from forebay.testing.cell import Cell
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "retention shorter than the window": (
         lambda: WindowStore("w", Cell, size_ms=10, retention_ms=9),
-        r"store w: retention_ms 9 .* 10 ms; give at least",
+        r"store w: retention_ms 9 .* 10 ms; specify at least",
     ),
     "window of no length": (
         lambda: WindowStore("w", Cell, size_ms=0, retention_ms=9),
@@ -30,10 +30,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "session retention of nothing": (lambda: SessionStore("s", Cell, retention_ms=0), r"store s: .* at least 1"),
     "negative history": (
         lambda: VersionedKeyValueStore("v", Cell, history_retention_ms=-1),
-        r"store v: history_retention_ms is -1 ms; give at least 0",
+        r"store v: history_retention_ms is -1 ms; specify at least 0",
     ),
-    "no entries": (lambda: LruStore("l", Cell, max_entries=0), r"store l: max_entries is 0; give at least 1"),
-    "no time to live": (lambda: TtlKeyValueStore("t", Cell, ttl_ms=0), r"store t: ttl_ms is 0 ms; give at least 1"),
+    "no entries": (lambda: LruStore("l", Cell, max_entries=0), r"store l: max_entries is 0; specify at least 1"),
+    "no time to live": (lambda: TtlKeyValueStore("t", Cell, ttl_ms=0), r"store t: ttl_ms is 0 ms; specify at least 1"),
     "name that is not a topic name": (lambda: ListValueStore("a b", Cell), r"store 'a b': .* use 1 to 200"),
     "empty name": (lambda: ListValueStore("", Cell), r"store '': "),
 }

@@ -79,7 +79,7 @@ def test_the_plan_of_each_view_is_shown(package: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.splitlines()[:3] == [
         "CTAS_part_avg_0: table part_avg -> topic part_avg",
         "  columns area STRING KEY, avg_reading DOUBLE",
-        "  give AVG(readings.reading) as avg_reading",
+        "  select AVG(readings.reading) as avg_reading",
     ]
 
 

@@ -21,7 +21,7 @@ def test_a_view_is_a_plan() -> None:
     assert list(result.plan.lines()) == [
         "CTAS_area_sums_0: table area_sums -> topic area_sums",
         "  columns area STRING KEY, total DOUBLE",
-        "  give SUM(readings.reading) as total",
+        "  select SUM(readings.reading) as total",
         "    aggregate SUM(readings.reading)",
         "      key readings.area (KAFKA), repartition",
         "        read stream readings: area, reading",

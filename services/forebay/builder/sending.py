@@ -44,12 +44,12 @@ def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
         if number is not None:
             if number.__class__ is not int or number < 0:
                 raise ValueError(
-                    f"the partitioner of {node.name} gave {number!r}: it must return a whole number from 0"
+                    f"the partitioner of {node.name} returned {number!r}: it must return a whole number from 0"
                 )
             # Only an output is checked. The number of a repartition is taken modulo its tasks (see `partitions.py`).
             if is_sink and 0 < (most := task.partitions_of(target)) <= number:
                 raise ValueError(
-                    f"the partitioner of {node.name} gave {number}, but {target} has {most} "
+                    f"the partitioner of {node.name} returned {number}, but {target} has {most} "
                     f"partitions: give one of 0 to {most - 1}, or add partitions and restart "
                     "the job"
                 )

@@ -21,7 +21,7 @@ def _principal(_context: click.Context, parameter: click.Parameter, text: str) -
     kind, colon, name = text.partition(":")
     if not (kind and colon and name):
         raise click.BadParameter(
-            f"{text!r}: give TYPE:NAME, such as User:sessions or 'User:CN=sessions'", None, parameter
+            f"{text!r}: specify TYPE:NAME, such as User:sessions or 'User:CN=sessions'", None, parameter
         )
     return text
 
@@ -47,7 +47,7 @@ console (`forebay console`), replay (`forebay errors replay`). See docs/security
     type=click.Choice([role.value for role in Role]),
     multiple=True,
     default=[Role.RUN.value],
-    help="What the principal does; may be given more than once.",
+    help="The role of the principal. Repeatable.",
 )
 @topics_option
 @click.option("--print", "commands", is_flag=True, help="Print kafka-acls commands instead of a table.")

@@ -80,7 +80,7 @@ def _embedded_platform(home: Path, missing: Sequence[str]) -> Any:
     except PlatformError as error:
         what = "broker" if "--bootstrap-servers" in missing else "schema registry"
         raise click.ClickException(
-            f"no {what}: start the embedded one (`forebay up`), or give {' and '.join(missing)} ({error})"
+            f"no {what}: start the embedded one (`forebay up`), or use {' and '.join(missing)} ({error})"
         ) from error
 
 

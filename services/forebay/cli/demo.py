@@ -44,7 +44,7 @@ Examples:
     help=f"Events a second on each input topic. Default: {RATE:.0f}; several services share {SHARED_RATE:.0f}.",
 )
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
-@click.option("--seed", type=int, default=1, help="Another seed gives other events.")
+@click.option("--seed", type=int, default=1, help="Seed of the random events. Another seed produces other events.")
 @click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to run; 0: until Ctrl-C.")
 @click.option(
     "--memory",
@@ -94,7 +94,7 @@ def demo(
     order; the next demo continues where this one stopped.
     """
     if every and services:
-        raise click.UsageError("--all runs every service: give names of services or --all, not both")
+        raise click.UsageError("--all runs every service: name services or use --all, not both")
     once = {service.name: service for service in services or (find_service(DEFAULT),)}
     table = (all_services() if every else once).values()
     chosen = rename_topics(table, topics)

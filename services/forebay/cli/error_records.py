@@ -26,7 +26,7 @@ class BeginType(click.ParamType[int]):
             return 0
         text = str(value)
         if not text.isdecimal():
-            self.fail(f"{text!r}: give beginning, or an offset of the topic .errors", param, ctx)
+            self.fail(f"{text!r}: specify beginning, or an offset of the topic .errors", param, ctx)
         return int(text)
 
 
@@ -83,7 +83,7 @@ def replay(
     if missing:
         raise TopicMissing(f"there is no topic {', '.join(missing)}: `forebay topics create {service.name}` creates it")
     if begin and partitions[topic] > 1:
-        raise click.UsageError(f"--from {begin}: {topic} has {partitions[topic]} partitions: give --from beginning")
+        raise click.UsageError(f"--from {begin}: {topic} has {partitions[topic]} partitions: use --from beginning")
     run = ErrorReplay(
         kafka, name, topic, {topic_name: partitions[topic_name] for topic_name in inputs}, begin, left_out
     )

@@ -36,7 +36,7 @@ def _start(_context: click.Context, parameter: click.Parameter, text: str) -> St
         return StartFrom(text)
     if text.isdecimal():
         return StartFrom("timestamp", int(text))
-    raise click.BadParameter(f"{text!r}: give earliest, latest, or a time in ms since the epoch", param=parameter)
+    raise click.BadParameter(f"{text!r}: specify earliest, latest, or a time in ms since the epoch", param=parameter)
 
 
 def _gaps(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ _OPTIONS = (
         multiple=True,
         metavar="TOPIC[:PARTITION]",
         callback=_gaps,
-        help="Continue behind records of this input that were deleted before the job read them; may be given often, "
+        help="Continue behind records of this input that were deleted before the job read them. Repeatable, "
         "or with commas.",
     ),
     _number(

@@ -49,7 +49,7 @@ def _topics(context: click.Context, parameter: click.Parameter, texts: tuple[str
         if not (name and separator and topic):
             raise click.BadParameter(f"{text!r} is not NAME=TOPIC, such as user_activity=prod.clicks", param=parameter)
         if [text.partition("=")[0] for text in texts].count(name) > 1:
-            raise click.BadParameter(f"{name} is named twice: give it one name", param=parameter)
+            raise click.BadParameter(f"{name} is renamed twice: use one --topic option for each topic", param=parameter)
         if [text.partition("=")[2] for text in texts].count(topic) > 1:
             raise click.BadParameter(f"two topics would be {topic}: choose different names", param=parameter)
     return pairs(context, parameter, texts)
@@ -61,7 +61,7 @@ topics_option = click.option(
     multiple=True,
     metavar="NAME=TOPIC",
     callback=_topics,
-    help="What an input or output topic is called here, such as user_activity=prod.clicks; may be given often.",
+    help="The name of an input or output topic on this broker, such as user_activity=prod.clicks. Repeatable.",
 )
 
 

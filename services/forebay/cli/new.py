@@ -29,7 +29,7 @@ def new(name: str, sql: bool, ksml: bool, folder: Path | None) -> None:
     if name in all_services():
         raise click.UsageError(f"there is a service {name} already: choose another name")
     if sql and ksml:
-        raise click.UsageError("give only one of --sql and --ksml")
+        raise click.UsageError("use only one of --sql and --ksml")
     kind = Kind.SQL if sql else Kind.KSML if ksml else Kind.PYTHON
     try:
         written = write_project(name, folder or Path(name), kind)

@@ -58,7 +58,7 @@ class MomentType(click.ParamType[int]):
             return parse_moment(value)
         except ValueError:
             self.fail(
-                f"{value!r} is not a time: give milliseconds since the epoch (1735689600000) or a date and time "
+                f"{value!r} is not a time: specify milliseconds since the epoch (1735689600000) or a date and time "
                 "(2025-01-01T00:00:00Z).",
                 param,
                 ctx,
@@ -79,7 +79,7 @@ Examples:
 @click.option("--count", type=click.IntRange(min=0), default=0, help="Events in all; 0: no end.")
 @click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to run; 0: no end.")
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
-@click.option("--seed", type=int, default=1, help="Another seed gives other events.")
+@click.option("--seed", type=int, default=1, help="Seed of the random events. Another seed produces other events.")
 @click.option("--out-of-order", type=_SHARE, default=0.0, help="Share of events that come later than they happened.")
 @click.option("--duplicates", type=_SHARE, default=0.0, help="Share of events that repeat an earlier one.")
 @click.option("--malformed", type=_SHARE, default=0.0, help="Share of records that can't be used, of all kinds.")
@@ -158,7 +158,7 @@ def _require_named(source: Source, topics: dict[str, str]) -> None:
     for name, topic in topics.items():
         if name != source.topic:
             raise click.UsageError(
-                f"--topic: the producer writes {source.topic}, not {name}: give --topic {source.topic}={topic}"
+                f"--topic: the producer writes {source.topic}, not {name}: use --topic {source.topic}={topic}"
             )
     try:
         check_name(topics.get(source.topic, source.topic))

@@ -143,7 +143,7 @@ def queries(
     """
     configure_logging(log_format)
     if (tls_certificate is None) != (tls_key is None):
-        raise click.UsageError("--tls-certificate and --tls-key belong together: give both")
+        raise click.UsageError("--tls-certificate and --tls-key must be used together")
     parts = _parts(share, peers, peers_timeout_ms, peers_ca)
     tls = None if tls_certificate is None or tls_key is None else Tls(tls_certificate, tls_key)
     watch_given_folder()

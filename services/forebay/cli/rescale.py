@@ -48,7 +48,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
     kafka, application = _connect(home, options), options["application"] or service.name
     tasks, checkpoint = options["tasks"], checkpoint_of(service, home, options)
     if not tasks:
-        raise click.UsageError("give the new number of tasks with --tasks")
+        raise click.UsageError("specify the new number of tasks with --tasks")
     try:
         logic = parse_logic(service, options["logic"])
     except WrongSettings as error:

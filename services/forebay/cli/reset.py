@@ -70,7 +70,7 @@ def reset(
     place = checkpoint or str(home / "checkpoints" / app)
     if "://" in place:
         raise click.UsageError(
-            f"{place} is not on this machine: delete it yourself, then give --checkpoint a local path"
+            f"{place} is not on this machine: delete it yourself, then use --checkpoint with a local path"
         )
     with held_checkpoint(place):
         refuse_running(settings, app, service.stages)

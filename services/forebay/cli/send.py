@@ -38,10 +38,12 @@ def send(
     """
     if (value is None) != tombstone:
         raise click.UsageError(
-            'give a value, such as \'{"name": "a"}\'' if value is None else "--tombstone has no value: leave one out"
+            'specify a value, such as \'{"name": "a"}\''
+            if value is None
+            else "--tombstone sends no value: omit the value or --tombstone"
         )
     if tombstone and key is None:
-        raise click.UsageError("--tombstone deletes the row of a key: give --key")
+        raise click.UsageError("--tombstone deletes the row of a key: add --key")
     kafka = connect(**connection)
     connect_when_asked(lambda: shared_registry(kafka.registry()))
     try:

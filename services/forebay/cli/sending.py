@@ -103,7 +103,7 @@ class LiveSending:
 
     def stopping(self) -> None:
         """Show that the command waits for the end."""
-        self._hint = "waiting for the broker, Ctrl-C gives up"
+        self._hint = "waiting for the broker, Ctrl-C cancels"
 
 
 def sending_for(console: Console, topic: str) -> Sending:

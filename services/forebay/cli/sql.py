@@ -90,9 +90,9 @@ def sql(
     modes = {"run": runs, "queries": serves, "backfill": backfills}
     commands = [name for name, is_asked in modes.items() if is_asked]
     if commands and path is None:
-        raise click.UsageError("--run, --serve and --backfill need a file of statements: give -f FILE")
+        raise click.UsageError("--run, --serve and --backfill need a file of statements: add -f FILE")
     if len(commands) > 1:
-        raise click.UsageError("give only one of --run, --serve and --backfill")
+        raise click.UsageError("use only one of --run, --serve and --backfill")
     if functions:
         os.environ[FUNCTIONS] = os.pathsep.join(str(file.resolve()) for file in functions)
     connect_when_asked(lambda: read_registry(connection))

@@ -61,7 +61,7 @@ class SqlClient:
         except (URLError, TimeoutError, ConnectionError) as error:
             reason = getattr(error, "reason", error)
             raise click.ClickException(
-                f"{self._url} can't be reached: {reason}: start `forebay sql -f FILE --serve`, or give the "
+                f"{self._url} can't be reached: {reason}: start `forebay sql -f FILE --serve`, or specify the "
                 "server's URL with --server"
             ) from error
         if not is_whole:

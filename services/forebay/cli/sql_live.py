@@ -74,10 +74,10 @@ def live(
     if name_of(Path(f"{application}.sql")) != application:
         raise click.UsageError(f"--live {application}: a name has only lowercase letters, digits and hyphens")
     if (tls_certificate is None) != (tls_key is None):
-        raise click.UsageError("--tls-certificate and --tls-key belong together: give both")
+        raise click.UsageError("--tls-certificate and --tls-key must be used together")
     if http_host not in _LOOPBACK and changes is None and reads is None:
         raise click.UsageError(
-            f"--http-host {http_host} lets other machines change the job: give --change-token-file, too"
+            f"--http-host {http_host} lets other machines change the job: use --change-token-file, too"
         )
     watch_given_folder()
     kafka = connect(**connection)

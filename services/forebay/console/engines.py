@@ -11,7 +11,7 @@ from forebay.console.watched import NoAnswer, page
 
 _FIELDS = {"state", "queries", "ends"}
 """What the console shows of an engine."""
-_OTHER = "it answers, but not as an engine does: give the address of `forebay sql --live`"
+_OTHER = "it answers, but not as an engine does: use the address of `forebay sql --live`"
 
 
 class Engines:

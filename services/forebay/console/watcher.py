@@ -149,7 +149,7 @@ class JobWatcher:
                 return Seen(end.state, end.reason, None, end.since_ms, end.exit_code)
             return Seen(State.DOWN, f"{self.job.page} does not answer ({error}): is `forebay run {self.job.name}` up?")
         except (ValueError, KeyError, TypeError):
-            wrong = f"{self.job.page} answers, but not as a job of Forebay does: give the address of its /metrics"
+            wrong = f"{self.job.page} answers, but not as a job of Forebay does: use the address of its /metrics"
             return Seen(State.DOWN, wrong)
         except Unavailable as error:
             return Seen(State.DOWN, f"{error}: does the broker run?")

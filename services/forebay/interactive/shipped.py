@@ -55,7 +55,7 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
         data = dumps(topology)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise CannotShip(
-            f"the topology of {name} can't be given to the job's processes: {error}: make what its functions "
+            f"the topology of {name} can't be sent to the job's processes: {error}: create what its functions "
             "use inside of them, or put topology and functions into a module and run its service by name "
             "(docs/new-service.md)"
         ) from error

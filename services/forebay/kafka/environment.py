@@ -36,7 +36,7 @@ def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError("give a number of seconds") from None
+        raise ValueError("specify a number of seconds") from None
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(

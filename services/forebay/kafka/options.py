@@ -19,14 +19,14 @@ Options = Mapping[str, str | Secret]
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
         "auto.offset.reset": "a consumer whose offset is gone must stop, never skip",
-        "bootstrap.servers": "give it as FOREBAY_BOOTSTRAP_SERVERS",
+        "bootstrap.servers": "set it as FOREBAY_BOOTSTRAP_SERVERS",
         "enable.auto.commit": "offsets are committed with their results",
         "enable.auto.offset.store": "offsets are committed with their results",
         "enable.idempotence": "without it a retry may write a record twice",
         "enable.partition.eof": "ranges end by it",
         "group.id": "it follows from the application's id",
         "isolation.level": "only committed records count",
-        "metadata.broker.list": "give it as FOREBAY_BOOTSTRAP_SERVERS",
+        "metadata.broker.list": "set it as FOREBAY_BOOTSTRAP_SERVERS",
         "partitioner": "keys must go to the partitions that other Kafka clients would choose",
         "transactional.id": "it follows from the application's id",
     }

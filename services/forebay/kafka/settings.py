@@ -70,7 +70,7 @@ class KafkaSettings:
         if not self.bootstrap_servers:
             raise KafkaSettingsError("FOREBAY_BOOTSTRAP_SERVERS: name at least one broker, host:port")
         if not self.schema_registry_timeout_s > 0:
-            raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TIMEOUT_S: give a number above 0")
+            raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TIMEOUT_S: specify a number above 0")
         object.__setattr__(self, "schema_registry_url", _registry_url(self.schema_registry_url))
         if self.schema_registry_password is not None:
             object.__setattr__(self, "schema_registry_password", without_line_end(self.schema_registry_password))

@@ -173,11 +173,11 @@ def _same(value: Any) -> Any:
 def _decimal(value: Any) -> Decimal:
     """Return a decimal, which functions see as text so that no digit is lost."""
     if isinstance(value, float):
-        raise TypeError(f"{value!r} is a float, which may have lost digits: give the decimal as text")
+        raise TypeError(f"{value!r} is a float, which may have lost digits: return the decimal as text")
     try:
         return Decimal(value)
     except ArithmeticError as error:
-        raise ValueError(f"{value!r} is not a decimal: give text such as '123.45'") from error
+        raise ValueError(f"{value!r} is not a decimal: specify text such as '123.45'") from error
 
 
 def _array(items: _Way) -> _Way:

@@ -74,7 +74,7 @@ def _with_table(build: Build, node: Node, piece: StreamPiece, other: TablePiece)
 def _with_global(build: Build, node: Node, piece: StreamPiece, other: GlobalPiece) -> Piece:
     mapper = node.get("mapper")
     if mapper is None or node.string("type") == "outerJoin":
-        raise node.refuse("a join with a global table is join or leftJoin, and has a mapper: that gives its key")
+        raise node.refuse("a join with a global table is join or leftJoin, and needs a mapper that returns its key")
     source = build.function(mapper, "keyValueMapper")
     call = build.keyed_call(source, piece.key, piece.value)
     change = converter(source.result, other.key, build.formats)

@@ -38,7 +38,7 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
             return
         if not isinstance(metadata, dict) or not isinstance(metadata.get("timestamp"), int):
             raise WrongType(
-                f"{metadata!r} is not metadata: return the object you were given, with headers and timestamp"
+                f"{metadata!r} is not metadata: return the object that was passed, with headers and timestamp"
             )
         out(key, value, metadata["timestamp"], WithHeaders(ctx, headers_of(metadata.get("headers") or ())))
 

@@ -114,7 +114,8 @@ def _pair(
             for new_pair in many(call(text, old)):
                 if not isinstance(new_pair, list | tuple) or len(new_pair) != 2:
                     raise WrongType(
-                        f"{source.file}:{source.line}: function {source.name} gave {new_pair!r}: return (key, value)"
+                        f"{source.file}:{source.line}: function {source.name} returned {new_pair!r}: return "
+                        "(key, value)"
                     )
                 out(None if new_pair[0] is None else row(new_pair[0]), new_pair[1], timestamp, ctx)
 

@@ -57,7 +57,7 @@ class SessionAggregate(Generic[V, A]):
         if store.retention_ms < sessions.retention_ms:
             raise ValueError(
                 f"store {store.name}: retention_ms {store.retention_ms} is shorter than gap and grace; "
-                f"give at least {sessions.retention_ms} ms (gap {sessions.gap_ms} + grace {sessions.grace_ms})"
+                f"specify at least {sessions.retention_ms} ms (gap {sessions.gap_ms} + grace {sessions.grace_ms})"
             )
         self.store = store
         self.sessions = sessions

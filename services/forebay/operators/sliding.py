@@ -39,7 +39,7 @@ class SlidingAggregate(Generic[V, A]):
         if store.retention_ms < windows.retention_ms:
             raise ValueError(
                 f"store {store.name}: retention_ms {store.retention_ms} is shorter than two windows and the grace; "
-                f"give at least {windows.retention_ms} ms"
+                f"specify at least {windows.retention_ms} ms"
             )
         self.store = store
         self.windows = windows

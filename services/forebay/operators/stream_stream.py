@@ -155,5 +155,5 @@ def _check_store(store: WindowStore[V], windows: JoinWindows) -> None:
     if store.retention_ms < windows.retention_ms:
         raise ValueError(
             f"store {store.name}: retention_ms {store.retention_ms} is shorter than the join's window and grace; "
-            f"give at least {windows.retention_ms} ms"
+            f"specify at least {windows.retention_ms} ms"
         )

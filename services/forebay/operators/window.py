@@ -42,7 +42,7 @@ class WindowAggregate(Generic[V, A]):
         if store.retention_ms < windows.retention_ms:
             raise ValueError(
                 f"store {store.name}: retention_ms {store.retention_ms} is shorter than its windows and their grace; "
-                f"give at least {windows.retention_ms} ms (size {windows.size_ms} + grace {windows.grace_ms})"
+                f"specify at least {windows.retention_ms} ms (size {windows.size_ms} + grace {windows.grace_ms})"
             )
         self.store = store
         self.windows = windows

@@ -30,8 +30,8 @@ def mismatch(file: Path) -> PlatformError:
     digest = _digest(file)
     if expected is None:
         return PlatformError(
-            f"{file} (SHA-256 {digest}) is none of the files that are recorded: a repository gives other dependencies "
-            "than Maven Central does. Look at the mirror in ~/.m2/settings.xml."
+            f"{file} (SHA-256 {digest}) is not one of the recorded files: the repository has other dependencies "
+            "than Maven Central. Check the mirror in ~/.m2/settings.xml."
         )
     return PlatformError(
         f"{file} has the SHA-256 {digest}, recorded is {expected}: it is not what was published. Don't use it; look at "

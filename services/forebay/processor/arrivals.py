@@ -215,7 +215,7 @@ def _name(message: Message, plan: Plan) -> str:
 
 def _unusable_time(timestamp: Any, times: EventTimes) -> str:
     if timestamp.__class__ is not int:
-        return f"event time {timestamp!r} is {type(timestamp).__name__}: timestamp() must give a whole number of ms"
+        return f"event time {timestamp!r} is {type(timestamp).__name__}: timestamp() must return a whole number of ms"
     return f"event time {timestamp} {times.refusal(timestamp)}"
 
 

@@ -199,7 +199,7 @@ class TaskContext:
     def schedule(self, name: str, due: int, key: str | None = None) -> None:
         of = self.key if key is None else key
         if due.__class__ is not int or not -NEVER <= due <= NEVER:
-            raise ValueError(f"the timer {name!r} is due at {due!r}: give a whole number of ms, at most {NEVER}")
+            raise ValueError(f"the timer {name!r} is due at {due!r}: specify a whole number of ms, at most {NEVER}")
         size = len(name) + len(of)
         # Text in ASCII has as many bytes as characters. A short one has room without being encoded for it.
         if size > _SHORT or not of.isascii():

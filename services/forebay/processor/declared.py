@@ -58,7 +58,7 @@ def new_instance(make: Any, wanted: type[Any], *arguments: object) -> Any:
         kind = type(instance).__name__
         raise NoNewInstance(
             f"the function returns the same {kind} each time it is called, but each task needs its own: create "
-            f"the {kind} inside the function, or give the class"
+            f"the {kind} inside the function, or pass the class"
         )
     return instance
 

@@ -32,7 +32,7 @@ _PARTIAL = _parameter("partial", "boolean", "where servers hold parts: take what
 _READ = [
     _PARTIAL,
     _parameter("limit", "integer", "entries at most"),
-    _parameter("at_least", "string", "topic-partition:offset that the answer must contain; may be given several times"),
+    _parameter("at_least", "string", "topic-partition:offset that the answer must contain. Repeatable"),
     _parameter("wait_ms", "integer", "how long to wait for that"),
     _parameter("since", "string", "ms, or a time with its zone"),
     _parameter("until", "string", "ms, or a time with its zone"),

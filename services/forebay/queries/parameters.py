@@ -61,7 +61,7 @@ def number(parameters: Parameters, name: str, default: int, least: int, most: in
     text = _one(parameters, name)
     is_number = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
     if not is_number or not least <= int(text) <= most:
-        raise WrongQuery(f"{name}={text}: give a number from {least} to {most}")
+        raise WrongQuery(f"{name}={text}: specify a number from {least} to {most}")
     return int(text)
 
 
@@ -71,7 +71,7 @@ def read_reached(parameters: Parameters) -> list[Reached]:
     for text in parameters.get("at_least", ()):
         match = _REACHED.fullmatch(text)
         if match is None:
-            raise WrongQuery(f"at_least={text}: give topic-partition:offset, such as user_activity-2:1041")
+            raise WrongQuery(f"at_least={text}: specify topic-partition:offset, such as user_activity-2:1041")
         positions.append(Reached(match["topic"], int(match["partition"]), int(match["offset"])))
     return positions
 
@@ -91,7 +91,7 @@ def _time(parameters: Parameters, name: str) -> int:
         return milliseconds
     except (ValueError, OverflowError):
         raise WrongQuery(
-            f"{name}={text}: give ms since the epoch (1735689600000), or a date and time with its zone "
+            f"{name}={text}: specify ms since the epoch (1735689600000), or a date and time with its zone "
             "(2025-01-01T00:00:00Z)"
         ) from None
 
@@ -99,5 +99,5 @@ def _time(parameters: Parameters, name: str) -> int:
 def _one(parameters: Parameters, name: str) -> str:
     values = parameters[name]
     if len(values) != 1:
-        raise WrongQuery(f"{name} is given {len(values)} times; it may be given once")
+        raise WrongQuery(f"{name} occurs {len(values)} times, but only once is allowed")
     return values[0]

@@ -191,7 +191,9 @@ class SqlPages:
             return self._transients.push(transient_of(query, self._queryable.program()), asked.from_beginning)
         reading = reading_of(query, self._catalog)
         if query.emit == "FINAL":
-            raise SqlError(query.place, "EMIT FINAL gives a window's last result: add a WINDOW, or write EMIT CHANGES")
+            raise SqlError(
+                query.place, "EMIT FINAL returns the last result of each window: add a WINDOW, or write EMIT CHANGES"
+            )
         return push_rows(reading, self._tail(reading.source, asked.from_beginning))
 
 

@@ -102,7 +102,7 @@ class _Plan:
             if widened is None:
                 raise SchemaNotSupported(
                     f"{path} is a union of {len(values)} types, which Spark has no type for: read it with "
-                    "valueFormat=bytes, or give the alternatives fields of their own"
+                    "valueFormat=bytes, or use one field for each alternative"
                 )
             values = [widened]
         column = self.column(values[0], namespace, path)

@@ -94,7 +94,9 @@ def backfill(
     given = {name.lower(): text for name, text in (options or {}).items()}
     check_connection_options(given)
     if not isinstance(starting_offsets, int) and starting_offsets not in ("earliest", "latest"):
-        raise OptionError(f"starting_offsets is {starting_offsets!r}: give earliest, latest, or a time in ms as an int")
+        raise OptionError(
+            f"starting_offsets is {starting_offsets!r}: specify earliest, latest, or a time in ms as an int"
+        )
     start = (
         StartFrom("timestamp", starting_offsets) if isinstance(starting_offsets, int) else StartFrom(starting_offsets)
     )

@@ -120,7 +120,7 @@ class Broker:
             missing = ", ".join(f"{topic}-{number}" for topic, number in sorted(ends.keys() - given.keys()))
             unknown = ", ".join(f"{topic}-{number}" for topic, number in sorted(given.keys() - ends.keys()))
             raise OptionError(
-                "offsets must be given for every partition: "
+                "specify an offset for every partition: "
                 + "; ".join(
                     text for text in (missing and f"add {missing}", unknown and f"{unknown} don't exist") if text
                 )

@@ -217,6 +217,6 @@ def _by_schema(
     if not schema_id and registry.newest(f"{topic}-value") is None:
         raise ColumnMismatch(
             f"the registry has no schema for the subject {topic}-value, by which columns would be written: register "
-            f"it, or give the records' values in one column `value`"
+            f"it, or put the records' values into one column `value`"
         )
     return choose_encoding(Request(part="value", topic=topic, schema_id=schema_id), fields, spare, registry)

@@ -153,7 +153,7 @@ class SinkStreamWriter(DataSourceStreamArrowWriter):
         batch, query, run = map(context.getLocalProperty, (_BATCH_ID, _QUERY_ID, _RUN_ID))
         if not batch or not query or not run:
             raise BatchRefused(
-                "Spark gave the task no batch number, which is needed to distinguish a repeated batch from a new "
+                "Spark passed no batch number to the task, which is needed to distinguish a repeated batch from a new "
                 "one: use a trigger of micro-batches (processingTime, availableNow, once), not continuous or "
                 "real-time mode"
             )

@@ -204,7 +204,7 @@ class PartitionWriter:
             raise BatchRefused(
                 f"{self._where}: {self.markers.name(partition)} has already committed batch {marker.batch}, so the "
                 "checkpoint is older than the topic. Nothing was written. Continue with the latest checkpoint; or "
-                "start with a new one, which writes everything that its sources give again"
+                "start with a new one, which writes all records of its sources again"
             )
 
     def _await_verification(self) -> None:

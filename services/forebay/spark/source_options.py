@@ -187,7 +187,7 @@ def _part(given: Mapping[str, str], part: str, default: str) -> PartOptions:
 def _place(given: Mapping[str, str], end: str) -> Place | None:
     offsets, timestamp = given.get(f"{end}offsets"), given.get(f"{end}timestamp")
     if offsets is not None and timestamp is not None:
-        raise OptionError(f"{end}Offsets and {end}Timestamp contradict each other: give one of them")
+        raise OptionError(f"{end}Offsets and {end}Timestamp contradict each other: use one of them")
     if timestamp is not None:
         return Timestamp(_milliseconds(timestamp, f"{end}Timestamp"))
     if offsets is None:

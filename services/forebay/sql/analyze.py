@@ -75,7 +75,9 @@ class Analysis:
         if query.window and not query.group_by:
             raise SqlError(query.place, "a WINDOW needs GROUP BY: add it, or leave WINDOW out")
         if query.emit == "FINAL" and not query.window:
-            raise SqlError(query.place, "EMIT FINAL gives a window's last result: add a WINDOW, or write EMIT CHANGES")
+            raise SqlError(
+                query.place, "EMIT FINAL returns the last result of each window: add a WINDOW, or write EMIT CHANGES"
+            )
         if query.having is not None and not query.group_by:
             raise SqlError(query.place, "HAVING needs GROUP BY: write WHERE for conditions on single rows")
 

@@ -189,7 +189,7 @@ def _wholes(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
 def _negative(make: Binder, call: Call) -> Bound:
     value = make.of(call.arguments[0])
     if not is_number(value.type):
-        raise SqlError(call.place, f"{value.type} can't be negative: give a number")
+        raise SqlError(call.place, f"{value.type} can't be negative: use a number")
     if isinstance(value.type, DecimalType):
         return _arithmetic(make, call.name, f"{make.constant(arithmetic.decimal_negative)}({{0}})", [value], value.type)
     if value.type == DOUBLE:

@@ -233,4 +233,4 @@ def _line(step: Step) -> str:
             window = f" by {step.window.kind.lower()} window of {step.window.size_ms} ms" if step.window else ""
             return f"aggregate {', '.join(step.names) or 'nothing'}{window}{', final' if step.final else ''}"
         case Projected(_, columns, into):
-            return "give " + ", ".join(f"{code.shown} as {to.name}" for code, to in zip(columns, into, strict=True))
+            return "select " + ", ".join(f"{code.shown} as {to.name}" for code, to in zip(columns, into, strict=True))

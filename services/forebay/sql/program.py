@@ -31,9 +31,9 @@ from forebay.sql.widening import widen_step
 
 SETTINGS = {
     "ksql.output.topic.name.prefix": "before the names of output topics",
-    "ksql.persistence.default.format.key": "format of keys where KEY_FORMAT is not given",
-    "ksql.persistence.default.format.value": "format of values where VALUE_FORMAT is not given",
-    "ksql.persistence.wrap.single.values": "whether a single column is a field where WRAP_SINGLE_VALUE is not given",
+    "ksql.persistence.default.format.key": "format of keys if KEY_FORMAT is not set",
+    "ksql.persistence.default.format.value": "format of values if VALUE_FORMAT is not set",
+    "ksql.persistence.wrap.single.values": "whether a single column is a field if WRAP_SINGLE_VALUE is not set",
     "ksql.functions.collect_list.limit": "how many values COLLECT_LIST keeps of a group",
     "ksql.functions.collect_set.limit": "how many values COLLECT_SET keeps of a group",
     "ksql.query.pull.table.scan.enabled": "whether pull queries without a key are answered; true if it is not set",
@@ -176,7 +176,7 @@ class Program:
         kind = "TABLE" if relation.is_table else "STREAM"
         if relation.is_table != statement.is_table:
             raise SqlError(
-                statement.place, f"this query gives a {kind}: write CREATE {kind} {statement.name} AS SELECT"
+                statement.place, f"this query returns a {kind}: write CREATE {kind} {statement.name} AS SELECT"
             )
         if relation.is_table and not keys:
             raise SqlError(statement.place, "a table needs a key: select it")
@@ -207,7 +207,7 @@ class Program:
         analysis = Analysis(statement.query, self.catalog, target.encoding.key_kind, self.settings)
         step, keys, values, relation = analysis.project()
         if relation.is_table:
-            raise SqlError(statement.place, "this query gives a TABLE: INSERT INTO takes the rows of a stream")
+            raise SqlError(statement.place, "this query returns a TABLE: INSERT INTO takes the rows of a stream")
         for ours, theirs, what in ((keys, target.keys, "key"), (values, target.values, "value")):
             checks.check_columns(statement, ours, theirs, what)
         step = widen_step(step, keys, target, relation)

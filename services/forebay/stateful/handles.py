@@ -112,7 +112,7 @@ class DeclaringHandle(StatefulProcessorHandle):
             if self._mode is not TimeMode.PROCESSING_TIME:
                 raise HandleError(f'{where} has a time to live, which needs time_mode="ProcessingTime"')
             if isinstance(ttl_ms, bool) or not isinstance(ttl_ms, int) or ttl_ms <= 0:
-                raise HandleError(f"{where}: ttlDurationMs is {ttl_ms!r}: give a positive number of ms")
+                raise HandleError(f"{where}: ttlDurationMs is {ttl_ms!r}: specify a positive number of ms")
         written = None if keys is None else map_keys(keys, where)
         variable = Variable(name, shape, state_format(schema, where), written, ttl_ms)
         self.variables[name] = variable
@@ -197,7 +197,7 @@ class TimerCalls:
 def _whole_ms(expiry: Any) -> int:
     expiry = expiry.item() if type(expiry).__module__ == "numpy" else expiry
     if isinstance(expiry, bool) or not isinstance(expiry, int):
-        raise HandleError(f"a timer's expiry is {expiry!r} ({type(expiry).__name__}): give a whole number of ms")
+        raise HandleError(f"a timer's expiry is {expiry!r} ({type(expiry).__name__}): specify a whole number of ms")
     return expiry
 
 

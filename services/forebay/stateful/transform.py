@@ -149,7 +149,7 @@ class _Class:
         if result is not given and self.make() is result:
             raise TopologyError(
                 f"the function returns the same {type(result).__name__} in each call, but each task needs its "
-                f"own: create it inside the function, or give the {type(result).__name__} itself"
+                f"own: create it inside the function, or pass the {type(result).__name__} itself"
             )
         return result
 
@@ -185,7 +185,7 @@ def _time_mode(given: str) -> TimeMode:
     try:
         return TimeMode(given.lower())
     except (AttributeError, ValueError):
-        raise TopologyError(f'time_mode={given!r}: give "None", "ProcessingTime" or "EventTime"') from None
+        raise TopologyError(f'time_mode={given!r}: specify "None", "ProcessingTime" or "EventTime"') from None
 
 
 def _delay_ms(given: Duration, mode: TimeMode, where: str) -> int:
@@ -195,7 +195,7 @@ def _delay_ms(given: Duration, mode: TimeMode, where: str) -> int:
         raise TopologyError(f"{where}: watermark_delay_ms: {error}") from error
     if delay_ms < 0 or (delay_ms and mode is not TimeMode.EVENT_TIME):
         raise TopologyError(
-            f'{where}: watermark_delay_ms is {delay_ms}: give 0 or more ms, together with time_mode="EventTime"'
+            f'{where}: watermark_delay_ms is {delay_ms}: specify 0 or more ms, together with time_mode="EventTime"'
         )
     return delay_ms
 

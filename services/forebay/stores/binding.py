@@ -241,5 +241,5 @@ def checked_ms(store: str, what: str, duration: Duration, least: int) -> int:
     except ValueError as error:
         raise ValueError(f"store {store}: {what}: {error}") from None
     if ms < least:
-        raise ValueError(f"store {store}: {what} is {ms} ms; give at least {least} ms")
+        raise ValueError(f"store {store}: {what} is {ms} ms; specify at least {least} ms")
     return ms

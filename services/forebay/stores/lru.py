@@ -39,7 +39,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     def __init__(self, name: str, value: type[V] | Format[V], max_entries: int) -> None:
         super().__init__(name, value)
         if max_entries < 1:
-            raise ValueError(f"store {name}: max_entries is {max_entries}; give at least 1")
+            raise ValueError(f"store {name}: max_entries is {max_entries}; specify at least 1")
         self.max_entries = max_entries
         self.evicted_total = 0
         self._rows: Rows[V] = self._unbound()

@@ -35,7 +35,7 @@ _MOST = (b"latest", b"stream-time", b"puts", b"closed-start", b"closed-before")
 
 
 class NotSpreadable(Exception):
-    """Rows can't be given to other tasks; the message says which and why."""
+    """Rows can't be moved to other tasks; the message says which and why."""
 
 
 class _Place(NamedTuple):
@@ -159,7 +159,7 @@ def _merge_of(store: str, mark: bytes) -> Merge:
         return lambda one, other: min(one, other, key=unpack_time)
     if mark in _MOST:
         return lambda one, other: max(one, other, key=unpack_time)
-    raise NotSpreadable(f"store {store} keeps {mark.decode()!r} of its task, which can't be given to other tasks")
+    raise NotSpreadable(f"store {store} keeps {mark.decode()!r} of its task, which can't be moved to other tasks")
 
 
 def _same(one: bytes, other: bytes) -> bytes:

@@ -80,7 +80,7 @@ class WindowStore(Store[V]):
         if self.retention_ms < self.size_ms:
             raise ValueError(
                 f"store {name}: retention_ms {self.retention_ms} is shorter than its windows of {self.size_ms} ms; "
-                f"give at least the window's size plus its grace"
+                f"specify at least the window's size plus its grace"
             )
         self.duplicates = duplicates
         self._window_from = window_from

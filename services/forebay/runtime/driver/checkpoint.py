@@ -28,7 +28,8 @@ def set_aside(path: str) -> str:
     """
     if "://" in path:
         raise StopJob(
-            f"{path} is a URL and can't be renamed: give --checkpoint a new URL, and run the job with it from then on"
+            f"{path} is a URL and can't be renamed: use --checkpoint with a new URL, and run the job with it "
+            "from then on"
         )
     if not is_begun(path):
         return ""
@@ -57,7 +58,7 @@ def held_checkpoint(path: str) -> Iterator[None]:
         lock = (Path(path) / LOCK).open("wb")
     except OSError as error:
         raise StopJob(
-            f"the checkpoint directory {path} can't be written ({error.strerror}): give one that can be (--checkpoint)"
+            f"the checkpoint directory {path} can't be written ({error.strerror}): use another one (--checkpoint)"
         ) from error
     with lock:
         try:

@@ -94,7 +94,7 @@ def refuse_partitions(own: Mapping[str, int], tasks: int, create: str) -> None:
         (before,) = counts
         raise TopicsUnfit(
             f"the job's own topics have {before} partitions each, one for each task, but it was started with {tasks} "
-            f"tasks. Start it with --tasks {before}; `forebay rescale` gives the job another number of tasks"
+            f"tasks. Start it with --tasks {before}; `forebay rescale` changes the number of tasks"
         )
     held = ", ".join(f"{name} ({partitions} partitions)" for name, partitions in others.items())
     raise TopicsUnfit(
@@ -138,7 +138,7 @@ def check_gaps(service: Service, accepted: Iterable[str]) -> None:
     unknown = sorted(AcceptedGaps.parse(accepted).all_topics - read)
     if unknown:
         raise TopicsUnfit(
-            f"--accept-gap {', '.join(unknown)}: {service.name} reads {', '.join(sorted(read)) or 'no topic'}: give "
+            f"--accept-gap {', '.join(unknown)}: {service.name} reads {', '.join(sorted(read)) or 'no topic'}: use "
             "the broker's name of one of its input topics"
         )
 

@@ -79,12 +79,12 @@ def topic_findings(
         _Rule(
             changelogs,
             *(TIMESTAMP_TYPE, "CreateTime", True),
-            _is(TIMESTAMP_TYPE, "CreateTime", "gives restored rows the time they were written at"),
+            _is(TIMESTAMP_TYPE, "CreateTime", "replaces the timestamps of restored rows with the time of the write"),
         ),
         _Rule(
             others,
             *(TIMESTAMP_TYPE, "CreateTime", False),
-            _is(TIMESTAMP_TYPE, "CreateTime", "gives results the time they were written at"),
+            _is(TIMESTAMP_TYPE, "CreateTime", "replaces the timestamps of results with the time of the write"),
         ),
         _Rule(written, FUTURE, str(_NO_LIMIT), True, _least(FUTURE, needs.max_future_ms, future)),
         _Rule(written, PAST, str(_NO_LIMIT), False, _least(PAST, _NO_LIMIT, "refuses what comes of older records")),
@@ -159,7 +159,7 @@ def _alone(topics: Sequence[TopicDescription], brokers: int) -> list[Finding]:
     return [
         Finding(
             f"{', '.join(names)}: one copy on a cluster of {brokers} brokers: the job stands still while that broker "
-            "is away, and a lost disk is lost state: give it more with kafka-reassign-partitions, or make topics with "
+            "is away, and a lost disk is lost state: add copies with kafka-reassign-partitions, or create topics with "
             "--replication-factor",
             False,
         )

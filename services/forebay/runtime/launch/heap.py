@@ -13,7 +13,7 @@ def refused_heap(memory: str) -> str:
     """Return why Spark would not start with a heap, such as 512m; "" if it would."""
     given = _MEMORY.fullmatch(memory)
     if given is None:
-        return f"memory {memory!r} is refused: give a number with k, m, g or t, such as 1g"
+        return f"memory {memory!r} is refused: specify a number with k, m, g or t, such as 1g"
     if int(given[1]) << 10 * "kmgt".index(given[2].lower()) < _LEAST_MB << 10:
         return f"memory {memory!r} is refused: Spark needs a heap of {_LEAST_MB}m or more"
     return ""

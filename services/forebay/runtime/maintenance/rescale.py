@@ -90,7 +90,7 @@ class Rescale:
         """Write the state as the new tasks will have it to the staging topic, in one transaction; give its records.
 
         Raises:
-            NotSpreadable: rows can't be given to other tasks.
+            NotSpreadable: rows can't be moved to other tasks.
             StateConflict: as `begin`; the job was not drained, never ran, or had another topology as it last
                 committed; a row is too large for its changelog. Unavailable.
         """

@@ -132,7 +132,7 @@ def _reduce(make: Binder, call: Call) -> Bound:
 def _condition(step: Bound, call: Call) -> Bound:
     if step.type not in (BOOLEAN, NULL):
         raise SqlError(
-            call.place, f"the function of FILTER gives {step.type}, not a condition: compare it with something"
+            call.place, f"the function of FILTER returns {step.type}, not a condition: compare it with something"
         )
     return step
 
