@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kubernetes import client
 
 from forebay.runtime.driver.plan import Plan
 from forebay.runtime.driver.query import JobRunner
-from forebay.runtime.kubernetes import api as kubernetes_api
 from forebay.runtime.kubernetes import executor_pods
 from forebay.runtime.kubernetes.executor_pods import Blockade, Blocking, ExecutorPodWatch, PodState, find_blocking
 from forebay.runtime.kubernetes.executors import ExecutorPods
 from forebay.runtime.kubernetes.members import ExecutorWatch
 from forebay.runtime.spec import JobSpec
-from tests.runtime.kubernetes_server import FakeApi, fake_api
+from tests.runtime.kubernetes_server import FakeApi
 
 PODS = ExecutorPods("demo-executor", "demo.here.svc", "here")
 RUNS, ENDS = PodState(is_ending=False, lacks_node=False), PodState(is_ending=True, lacks_node=False)
@@ -59,14 +56,9 @@ def test_leases_end_once_for_each_pod_and_not_for_a_moment_without_a_node() -> N
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    with fake_api() as api:
-        configuration = client.Configuration(host=api.address)
-        configuration.retries = False
-        connection = client.ApiClient(configuration)
-        monkeypatch.setattr(kubernetes_api, "api_client", lambda: connection)
-        monkeypatch.setattr(executor_pods, "RETRY_SECONDS", 0.01)
-        yield api
+def api(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
+    monkeypatch.setattr(executor_pods, "RETRY_SECONDS", 0.01)
+    return api
 
 
 def pod(name: str, *, is_ending: bool = False, reason: str = "") -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 from kubernetes import client
@@ -18,21 +17,11 @@ from forebay.runtime.kubernetes.api import (
     write_event,
 )
 from forebay.runtime.kubernetes.executors import ExecutorPods
-from tests.runtime.kubernetes_server import FakeApi, fake_api
+from tests.runtime.kubernetes_server import FakeApi
 
 PODS = ExecutorPods("demo-executor", "demo.here.svc", "here")
 DEPLOYMENTS = "/apis/apps/v1/namespaces/here/deployments"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/here/leases/demo"
-
-
-@pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
-    with fake_api() as api:
-        configuration = client.Configuration(host=api.address)
-        configuration.retries = False
-        connection = client.ApiClient(configuration)
-        monkeypatch.setattr(kubernetes_api, "api_client", lambda: connection)
-        yield api
 
 
 def deployment(replicas: int) -> dict[str, object]:
