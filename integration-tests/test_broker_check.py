@@ -74,5 +74,5 @@ def test_a_changelog_that_does_not_fit_stops_the_start(
 
 
 def test_a_transaction_longer_than_the_broker_takes_stops_the_start(endpoints: Endpoints, service: Service) -> None:
-    with pytest.raises(BrokerUnfit, match="or give --transaction-timeout-ms 900000"):
+    with pytest.raises(BrokerUnfit, match="or use --transaction-timeout-ms 900000"):
         check_broker(settings_of(endpoints), service, service.name, needs_of({"transaction_timeout_ms": 900_001}))

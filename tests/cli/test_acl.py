@@ -28,7 +28,7 @@ def test_several_roles_are_listed_together_each_right_once(capsys: pytest.Captur
 @pytest.mark.parametrize("principal", ["x", "User:", ":x"])
 def test_a_principal_has_type_and_name(principal: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["acl", "user-sessions", "--principal", principal]) == 2
-    assert "give TYPE:NAME" in capsys.readouterr().err
+    assert "specify TYPE:NAME" in capsys.readouterr().err
 
 
 def test_rights_are_granted_to_a_principal(capsys: pytest.CaptureFixture[str]) -> None:

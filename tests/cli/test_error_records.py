@@ -57,4 +57,4 @@ def test_topics_that_match_a_pattern_are_inputs(monkeypatch: pytest.MonkeyPatch)
 def test_a_beginning_that_is_no_offset_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     result, runs = look(monkeypatch, "--from", text)
     assert (result.exit_code, runs) == (2, [])
-    assert "give beginning, or an offset" in result.output
+    assert "specify beginning, or an offset" in result.output

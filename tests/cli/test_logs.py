@@ -98,9 +98,9 @@ def test_without_a_log_one_line_says_what_to_type(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["send", "user_activity"], "give a value"),
-        (["send", "user_activity", "{}", "--tombstone"], "--tombstone has no value"),
-        (["send", "user_activity", "--tombstone"], "give --key"),
+        (["send", "user_activity"], "specify a value"),
+        (["send", "user_activity", "{}", "--tombstone"], "--tombstone sends no value"),
+        (["send", "user_activity", "--tombstone"], "add --key"),
     ],
 )
 def test_send_says_what_is_missing_in_one_line(

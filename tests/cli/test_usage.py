@@ -173,11 +173,11 @@ def test_an_error_is_one_line_after_the_logs_tail(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ([], "no broker: start the embedded one (`forebay up`), or give --bootstrap-servers and --schema-registry-url"),
-        (["--bootstrap-servers", "b:1"], "no schema registry: start the embedded one (`forebay up`), or give --schema"),
+        ([], "no broker: start the embedded one (`forebay up`), or use --bootstrap-servers and --schema-registry-url"),
+        (["--bootstrap-servers", "b:1"], "no schema registry: start the embedded one (`forebay up`), or use --schema"),
         (
             ["--schema-registry-url", "http://r"],
-            "no broker: start the embedded one (`forebay up`), or give --bootstrap",
+            "no broker: start the embedded one (`forebay up`), or use --bootstrap",
         ),
     ],
 )

@@ -32,7 +32,7 @@ def test_a_number_that_is_none_sends_the_record_to_errors() -> None:
     run = Driven(lambda t: t.stream("in", str).repartition("odd", partitioner=lambda _, __: -1).to("out"), tasks=2)
     run.driver.pipe("k", "v", "in")
     (refused,) = run.driver.errors
-    assert refused.headers["error.message"] == "the partitioner of odd gave -1: it must return a whole number from 0"
+    assert refused.headers["error.message"] == "the partitioner of odd returned -1: it must return a whole number from 0"
 
 
 def test_differently_partitioned_inputs_can_t_be_joined() -> None:
@@ -125,7 +125,7 @@ def test_a_partition_that_the_topic_has_not_sends_the_record_to_errors() -> None
     run.driver.pipe("k", "v", "in")
     (refused,) = run.driver.errors
     assert refused.headers["error.message"] == (
-        "the partitioner of out gave 3, but out has 3 partitions: give one of 0 to 2, or add "
+        "the partitioner of out returned 3, but out has 3 partitions: give one of 0 to 2, or add "
         "partitions and restart the job"
     )
     assert not run.driver.outputs

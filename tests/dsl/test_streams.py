@@ -225,7 +225,7 @@ def test_a_format_of_ones_own_is_of_values_and_of_keys() -> None:
     run = Driven(build, tasks=2)
     assert run.feed("in", (1j, 2j, 1), (3j, 2j, 2)) == [(2j, 1, 1), (2j, 2, 2)]
     run.driver.pipe_bytes(b"1j", b"no point")
-    assert "8 bytes are no point" in run.driver.errors[0].headers["error.message"]
+    assert "8 bytes are not a valid point" in run.driver.errors[0].headers["error.message"]
 
 
 def test_deduplicate_by_key_and_id_within_a_time() -> None:

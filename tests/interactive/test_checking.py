@@ -52,8 +52,8 @@ def test_a_value_that_the_command_line_refuses_is_refused(name: str) -> None:
     ("name", "value", "error"),
     [
         ("commit_interval_ms", 0, "0 is not in the range 1<=x<=60000"),
-        ("starting_offsets", "yesterday", "give earliest, latest, or a time"),
-        ("accept_gap", ["a:b"], "give a topic, or a topic and a partition"),
+        ("starting_offsets", "yesterday", "specify earliest, latest, or a time"),
+        ("accept_gap", ["a:b"], "use a topic, or a topic and a partition"),
         ("conf", ["x"], "is not NAME=VALUE"),
     ],
 )

@@ -112,7 +112,7 @@ def test_bad_declarations_name_the_store_and_the_remedy() -> None:
     def declare(left: WindowStore[Cell], kind: Join) -> None:
         StreamStreamJoin(left, stream("right", 10), windows, kind, pair)
 
-    with pytest.raises(ValueError, match=r"store left: .* give at least 10 ms"):
+    with pytest.raises(ValueError, match=r"store left: .* specify at least 10 ms"):
         declare(stream("left", 9), Join.INNER)
     with pytest.raises(ValueError, match=r"store left: .* duplicates=Duplicates\.KEEP"):
         declare(WindowStore("left", Cell, size_ms=1, retention_ms=10), Join.INNER)

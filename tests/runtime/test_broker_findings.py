@@ -149,7 +149,7 @@ def test_copies_are_compared_with_the_number_of_brokers() -> None:
 @pytest.mark.parametrize(
     ("config", "message", "fatal"),
     [
-        ({"transaction.max.timeout.ms": "60000"}, "or give --transaction-timeout-ms 60000", True),
+        ({"transaction.max.timeout.ms": "60000"}, "or use --transaction-timeout-ms 60000", True),
         ({"offsets.retention.minutes": "1440"}, "are lost while the job runs: set at least 10080", True),
         ({"offsets.retention.minutes": "2880"}, "are lost when it rests for 48 hours", False),
     ],

@@ -19,7 +19,7 @@ def test_fewer_task_attempts_than_a_lost_worker_needs_are_refused() -> None:
 
 
 def test_memory_needs_a_unit() -> None:
-    with pytest.raises(RefusedSetting, match="give a number with k, m, g or t"):
+    with pytest.raises(RefusedSetting, match="specify a number with k, m, g or t"):
         build_session("sums", "/data/cp", SparkOptions(memory="1024"))
 
 

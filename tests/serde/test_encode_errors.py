@@ -63,7 +63,7 @@ RECORD = Everything(
         ("maybe_text", 5, "Everything.maybe_text: int 5 is not one of null | string"),
         ("maybe_inner", Other(True), "Everything.maybe_inner: Other Other(flag=True) is not one of null | tests.Inner"),
         ("any_of", b"raw", "Everything.any_of: bytes b'raw' is not one of string | long"),
-        ("any_of", True, "Everything.any_of: bool True is none of"),
+        ("any_of", True, "Everything.any_of: bool True is not one of"),
         ("inner", None, "Everything.inner must be Inner, is null"),
         ("inner", Inner("i", "x"), "Everything.inner.size: str 'x' is not one of null | long"),  # type: ignore[arg-type]
         ("texts", "abc", "Everything.texts must be tuple, is str 'abc'"),

@@ -46,7 +46,7 @@ def test_a_missing_registry_is_reported_with_the_statement_that_needs_it(
     assert run(["sql", "-f", str(file), "--home", str(tmp_path), "--bootstrap-servers", "b:1"]) == 1
     error = capsys.readouterr().err
     assert "views.sql:2:1: in: the columns are left out, and no registry gives them: no schema registry: " in error
-    assert "give --schema-registry-url" in error
+    assert "use --schema-registry-url" in error
 
 
 def test_a_file_may_begin_with_the_mark_of_its_encoding(tmp_path: Path) -> None:

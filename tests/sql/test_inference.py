@@ -58,7 +58,7 @@ def test_messages_are_columns() -> None:
         ('syntax = "proto3"; message A { B b = 1; }', "is inconsistent"),
         ('import "far/away.proto"; message A {}', "far/away.proto"),
         ("{", "can't begin a definition"),
-        ("message A { string x = one; }", "no number of a field"),
+        ("message A { string x = one; }", "not a number of a field"),
         ("§", "is not allowed in a .proto file"),
     ],
 )

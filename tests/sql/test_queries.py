@@ -263,7 +263,7 @@ REFUSED: dict[Any, tuple[int, str]] = {
     f"SELECT * FROM totals WHERE {'NOT ' * 5_000}c = 1;": (400, "nested too deeply"),
     f"SELECT * FROM totals WHERE id IN ({', '.join(f'{n!r}' for n in map(str, range(1_001)))});": (400, "1001 keys"),
     b'{"sql": ' + b"[" * 60_000: (400, "nested too deeply"),
-    b"\xff": (400, "no UTF-8"),
+    b"\xff": (400, "not UTF-8"),
     b'{"sql": 1}': (400, "the body has sql"),
     b'{"sql": "SHOW TABLES;", "sort": 1}': (400, "sort: the body has"),
     b'{"sql": ': (400, "Expecting value"),

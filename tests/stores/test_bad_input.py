@@ -73,9 +73,9 @@ def test_negative_times(bench: Bench) -> None:
         WindowStore("w", Cell, size_ms=-1, retention_ms=1)
     with pytest.raises(ValueError, match=r"store s: retention_ms is -1 ms; specify at least 1 ms"):
         SessionStore("s", Cell, retention_ms=-1)
-    with pytest.raises(ValueError, match=r"a grace of -1 ms: give at least 0 ms"):
+    with pytest.raises(ValueError, match=r"a grace of -1 ms: specify at least 0 ms"):
         tumbling(10, grace_ms=-1)
-    with pytest.raises(ValueError, match=r"windows of 10 ms can't advance by -1 ms: give 1 to 10 ms"):
+    with pytest.raises(ValueError, match=r"windows of 10 ms can't advance by -1 ms: use 1 to 10 ms"):
         hopping(10, -1)
     with pytest.raises(ValueError, match=r"store v: the timestamp -1 of 'k' is negative"):
         bench.open(VersionedKeyValueStore("v", Cell, history_retention_ms=0)).put("k", Cell("x"), -1)

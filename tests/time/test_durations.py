@@ -47,7 +47,7 @@ def test_a_timedelta_is_its_ms() -> None:
 
 
 def test_a_part_of_a_ms_is_refused() -> None:
-    with pytest.raises(ValueError, match="no whole number of ms"):
+    with pytest.raises(ValueError, match="not a whole number of ms"):
         tumbling(timedelta(microseconds=1_500))
 
 

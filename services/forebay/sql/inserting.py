@@ -100,6 +100,6 @@ def _value(expression: Expression, column: Named) -> Any:
         held = as_held(result, column.type)
     if result is not None and held is None:
         raise SqlError(
-            expression.place, f"{to_sql(expression)} is not a valid {column}: write another value, or a CAST"
+            expression.place, f"{to_sql(expression)} does not fit the column {column}: write another value, or a CAST"
         )
     return held

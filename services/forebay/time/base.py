@@ -84,4 +84,4 @@ class Windows(abc.ABC):
 def check_grace(grace_ms: int) -> None:
     """Raise ValueError if the grace is negative."""
     if grace_ms < 0:
-        raise ValueError(f"a grace of {grace_ms} ms: give at least 0 ms")
+        raise ValueError(f"a grace of {grace_ms} ms: specify at least 0 ms")

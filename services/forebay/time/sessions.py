@@ -23,7 +23,7 @@ class SessionWindows:
     def __init__(self, gap_ms: Duration, grace_ms: Duration = 0) -> None:
         set_durations(self, gap_ms=gap_ms, grace_ms=grace_ms)
         if self.gap_ms < 1:
-            raise ValueError(f"sessions with a gap of {self.gap_ms} ms: give at least 1 ms")
+            raise ValueError(f"sessions with a gap of {self.gap_ms} ms: specify at least 1 ms")
         check_grace(self.grace_ms)
 
     @property

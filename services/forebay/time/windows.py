@@ -26,10 +26,10 @@ class TimeWindows(Windows):
     def __init__(self, size_ms: Duration, advance_ms: Duration, grace_ms: Duration = 0) -> None:
         set_durations(self, size_ms=size_ms, advance_ms=advance_ms, grace_ms=grace_ms)
         if self.size_ms < 1:
-            raise ValueError(f"windows of {self.size_ms} ms: give a size of at least 1 ms")
+            raise ValueError(f"windows of {self.size_ms} ms: use a size of at least 1 ms")
         if not 0 < self.advance_ms <= self.size_ms:
             raise ValueError(
-                f"windows of {self.size_ms} ms can't advance by {self.advance_ms} ms: give 1 to {self.size_ms} ms"
+                f"windows of {self.size_ms} ms can't advance by {self.advance_ms} ms: use 1 to {self.size_ms} ms"
             )
         check_grace(self.grace_ms)
 
@@ -115,7 +115,7 @@ class SlidingWindows:
     def __init__(self, difference_ms: Duration, grace_ms: Duration = 0) -> None:
         set_durations(self, difference_ms=difference_ms, grace_ms=grace_ms)
         if self.difference_ms < 0:
-            raise ValueError(f"sliding windows of {self.difference_ms} ms: give a difference of at least 0 ms")
+            raise ValueError(f"sliding windows of {self.difference_ms} ms: use a difference of at least 0 ms")
         check_grace(self.grace_ms)
 
     @property
@@ -198,5 +198,5 @@ def within(difference_ms: Duration, grace_ms: Duration = 0) -> JoinWindows:
     """Return the join window of records that are at most `difference_ms` apart."""
     difference, grace = ms_of(difference_ms), ms_of(grace_ms)
     if difference < 0:
-        raise ValueError(f"a time difference of {difference} ms: give at least 0 ms")
+        raise ValueError(f"a time difference of {difference} ms: specify at least 0 ms")
     return JoinWindows(difference, difference, grace)

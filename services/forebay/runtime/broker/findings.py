@@ -54,7 +54,7 @@ def _transactions(config: Mapping[str, str], needs: Needs) -> Finding | None:
         return None
     return Finding(
         f"the brokers take transactions of {longest} ms ({TRANSACTION_TIMEOUT}), the job's may take "
-        f"{needs.transaction_timeout_ms}: raise it there, or give --transaction-timeout-ms {longest}",
+        f"{needs.transaction_timeout_ms}: raise it there, or use --transaction-timeout-ms {longest}",
         True,
     )
 

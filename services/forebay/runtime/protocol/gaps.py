@@ -29,7 +29,7 @@ class AcceptedGaps:
         for text in (part.strip() for given in texts for part in given.split(",")):
             topic, colon, number = text.partition(":")
             if not topic or (colon and not (number.isascii() and number.isdecimal())):
-                raise WrongGap(f"{text!r}: give a topic, or a topic and a partition, such as orders:3")
+                raise WrongGap(f"{text!r}: use a topic, or a topic and a partition, such as orders:3")
             if colon:
                 partitions.add((topic, int(number)))
             else:
