@@ -8,7 +8,8 @@ from typing import Any
 
 from bench import Bench
 
-from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.app import JobApplication
+from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.plan import Plan
 from forebay.runtime.driver.session import SparkOptions
 from forebay.runtime.task.pacing import Limits

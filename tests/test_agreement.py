@@ -14,7 +14,8 @@ from forebay.catalog import Service, Topic, all_services
 from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
 from forebay.mistakes import Mistake
-from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.app import JobApplication
+from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.plan import Plan
 from forebay.testing import TestDriver
 

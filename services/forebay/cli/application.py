@@ -26,7 +26,8 @@ from forebay.live.names import check_name
 from forebay.native import missing
 from forebay.platform.java import find_java
 from forebay.renaming import actual_names
-from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.app import JobApplication
+from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.logic_settings import WrongSettings
 from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.restore import Restore

@@ -40,10 +40,12 @@ def restore(service: Service, home: Path, **options: Any) -> None:
     changelogs = [topic.name for topic in service.changelogs(application, 1)]
     with restore_bar(job.kafka, application, changelogs):
         run_until_told(job)
-    if not job.restored:
+    if not job.reports.restored:
         raise click.ClickException(
             "the checkpoint has the state already, so nothing was restored: `forebay run` continues from it"
         )
-    rows, size = (sum(getattr(report, name) for report in job.restored) for name in ("state_rows", "state_bytes"))
-    tasks = len(job.restored)
+    rows, size = (
+        sum(getattr(report, name) for report in job.reports.restored) for name in ("state_rows", "state_bytes")
+    )
+    tasks = len(job.reports.restored)
     click.echo(f"restored {rows} rows ({size / 1e6:.1f} MB) of {tasks} tasks; `forebay run {service.name}` continues")

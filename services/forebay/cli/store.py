@@ -57,12 +57,12 @@ def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None
     engine["on_change"] = OnChange.CONVERT
     job = application_of(service, home, {**options, **ENDING}, engine)
     run_until_told(job)
-    for task, conversion in dict.fromkeys(job.conversions):
+    for task, conversion in dict.fromkeys(job.reports.conversions):
         click.echo(f"{task}: {conversion}")
     for change in needed_settings(kafka, service, application, logic):
         set_topic_config(kafka, change.topic, change.setting, change.needed)
         click.echo(f"{_change(change)}: set")
-    if not job.conversions:
+    if not job.reports.conversions:
         click.echo("nothing was converted")
 
 

@@ -14,8 +14,9 @@ from pyspark.sql import functions as F
 from forebay.job import Job, load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.processor.messages import Headers
-from forebay.runtime.driver.app import JobApplication, JobOptions
+from forebay.runtime.driver.app import JobApplication
 from forebay.runtime.driver.backfill import Backfill
+from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.launch.pandas_later import pandas_unasked
 from forebay.runtime.process.memory import batch_bytes, memory_bytes

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import time
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from forebay.agreement import check_agreement
-from forebay.catalog import MAX_DOWNTIME_MS, Service, find_service
+from forebay.catalog import Service, find_service
 from forebay.flags import Flag
 from forebay.http.health import Health, health_server
 from forebay.job import global_tables, load_job
@@ -30,17 +27,16 @@ from forebay.runtime.driver.abandoned import count_abandoned
 from forebay.runtime.driver.broker_check import check_broker
 from forebay.runtime.driver.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.driver.compacted_inputs import check_compacted_inputs
+from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.jvmlock import held_by_jvm
 from forebay.runtime.driver.logic_settings import parse_logic
 from forebay.runtime.driver.matched import find_matches
-from forebay.runtime.driver.plan import Plan
 from forebay.runtime.driver.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
 from forebay.runtime.driver.query import JobRunner
-from forebay.runtime.driver.remedies import explain as with_remedy
 from forebay.runtime.driver.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.driver.rights import JobRights
-from forebay.runtime.driver.session import SparkOptions
 from forebay.runtime.driver.sessions import Sessions, own_session
+from forebay.runtime.driver.task_reports import TaskReports
 from forebay.runtime.driver.watch import Watcher
 from forebay.runtime.errors import StopJob
 from forebay.runtime.kubernetes.api import is_followed
@@ -48,58 +44,17 @@ from forebay.runtime.kubernetes.driver_lease import driver_lease
 from forebay.runtime.kubernetes.members import following_executors
 from forebay.runtime.kubernetes.readiness_events import readiness_events
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.observability.worker_restarts import WorkerRestarts
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.protocol.backfills import is_finished
 from forebay.runtime.snapshots.former_state import drop_former_state
 from forebay.runtime.snapshots.object_store import store_settings
 from forebay.runtime.spec import JobSpec, needs_of
-from forebay.runtime.task.figures import TaskFigures
 
 log = logging.getLogger(__name__)
 
 
-_LOG_SECONDS = 2.0
-_EXPLAIN_SECONDS = 10.0
-
-
 class _Stopped(Exception):
     pass
-
-
-@dataclass(frozen=True, slots=True)
-class JobOptions:
-    """What an operator chooses for a job; `engine` holds fields of JobSpec.
-
-    Args:
-        service: name in the table of services.
-        application: "" for the service's name.
-        tasks: 0 for as many as the input has partitions.
-        groups: task groups; 0 for as many as Spark has slots.
-        topics: the broker's names of inputs and outputs, where the service declares others.
-        restore: whether to take the state from the changelogs.
-        max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
-        http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
-        home: directory that gets the events of the job; None: they are not kept.
-        admit: called before the job starts; raises StopJob if it may not run, Unavailable if that is unknown yet.
-    """
-
-    service: str
-    kafka: KafkaSettings
-    plan: Plan
-    application: str = ""
-    tasks: int = 0
-    groups: int = 0
-    logic: Mapping[str, str] = field(default_factory=dict)
-    engine: Mapping[str, Any] = field(default_factory=dict)
-    spark: SparkOptions = field(default_factory=SparkOptions)
-    restore: Restore = Restore.NO
-    max_downtime_ms: int = MAX_DOWNTIME_MS
-    http_host: str = "127.0.0.1"
-    http_port: int = -1
-    topics: Mapping[str, str] = field(default_factory=dict)
-    home: Path | None = None
-    admit: Callable[[], None] = lambda: None
 
 
 class JobApplication:
@@ -121,18 +76,10 @@ class JobApplication:
         check_agreement(declared, job, job.settings(**self._logic))
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
-        self._worker_restarts = WorkerRestarts(self._application, self.metrics, self.health)
         self._stopping = Flag()
         self._runner: JobRunner | None = None
         self._refused = ""
-        self._logged: dict[str, int] = {}
-        self._logged_at = 0.0
-        self._trouble = self._explained = ""
-        self._explained_at = 0.0
-        self.conversions: list[tuple[str, str]] = []
-        """What was done to stores that are declared otherwise now: task, text."""
-        self.restored: list[TaskFigures] = []
-        """Figures of the tasks after the lease that took the state from the changelogs."""
+        self.reports = TaskReports(self._application, self.metrics, self.health, self._explain)
 
     @property
     def application(self) -> str:
@@ -309,7 +256,7 @@ class JobApplication:
             with self._sessions(spec.application, self._options.plan.checkpoint) as session:
                 self._run_in(session, spec)
         finally:
-            self._log(seconds=0.0)
+            self.reports.log(seconds=0.0)
             log.info("%s: stopped", spec.application)
 
     def _run_in(self, session: SparkSession, spec: JobSpec) -> None:
@@ -318,7 +265,7 @@ class JobApplication:
             session,
             spec,
             self._options.plan,
-            self._observe,
+            lambda figures, trouble: self.reports.observe(figures, trouble, runner.placed_at),
             self._on_failure,
             lambda: executors is not None and is_followed(executors),
         )
@@ -341,57 +288,12 @@ class JobApplication:
         if self._refused:
             raise LoginRefused(self._refused)
 
+    def _explain(self, trouble: str) -> str:
+        return self._rights.explain(trouble)
+
     def _on_failure(self, cause: str) -> str:
         self.metrics.count_restart()
-        explained = self._rights.explain(cause)
+        explained = self._explain(cause)
         self.health.note_restart("query", explained)
         self.health.failing(explained)
         return explained
-
-    def _observe(self, figures: list[TaskFigures], trouble: str) -> None:
-        """Record what the tasks report while their leases run, or when they end."""
-        reported = self.metrics.observe(figures)
-        if self._runner is not None:
-            self._worker_restarts.observe(figures, self._runner.placed_at)
-        if trouble:
-            self._report_trouble(trouble)
-        elif reported:
-            self._trouble = self._explained = ""
-            self.health.working()
-        for item in reported:
-            self.conversions.extend((f"{self._application}-{item.part}-{item.task}", text) for text in item.conversions)
-        if any(item.restored_rows for item in reported):
-            self.restored = figures
-        self._log()
-
-    def _report_trouble(self, trouble: str) -> None:
-        """Report what the tasks wait for, with its remedy, which may change while the reason does not."""
-        now = time.monotonic()
-        if trouble != self._trouble or now - self._explained_at > _EXPLAIN_SECONDS:
-            explained = self._rights.explain(with_remedy(trouble, trouble))
-            self._trouble, self._explained_at = trouble, now
-            if explained != self._explained:
-                self._explained = explained
-                log.warning("%s: %s", self._application, explained)
-        self.health.failing(self._explained)
-
-    def _log(self, seconds: float = _LOG_SECONDS) -> None:
-        """Log what was done since the last time, unless that was less than `seconds` ago."""
-        now, totals = time.monotonic(), self.metrics.totals
-        if now - self._logged_at < seconds:
-            return
-        line = as_text(self._logged, totals)
-        if line:
-            self._logged_at, self._logged = now, dict(totals)
-            log.info("%s: %s", self._application, line, extra={"facts": totals})
-
-
-def as_text(before: Mapping[str, int], now: Mapping[str, int]) -> str:
-    """Return what has been done since `before`, as a line for people; "" for nothing. What is zero is left out."""
-    passed = {name: now[name] - before.get(name, 0) for name in now}
-    if not any(passed[name] for name in ("commits", "restored_rows")):
-        return ""
-    names = ("errors", "late", "duplicates", "timers_fired", "restored_rows")
-    rest = "".join(f", {passed[name]} {name.replace('_', ' ')}" for name in names if passed[name])
-    done = f"{passed['records_in']} in, {passed['records_out']} out, {passed['commits']} commits"
-    return f"{done}{rest}, state {now['state_rows']} rows"
