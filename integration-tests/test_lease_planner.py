@@ -145,7 +145,7 @@ def test_leases_continue_during_a_broker_outage(
     of.plan(second)
     messages = [record.getMessage() for record in caplog.records]
     assert [line for line in messages if "can't be reached" in line] == [
-        f"{of.spec.application}: the broker can't be reached: the broker is away: trying again until it answers"
+        f"{of.spec.application}: the broker can't be reached: the broker is away: retrying until it answers"
     ]
     assert any("answers again after" in line for line in messages)
 

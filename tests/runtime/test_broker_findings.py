@@ -162,7 +162,7 @@ def test_an_unsuitable_broker_is_reported_once(config: dict[str, str], message: 
 def test_fatal_findings_stop_the_start_and_others_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level(logging.WARNING),
-        pytest.raises(BrokerUnfit, match="would lose state or stand still here: a; b"),
+        pytest.raises(BrokerUnfit, match="would lose state or stop processing here: a; b"),
     ):
         judge("app", [Finding("a", True), Finding("c", False), Finding("b", True)])
     assert caplog.messages == ["app: c"]

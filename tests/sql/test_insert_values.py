@@ -50,7 +50,7 @@ REFUSED = {
     "INTO s (n) VALUES (3000000000)": "3000000000 does not fit the column N INTEGER",
     "INTO s (n) VALUES ('many')": "'many' does not fit the column N INTEGER",
     "INTO s (d) VALUES (1000.0)": "the column D DECIMAL",
-    "INTO s (n) VALUES (k)": "can't stand here",
+    "INTO s (n) VALUES (k)": "can't be used here",
     "INTO t (v) VALUES ('a')": "give K a value",
     "INTO t VALUES (NULL, 'a')": "give K a value",
     "INTO h VALUES (1, 2)": "columns of headers",

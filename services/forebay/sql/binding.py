@@ -127,7 +127,7 @@ class Binder:
                 keys, key = self.all_alike([name for name, _ in entries], expression)
                 values, value_kind = self.all_alike([value for _, value in entries], expression)
                 return BoundMap(tuple(zip(keys, values, strict=True)), MapType(key, value_kind))
-        raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
+        raise SqlError(expression.place, f"{_word(expression)} can't be used here: write a value")
 
     @property
     def in_lambda(self) -> bool:

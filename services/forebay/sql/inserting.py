@@ -87,7 +87,7 @@ def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dic
 
 class _NoNames:
     def resolve(self, column: Column) -> Bound:
-        raise SqlError(column.place, f"{column.name} can't stand here: VALUES takes texts in single quotes")
+        raise SqlError(column.place, f"{column.name} can't be used here: VALUES takes texts in single quotes")
 
 
 def _value(expression: Expression, column: Named) -> Any:

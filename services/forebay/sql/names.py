@@ -96,7 +96,7 @@ class Sources:
             struct = self.qualify(star.struct)
             kind = self.type_of(struct)
             if not isinstance(kind, StructType):
-                raise SqlError(star.place, f"->* stands for the fields of a STRUCT, this is {kind}")
+                raise SqlError(star.place, f"->* selects the fields of a STRUCT, this is {kind}")
             yield from (Item(f"->{name}", Field(struct, name, place=star.place)) for name, _ in kind.fields)
             return
         if star.source and star.source not in self.by_alias:

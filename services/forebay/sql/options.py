@@ -56,7 +56,7 @@ def check_options(given: Options, place: Place) -> Options:
             choice = did_you_mean(name, sorted(_KNOWN)) or f": write one of {', '.join(sorted(_KNOWN))}"
             raise SqlError(given.place_of(name, place), f"there is no option {name}{choice}")
     if "FORMAT" in given and ({"KEY_FORMAT", "VALUE_FORMAT"} & given.keys()):
-        raise SqlError(place, "FORMAT stands for both KEY_FORMAT and VALUE_FORMAT: write it, or those two")
+        raise SqlError(place, "FORMAT sets both KEY_FORMAT and VALUE_FORMAT: write it, or those two")
     if "CLEANUP_POLICY" in given:
         raise SqlError(
             given.place_of("CLEANUP_POLICY", place),

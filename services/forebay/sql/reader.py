@@ -66,7 +66,7 @@ class Reader:
     def fail(self, wanted: str) -> NoReturn:
         """Refuse the next word. Raises SqlError."""
         result = f"{self.token.text!r}" if self.token.kind != "end" else "the end of the statement"
-        raise SqlError(self.place, f"{result} can't stand here: write {wanted}")
+        raise SqlError(self.place, f"{result} can't be used here: write {wanted}")
 
     def at(self, *words: str) -> bool:
         """Return whether the next words are these."""

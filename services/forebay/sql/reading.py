@@ -178,7 +178,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 class _NoNames:
     def resolve(self, column: Column) -> Bound:
-        raise SqlError(column.place, "a column can't stand here")
+        raise SqlError(column.place, "a column can't be used here")
 
 
 def _constant(value: Expression, like: Named, *, pulls: bool) -> Any:

@@ -89,7 +89,7 @@ class RowNames:
         """Return where a column of a row is. Raises SqlError."""
         slot = self._slots.get((column.source, column.name))
         if slot is None:
-            raise SqlError(column.place, f"the column {column.name} can't stand here: its rows do not have it")
+            raise SqlError(column.place, f"the column {column.name} can't be used here: its rows do not have it")
         return BoundColumn(f"r[{slot[0]}]", slot[1], column.name)
 
 

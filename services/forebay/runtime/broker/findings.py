@@ -34,7 +34,7 @@ class Finding:
     """One thing that is wrong, in one line that says what to change.
 
     Args:
-        fatal: whether the job would lose state, or stand still, sooner or later.
+        fatal: whether the job would lose state, or stop processing.
     """
 
     text: str

@@ -24,14 +24,14 @@ log = logging.getLogger(__name__)
 
 
 class BrokerUnfit(StopJob):
-    """Topics or brokers are configured so that the job would lose state or stand still; one line for each reason.
+    """Topics or brokers are configured so that the job would lose state or stop processing; one line for each reason.
 
     Args:
         problems: what is wrong, each with its remedy.
     """
 
     def __init__(self, application: str, problems: Sequence[str]) -> None:
-        place = f"{application} would lose state or stand still here: "
+        place = f"{application} would lose state or stop processing here: "
         super().__init__(place + "; ".join(problems))
         self.problems = tuple(place + problem for problem in problems)
 

@@ -1,4 +1,4 @@
-"""Spark's JVM holds the checkpoint as well: it writes there, and may outlive its driver."""
+"""Spark's JVM holds the checkpoint as well: it writes there, and may survive its driver."""
 
 from __future__ import annotations
 

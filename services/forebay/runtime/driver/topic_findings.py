@@ -158,7 +158,7 @@ def _alone(topics: Sequence[TopicDescription], brokers: int) -> list[Finding]:
         return []
     return [
         Finding(
-            f"{', '.join(names)}: one copy on a cluster of {brokers} brokers: the job stands still while that broker "
+            f"{', '.join(names)}: one copy on a cluster of {brokers} brokers: the job stops while that broker "
             "is away, and a lost disk is lost state: add copies with kafka-reassign-partitions, or create topics with "
             "--replication-factor",
             False,

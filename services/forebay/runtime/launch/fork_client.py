@@ -1,4 +1,4 @@
-"""Stands in for a Python process that Spark starts: the fork server makes it, and this one ends when it has ended.
+"""Replaces a Python process that Spark starts: the fork server makes it, and this one ends when it has ended.
 
     python -I -S fork_client.py -m MODULE [ARGUMENT]...
 

@@ -150,7 +150,7 @@ def _become(order: Order) -> None:
 
 
 def _show(command: list[str]) -> None:
-    """Have this process listed under the command it stands for, where the system lets it (Linux)."""
+    """Have this process listed under the command that it replaces, if the system supports it (Linux)."""
     with suppress(OSError, ValueError, IndexError):
         import ctypes  # noqa: PLC0415 (needed once, by forks)
 

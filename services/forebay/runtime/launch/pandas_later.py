@@ -36,7 +36,7 @@ def pandas_unasked() -> Iterator[None]:
 def leave_pandas() -> None:
     """Have pyarrow do without pandas until a module imports it. From then on pyarrow uses it as usual.
 
-    The first value that pyarrow converts makes it look whether pandas is there, by importing it: 0.4 s of CPU and 40 MB
+    The first value that pyarrow converts makes it import pandas if it is installed. This takes 0.4 s of CPU and 40 MB
     in each of Spark's Python processes, which convert leases.
     """
     if _PANDAS in sys.modules:

@@ -14,7 +14,7 @@ from forebay.runtime.changelog.topics import repartition_topic
 _LONGEST = 200
 _NUMBERED = re.compile(r"[\w.-]*\d[\w.-]*")
 _FIRST_FACT = "error.class"
-"""The job's own headers stand behind the record's, and begin with this one (forebay.processor.side_topics)."""
+"""The job's own headers follow the record's headers, and begin with this one (forebay.processor.side_topics)."""
 _REPARTITION = repartition_topic("", "").lstrip("-")
 
 

@@ -180,7 +180,7 @@ class Follower:
         self._consumer.close()
 
     def catch_up(self, stop: threading.Event) -> int:
-        """Read what there is, and apply it as far as batches are whole; give the newest one's number, -1 for none.
+        """Read the available records and apply all complete commits. Return the number of the newest one, -1 for none.
 
         A task's batches end at the last stable offsets, unless a transaction was under way just then in any of its
         changelogs. Its end is written to one partition after the other: a position may be there before its rows are.

@@ -1,6 +1,6 @@
 """Kills this process if it shows no life: one that is stopped, or stuck in native code that holds the interpreter.
 
-A worker that stands still holds up Spark's batch, and with it the leases of all groups. It can't end itself, and no
+A worker that hangs holds up Spark's batch, and with it the leases of all groups. It can't end itself, and no
 other process of a job is placed to watch it everywhere. So the kernel does: a timer sends SIGKILL, which reaches a
 stopped process too, unless a thread of this process sets it again in time.
 """

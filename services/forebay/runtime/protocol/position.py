@@ -75,7 +75,7 @@ class TaskPosition:
 
     @property
     def tag(self) -> bytes:
-        """What a table that stands here is marked with."""
+        """Return the mark of a table that has the rows up to this position."""
         return tag_of(self.checkpoint, self.n, self.sub_topology)
 
     def to_json(self) -> bytes:

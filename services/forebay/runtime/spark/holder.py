@@ -23,7 +23,7 @@ def hold_lease(sealed: SealedSpec, lease: str) -> str:
     spec = sealed.open()
     try:
         return hold(spec, lease)
-    except Exception as error:  # whatever ends a lease
+    except Exception as error:  # any error ends a lease
         # Elsewhere the driver's own files may have been edited since it started: that excuses nothing.
         failure = explain_failure(error, spec) if is_supervised() else error
         if failure is error:

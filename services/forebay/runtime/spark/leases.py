@@ -33,7 +33,7 @@ gives leases that have not begun the time to load their tables. The other groups
 _SENDING_SECONDS = 180.0
 """How long the loop continues while blocks and snapshots are sent: the store may not answer."""
 _STORE_SECONDS = 5.0
-"""How long to wait before a store of snapshots that failed is asked again."""
+"""How long to wait before the next request to a store of snapshots that failed."""
 
 _ORPHANED = "the executor of this worker has ended"
 _INIT = 1
@@ -193,7 +193,7 @@ class Holding:
             if str(error) != self._logged:
                 self._logged = str(error)
                 name = self._spec.transactional_id(self._lease.group)
-                log.warning("%s: %s: trying again until it answers", name, self._logged)
+                log.warning("%s: %s: retrying until it answers", name, self._logged)
             if runner is not None:
                 runner.stop()
                 self._control.report([task.figures for task in runner.group.tasks], now_ms(), str(error))

@@ -32,7 +32,7 @@ def explain_failure(failure: Exception, spec: JobSpec) -> Exception:
 
     try:
         own = code_version(spec.entry, spec.logic)
-    except Exception as error:  # whatever a service that is not there, or has no such setting, raises
+    except Exception as error:  # a missing service or setting may raise anything
         return OtherCodeError("this executor's code does not know the job as its driver does", error)
     if own == spec.code_version:
         return failure

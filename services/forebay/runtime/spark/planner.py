@@ -152,7 +152,7 @@ class LeasePlanner:
         """Return the ids of inputs and own topics, the same as `offset` knows them; one it does not know is new.
 
         Raises:
-            TopicChanged: one was made again, or any of the job's topics is gone. Unavailable.
+            TopicChanged: a topic was recreated, or any of the job's topics is gone. Unavailable.
         """
         ids = self._topic_ids()
         check_same(offset.topic_ids, ids)
@@ -190,7 +190,7 @@ class LeasePlanner:
         if start.position == "earliest":
             return self.broker.earliest()
         chosen = self.broker.latest() if start.position == "latest" else self.broker.from_time(start.timestamp_ms)
-        # A global table is whole whatever of the streams is left out.
+        # A global table is read whole, even if the streams begin later.
         return {**chosen, **{t: begin for t, begin in self.broker.earliest().items() if t in self.whole}}
 
     def _alignment_time(self) -> int:
@@ -210,7 +210,7 @@ class LeasePlanner:
             if self._unreachable_since is None:
                 self._unreachable_since = time.monotonic()
                 what = "the broker refuses" if isinstance(error, NotAuthorized) else "the broker can't be reached"
-                log.warning("%s: %s: %s: trying again until it answers", self.spec.application, what, error)
+                log.warning("%s: %s: %s: retrying until it answers", self.spec.application, what, error)
         elif self._unreachable_since is not None:
             seconds = time.monotonic() - self._unreachable_since
             log.warning("%s: the broker answers again after %.1f s", self.spec.application, seconds)
@@ -229,7 +229,7 @@ def adopt_partitions(
 
     Args:
         earliest: beginnings of all topics that the job reads.
-        whole: topics that every task reads whole, whatever their partitions.
+        whole: topics that every task reads whole, with any number of partitions.
 
     Raises:
         TopicChanged: partitions are gone, or their number does not fit the tasks.

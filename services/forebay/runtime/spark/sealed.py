@@ -31,7 +31,7 @@ class SealedSpec:
         self._release = __version__
 
     def open(self) -> JobSpec:
-        """Return the spec. Raises OtherCodeError: this executor leaves its driver, whoever reads here."""
+        """Return the spec. Raises OtherCodeError: this executor leaves its driver."""
         try:
             spec: JobSpec = pickle.loads(self._data)
         except _UNREADABLE as error:

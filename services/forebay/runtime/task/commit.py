@@ -78,9 +78,9 @@ class TaskCommit:
 
 
 def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
-    """Queue all that a commit consists of but its position: it comes last, in the internal changelog.
+    """Queue everything of a commit except its position, which comes last, in the internal changelog.
 
-    So who follows the changelogs finds it behind the rows it stands for.
+    A reader of the changelogs therefore finds it after the rows that it covers.
     """
     result, topic_of = commit.result, destinations.outputs.get
     for start in range(0, len(result.outputs), _BATCH):

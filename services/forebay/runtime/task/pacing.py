@@ -12,8 +12,9 @@ BACKLOG_SECONDS = 1.0
 READ_AHEAD = 10_000
 """Records that are queued where a commit takes fewer.
 
-A group has one consumer, and a consumer one queue: what one stage sends to the next lies behind all that is there of
-the inputs, and a stage that merges by time waits for the last of its senders. In queues of their own all have a share.
+A group has one consumer, and a consumer has one queue. Repartitioned records would lie behind all fetched input
+records, and a sub-topology that merges by time waits for the slowest of its senders. With a queue for each, every
+sub-topology gets a share of the commit.
 """
 _AHEAD_BYTES = 8 << 20
 """Of these records, as large as the last ones were."""

@@ -35,8 +35,9 @@ STUCK_SECONDS = 150.0
 has neither gone round nor processed a record for longer does not come back from a call to the client library."""
 
 _CONFIRM_SECONDS = 2.0
-"""How long a loop whose lease is over may have nothing to commit before it looks whether others have taken over: longer
-than the next lease takes to come, so that a job at rest asks nothing."""
+"""How long a loop without a lease may have nothing to commit before it checks whether another worker has taken over.
+
+It is longer than the next lease usually takes, so that an idle job sends no such request."""
 
 _RUNNING_SECONDS = 120.0
 _CYCLE_SECONDS = 0.1
@@ -51,7 +52,7 @@ class LoopEnded(Unavailable):
 
 
 class LoopBusy(Unavailable):
-    """The loop did not begin what was asked in time, and will not, so it may be asked again: it is in a long commit."""
+    """The loop is in a long commit and will not begin the request any more, so the request may be repeated."""
 
 
 class GroupRunner:
@@ -305,7 +306,7 @@ class GroupRunner:
         if self._failures:
             self._pause(_PAUSE_SECONDS[min(self._failures, len(_PAUSE_SECONDS)) - 1])
         if self._failures in (0, 3):
-            then = "trying again until it answers" if self._is_held else "the loop waits for its next lease"
+            then = "retrying until it answers" if self._is_held else "the loop waits for its next lease"
             log.warning("%s: %s: %s", self.group.settings.name, self.trouble, then)
 
     def _pause(self, seconds: float) -> None:

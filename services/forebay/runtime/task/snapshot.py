@@ -69,7 +69,7 @@ class SnapshotWriter:
         """Fill the table from the newest snapshot that is whole, unless it holds that and more already.
 
         Returns:
-            The snapshot; None if there is none, or none that can be used.
+            The snapshot; None if there is no usable snapshot.
         """
         task = self._task
         blocks = storage.blocks(task.place)

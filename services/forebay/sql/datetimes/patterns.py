@@ -107,7 +107,7 @@ def parts_of(pattern: str) -> tuple[Part, ...]:
 def _field(letter: str, count: int, pattern: str) -> Field:
     if letter not in _MOST:
         what = _UNSUPPORTED.get(letter)
-        said = f"stands for {what}, which is not supported" if what else "means nothing"
+        said = f"means {what}, which is not supported" if what else "means nothing"
         raise ValueError(f"the letter {letter} {said} in the pattern {pattern!r}")
     wrong = (letter == "c" and count == 2) or (letter == "O" and count in (2, 3)) or (letter == "V" and count != 2)
     if count > _MOST[letter] or wrong:
