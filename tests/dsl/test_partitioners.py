@@ -32,7 +32,9 @@ def test_a_number_that_is_none_sends_the_record_to_errors() -> None:
     run = Driven(lambda t: t.stream("in", str).repartition("odd", partitioner=lambda _, __: -1).to("out"), tasks=2)
     run.driver.pipe("k", "v", "in")
     (refused,) = run.driver.errors
-    assert refused.headers["error.message"] == "the partitioner of odd returned -1: it must return a whole number from 0"
+    assert (
+        refused.headers["error.message"] == "the partitioner of odd returned -1: it must return a whole number from 0"
+    )
 
 
 def test_differently_partitioned_inputs_can_t_be_joined() -> None:

@@ -30,7 +30,7 @@ def test_no_window_starts_before_zero() -> None:
 
 @pytest.mark.parametrize(("size", "advance"), [(10, 0), (10, 11), (0, 0), (10, -1)])
 def test_an_advance_of_nothing_or_beyond_the_size_is_refused(size: int, advance: int) -> None:
-    with pytest.raises(ValueError, match="use 1 to|a size of at least 1 ms"):
+    with pytest.raises(ValueError, match=r"use 1 to|a size of at least 1 ms"):
         TimeWindows(size, advance)
 
 
