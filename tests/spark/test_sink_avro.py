@@ -167,7 +167,7 @@ def test_a_named_type_that_is_used_twice_is_written_both_times() -> None:
     ("schema", "kind", "value", "message"),
     [
         ("int", spark.IntegerType(), None, "c is null"),
-        ({"type": "enum", "name": "E", "symbols": ["A"]}, spark.StringType(), "Z", "none of A"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, spark.StringType(), "Z", "not one of A"),
         ({"type": "fixed", "name": "F", "size": 2}, spark.BinaryType(), b"abc", "3 bytes"),
         (
             {"type": "long", "logicalType": "timestamp-millis"},

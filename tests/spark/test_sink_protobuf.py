@@ -93,7 +93,7 @@ def test_a_row_is_read_back_as_it_was_written() -> None:
         ({"lines": None}, "lines is null"),
         ({"lines": [None]}, r"lines\[\] is null"),
         ({"prices": [("a", None)]}, r"prices\[\] is null"),
-        ({"kind": "OLD"}, "none of NONE, NEW"),
+        ({"kind": "OLD"}, "not one of NONE, NEW"),
         ({"small": -1}, "does not fit the message Order"),
         ({"small": 2**32}, "does not fit the message Order"),
         ({"left": "l"}, "left and right have values, but a message holds one of them"),

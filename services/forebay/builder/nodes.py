@@ -66,7 +66,7 @@ class Made:
         flows: one per parent.
         timer: name of the timer it uses, if it uses one; a processor's timers begin with it.
         on_wall_clock: called every `Node.wall_clock_ms`.
-        join_all: for a join of tables: called with all changes of its sides that one element caused (see deferral.py).
+        join_all: for a join of tables: called with all changes of its sides that an element caused (see deferral.py).
     """
 
     flows: tuple[Flow, ...]
