@@ -15,7 +15,7 @@ from forebay.processor.forwarded import SENDER
 from forebay.processor.messages import Headers
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.protocol.position import SenderTime, TaskPosition
 from forebay.runtime.task.moves import Move, Wanted, Written, plan_moves
 from forebay.runtime.task.reads import refuse_unknown, task_input
 from forebay.stores.event_ids import id_rows
@@ -151,6 +151,37 @@ def test_a_removed_statement_can_be_restored_with_its_state() -> None:
 
 def ends(move: Move) -> list[tuple[str, int]]:
     return [(topic, end) for topic, _, end in move.position.ends]
+
+
+def test_a_removed_sub_topology_comes_back_with_its_own_times() -> None:
+    """The place that it had is another's, whose times are later and whose senders are others."""
+    sender = SenderTime("x-repartition", "a-0", 30, 900)
+    own = TaskPosition("here", 5, 1_000, 950, ends=(("x-repartition", 0, 10),), senders=(sender,), sub_topology="x")
+    others = replace(own, ends=(("y", 0, 10),), senders=(), sub_topology="y")
+    running, all_of_them = reader_of("y", "y"), [reader_of("x", "x-repartition"), reader_of("y", "y")]
+    gone = plan_moves([running], [Written(own, lambda _: ()), Written(others, lambda _: ())])
+    rows: list[tuple[bytes, bytes]] = after([], gone[0])
+    for n in (6, 7):  # it stays away for more than one start
+        later = replace(gone[0].position, n=n, stream_time=10 * n * 1_000, closing_time=10 * n * 1_000)
+        continued = [Written(later, lambda prefix: [row for row in rows if row[0].startswith(prefix)])]
+        assert plan_moves([running], continued) == {}
+    back = plan_moves(all_of_them, [*continued, state_of("", [])])
+    assert replace(back[0].position, n=5) == own
+    assert (back[1].position.stream_time, back[1].position.closing_time) == (70_000, 70_000)
+    assert after(rows, back[0]) == [], "its times are its position's again"
+
+
+def test_a_sub_topology_that_comes_back_with_another_s_topics_has_the_later_times_of_both() -> None:
+    own = TaskPosition("here", 5, 1_000, 950, ends=(("x", 0, 10),), sub_topology="x")
+    y, z = (TaskPosition("here", 5, t, t, ends=((name, 0, 1),), sub_topology=name) for name, t in (("y", 5), ("z", 7)))
+    gone = plan_moves([reader_of("y", "y"), reader_of("z", "z")], [Written(one, lambda _: ()) for one in (own, y, z)])
+    rows = after([], gone[0])
+    there = [
+        Written(gone[0].position, lambda prefix: [row for row in rows if row[0].startswith(prefix)]),
+        Written(replace(gone[1].position, stream_time=8_000, closing_time=8_000), lambda _: ()),
+    ]
+    back = plan_moves([reader_of("x", "x", "z"), reader_of("y", "y")], there)
+    assert (back[0].position.stream_time, back[0].position.closing_time) == (8_000, 8_000)
 
 
 def test_event_ids_of_two_places_that_become_one_are_all_kept() -> None:

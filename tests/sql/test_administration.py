@@ -214,6 +214,40 @@ def test_a_paused_query_is_left_out_until_it_resumes() -> None:
     assert driven.send("s", "k", {"V": 4}) == [("k", (6,), 0)]
 
 
+def continue_with(sql: str, *earlier: Driven) -> Driven:
+    """Return a program that continues from what earlier ones left; the latest comes last."""
+    driven = Driven(sql, tasks=1)
+    driven.driver.restore(
+        {
+            task.place: (list(task.table.scan(b"")), task.position)
+            for one in earlier
+            for stage in one.driver.stages
+            for task in stage.state_tasks
+        }
+    )
+    return driven
+
+
+@pytest.mark.parametrize(("first", "second"), ["sr", "rs"])
+@pytest.mark.parametrize("paused", [0, 1])
+def test_records_that_wait_for_a_paused_query_are_not_late_because_another_ran(
+    first: str, second: str, paused: int
+) -> None:
+    sql = S + S.replace("STREAM s", "STREAM r").replace("='s'", "='r'")
+    for number, source in enumerate((first, second)):
+        window = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 5 SECONDS)"
+        sql += f"CREATE TABLE t{number} AS SELECT id, COUNT(*) AS c FROM {source} {window} GROUP BY id;\n"
+    waiting, running = (first, second) if paused == 0 else (second, first)
+    before = Driven(sql, tasks=1)
+    for source in "sr":
+        before.send(source, "k", {"V": 1}, 1_000)
+    meanwhile = continue_with(f"{sql}PAUSE CTAS_T{paused}_{paused};", before)
+    assert meanwhile.send(running, "k", {"V": 1}, 1_000_000)
+    resumed = continue_with(sql, before, meanwhile)
+    assert resumed.send(waiting, "k", {"V": 1}, 12_000) == [(("k", 10_000, 20_000), (1,), 12_000)]
+    assert not resumed.send(running, "k", {"V": 1}, 12_000), "the query that ran has its own time"
+
+
 @pytest.mark.parametrize("pauses", ["PAUSE CSAS_A_0;", "PAUSE ALL; RESUME CSAS_B_1;"])
 def test_a_query_that_others_read_is_not_paused_alone(pauses: str) -> None:
     # The other query would read all former rows of the topic again.

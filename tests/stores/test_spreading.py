@@ -185,6 +185,12 @@ def test_marks_that_meet_give_what_is_safe_for_both(mark: bytes, wanted: int) ->
     assert new == {row: pack_time(wanted)}
 
 
+def test_of_a_removed_sub_topology_s_times_the_later_ones_are_kept() -> None:
+    row = b"\x01parked\0clicks\0\x01times"
+    later, earlier = pack_time(9) + b"{}", pack_time(3) + b"{}"
+    assert spreader().spread([[(row, later)], [(row, earlier)]]) == [{row: later}]
+
+
 def test_an_index_is_walked_from_its_beginning_where_one_side_never_was() -> None:
     row = b"\x01starts\0windows\0"
     assert spreader().spread([[(row, pack_time(9))], [(row, pack_time(3))]]) == [{row: pack_time(3)}]

@@ -26,6 +26,7 @@ Merge = Callable[[bytes, bytes], bytes]
 _TIMER = b"\x01timer\0"
 _KIND = b"\x01kind\0"
 _PARKED = b"\x01parked\0"
+_PARKED_TIMES = b"\0\x01times"
 _MARKS = "marks"
 
 # Of times from which a store looks for something, the smallest: with a larger one, rows of the other tasks would never
@@ -108,7 +109,7 @@ class Spreader:
             name, _, key = row[len(_TIMER) :].decode().partition("\0")
             return _Place(self._owner(task, f"timer {name}", name, key), min)
         if row.startswith(_PARKED):
-            return _Place(None, min)
+            return _Place(None, max if row.endswith(_PARKED_TIMES) else min)
         kind, store, rest = _parts(row)
         if kind == _MARKS:
             return _Place(None, _merge_of(store, rest))

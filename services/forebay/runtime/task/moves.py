@@ -23,6 +23,15 @@ from forebay.stores.table import Change
 PARKED = b"\x01parked\0"
 """Begins the keys of timers and event ids whose sub-topology is gone: they wait at the place that another one took."""
 
+_TIMES = b"\x01times"
+"""Key of the parked row that has the times, senders and reports of a sub-topology's last position.
+
+Those of the place's later positions are another sub-topology's. With their times, records that waited would be late.
+Without its senders, a repartition's records would be used twice.
+"""
+
+_TIME_BYTES = 8
+
 Partition = tuple[str, int]
 """A topic, and the number of one of its partitions."""
 
@@ -99,12 +108,14 @@ class _Plan:
     def __init__(self, wanted: Sequence[Wanted], written: Sequence[Written]) -> None:
         self._wanted, self._written = wanted, written
         self._global = frozenset(topic for task in wanted for topic in task.whole)
+        self._identities = frozenset(task.identity for task in wanted)
         self._holders = self._find_holders()
         self._origins = [self._find_origins(task) for task in wanted]
         self._heirs = [
             [place for place, origins in enumerate(self._origins) if origin in origins]
             for origin in range(len(written))
         ]
+        self._parked = self._find_parked()
 
     @property
     def is_needed(self) -> bool:
@@ -127,6 +138,9 @@ class _Plan:
                 for place, row in rows:
                     if (place, row) != (origin, key):
                         puts[place].append((row, value))
+            before = self._written[origin]
+            if before.position is not None and before.name and before.name not in self._identities:
+                puts[origin].append((_parked_key(before.name, _TIMES), _times_row(before.position)))
         for place, rows_put in puts.items():
             # Behind the deletes: what goes and what comes may have the same key.
             moves[place].changes += rows_put
@@ -145,6 +159,17 @@ class _Plan:
         held = {self._holders[partition] for partition in task.partitions if partition in self._holders}
         named = {place for place, rows in enumerate(self._written) if rows.name and rows.name == task.identity}
         return sorted(held | named)
+
+    def _find_parked(self) -> dict[str, TaskPosition]:
+        """Return the positions of sub-topologies that are back, by their names."""
+        used = [rows for place, rows in enumerate(self._written) if self._is_used(place)]
+        return {
+            name: TaskPosition.from_json(value[_TIME_BYTES:])
+            for rows in used
+            for key, value in rows.scan(PARKED)
+            for name, row in (_parked_row(key),)
+            if row == _TIMES and name in self._identities
+        }
 
     def _is_used(self, place: int) -> bool:
         """Return whether a place belongs to the topology, or one that belongs to it takes over from there."""
@@ -166,9 +191,13 @@ class _Plan:
         for rows in [self._written[origin] for origin in named]:
             ends |= {at: end for at, end in rows.ends.items() if at[0] in task.whole}
         own = next((rows.position for rows in self._written if rows.name == task.identity), None)
+        base, parked = known[0] if known else newest, self._parked.get(task.identity)
+        if parked is not None:
+            # Where it was parked, another sub-topology has continued. What it takes over from others remains.
+            own, known = parked, [parked, *(rows for rows in known if rows.sub_topology not in self._identities)]
         topics = {topic for topic, _ in task.partitions}
         position = replace(
-            known[0] if known else newest,
+            base,
             n=newest.n + 1,
             stream_time=max((rows.stream_time for rows in known), default=-1),
             closing_time=max((rows.closing_time for rows in known), default=-1),
@@ -198,12 +227,14 @@ class _Plan:
     def _rows(self, key: bytes, origin: int) -> list[tuple[int, bytes]]:
         """Return the places that need an internal row, each with the row's key there."""
         if key.startswith(PARKED):
-            name, _, row = key[len(PARKED) :].partition(b"\0")
-            back = [place for place, task in enumerate(self._wanted) if task.identity == name.decode()]
+            name, row = _parked_row(key)
+            back = [place for place, task in enumerate(self._wanted) if task.identity == name]
+            if back and row == _TIMES:
+                return []  # the position has them (`_position`)
             return [(back[0], row)] if back else [(origin, key)]
         targets = self._targets(key, origin)
         if not targets and self._written[origin].name:
-            return [(origin, PARKED + self._written[origin].name.encode() + b"\0" + key)]
+            return [(origin, _parked_key(self._written[origin].name, key))]
         # Event ids of two places have the same keys, if they are of the same time and commit number.
         moved = as_of_another(key, origin) if key.startswith(EVENT_IDS) else key
         return [(place, key if place == origin else moved) for place in targets]
@@ -231,3 +262,17 @@ class _Plan:
 
 def _sort(ends: dict[Partition, int]) -> Ends:
     return tuple((*partition, end) for partition, end in sorted(ends.items()))
+
+
+def _parked_key(sub_topology: str, key: bytes) -> bytes:
+    return PARKED + sub_topology.encode() + b"\0" + key
+
+
+def _parked_row(key: bytes) -> tuple[str, bytes]:
+    name, _, row = key[len(PARKED) :].partition(b"\0")
+    return name.decode(), row
+
+
+def _times_row(position: TaskPosition) -> bytes:
+    """Return the value of a row of times. Of two tasks' rows, the greater has the later stream time (`spread`)."""
+    return (position.stream_time + 1).to_bytes(_TIME_BYTES, "big") + replace(position, ends=()).to_json()
