@@ -34,6 +34,8 @@ from forebay.sql.encodings.rows import key_format, value_format
 from forebay.sql.types import BIGINT, STRING, TIMESTAMP
 from forebay.sql.types import DOUBLE as SQL_DOUBLE
 from forebay.sql.types import INT as SQL_INT
+from forebay.stateful.formats import map_keys, state_format
+from forebay.stateful.grouping import json_key
 
 
 class Place(Record):
@@ -93,6 +95,7 @@ RULES: list[tuple[Any, Any, str]] = [
     # Kafka's own formats
     (LONG, LONG, "same"),
     (LONG, INT, "refused"),
+    *((one, other, "refused") for one in (INT, LONG, FLOAT, DOUBLE, TEXT) for other in (LONG, DOUBLE) if one != other),
     (LONG, DOUBLE, "refused"),
     (DOUBLE, FLOAT, "refused"),
     (LONG, TEXT, "refused"),
@@ -119,6 +122,30 @@ RULES: list[tuple[Any, Any, str]] = [
     (composite(Place), composite(Renamed), "compatible"),
     (composite(Place), composite(Swapped), "refused"),
     (composite(Place), composite(Score), "refused"),
+    # state of transformWithState
+    (state_format("a int, b string", "s"), state_format("b string, a int", "s"), "same"),
+    (state_format("a int", "s"), state_format("a int, b string", "s"), "compatible"),
+    (state_format("a int, b string", "s"), state_format("a int", "s"), "same"),
+    (state_format("a int", "s"), state_format("a bigint", "s"), "compatible"),
+    (state_format("a int", "s"), state_format("a double", "s"), "compatible"),
+    (state_format("a bigint", "s"), state_format("a int", "s"), "refused"),
+    (state_format("a int", "s"), state_format("a string", "s"), "refused"),
+    (state_format("a bigint", "s"), state_format("a timestamp", "s"), "refused"),
+    (state_format("a timestamp", "s"), state_format("a timestamp_ntz", "s"), "refused"),
+    (state_format("a decimal(10,2)", "s"), state_format("a decimal(12,2)", "s"), "same"),
+    (state_format("a decimal(10,2)", "s"), state_format("a decimal(10,4)", "s"), "refused"),
+    (state_format("a varchar(5)", "s"), state_format("a string", "s"), "same"),
+    (state_format("a struct<x: int>", "s"), state_format("a struct<y: date, x: bigint>", "s"), "compatible"),
+    (state_format("a struct<x: int>", "s"), state_format("a struct<x: date>", "s"), "refused"),
+    (state_format("a array<int>", "s"), state_format("a array<string>", "s"), "refused"),
+    (state_format("a map<int, int>", "s"), state_format("a map<int, bigint>", "s"), "compatible"),
+    (map_keys("k int", "s").identity, map_keys("other bigint", "s").identity, "compatible"),
+    (map_keys("k int", "s").identity, map_keys("k string", "s").identity, "refused"),
+    (map_keys("k int", "s").identity, map_keys("k int, l int", "s").identity, "refused"),
+    (json_key(("a", "b"), ("str", "int")), json_key(("c", "b"), ("str", "int")), "compatible"),
+    (json_key(("a", "b"), ("str", "str")), json_key(("b", "a"), ("str", "str")), "refused"),
+    (json_key(("a", "b"), ("str", "int")), json_key(("a", "b"), ("str", "str")), "refused"),
+    (json_key(("a", "b"), (None, None)), json_key(("a", "b"), ("str", "str")), "compatible"),
     # fields by number
     (protobuf(struct_pb2.Struct), protobuf(struct_pb2.Struct), "same"),
     (protobuf(struct_pb2.Struct), protobuf(struct_pb2.ListValue), "refused"),

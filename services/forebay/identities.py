@@ -5,6 +5,7 @@ An identity is a JSON value, the same in every process and release:
 - None: not known, and never compared;
 - text: an encoding, such as "long";
 - ["by name", KIND, SHAPE]: fields are found by their names. SHAPE is a digest of the fields and their types;
+- ["fields", HEAD, {NAME: TYPE}]: fields are found by their names, and each is read as its type;
 - ["places", HEAD, {PLACE: [NAME, TYPE]}, COUNT]: fields are found by their places or numbers. With a COUNT, there are
   no further fields;
 - ["columns", TEXT, TOPIC]: columns of SQL in this order. TOPIC identifies other rows that the format reads as well;
@@ -18,23 +19,30 @@ import types
 import typing
 from collections.abc import Iterable
 from hashlib import sha256
+from itertools import combinations
 from typing import Any
 
 from forebay.records import fields_of, is_record_type
 
 Identity = Any
 
-_BY_NAME, _PLACES, _COLUMNS, _MARKED = "by name", "places", "columns", "marked"
+_BY_NAME, _FIELDS, _PLACES, _COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
 _TEXT = "text"
 _READS_ALSO = {"JSON Schema": ("JSON",)}
 """By kind of format, whose rows of fields with names it reads as well."""
+_NUMBERS = ("tinyint", "smallint", "integer", "bigint", "real", "double")
+"""Types of numbers in the state of Spark's classes; each reads the values of those before it.
+
+Kafka's formats have other names: the bytes of one can't be read as another.
+"""
 _WIDER = frozenset(
     (
+        *combinations(_NUMBERS, 2),
         ("bool", "int32"), ("bool", "int64"), ("enum", "int32"), ("enum", "int64"), ("int32", "int64"),
         ("uint32", "int64"), ("uint32", "uint64"), ("sint32", "sint64"),
     )
 )  # fmt: skip
-"""Pairs of a number's types in Protobuf; the second one reads all values of the first."""
+"""Pairs of a number's types in state and in Protobuf; the second one reads all values of the first."""
 
 
 class Misread(Exception):
@@ -48,6 +56,16 @@ def by_name(kind: str, shape: str = "") -> Identity:
         shape: the fields and their types, as text.
     """
     return [_BY_NAME, kind, sha256(shape.encode()).hexdigest()[:16] if shape else ""]
+
+
+def by_typed_name(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity:
+    """Return the identity of a format that finds fields by their names, and reads each as its type.
+
+    Args:
+        head: what else the encoding consists of.
+        fields: name and type of each.
+    """
+    return [_FIELDS, head, dict(fields)]
 
 
 def by_place(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity:
@@ -143,6 +161,12 @@ def _merge_lists(recorded: list[Any], declared: list[Any]) -> Identity:
         if recorded[1] != kind and recorded[1] not in _READS_ALSO.get(kind, ()):
             raise Misread
         return declared
+    if head == _FIELDS:
+        if recorded[1] != kind:
+            raise Misread
+        (types_before, (types_now,)) = recorded[2], rest
+        merged = {name: merge_identities(types_before.get(name), now) for name, now in types_now.items()}
+        return [_FIELDS, kind, types_before | merged]
     if head == _PLACES:
         fields, count = rest
         if (recorded[1], recorded[3]) != (kind, count):
@@ -173,6 +197,8 @@ def words_of(identity: Identity) -> str:
         return "; ".join(parts[0].splitlines())
     if head == _BY_NAME:
         return str(parts[0])
+    if head == _FIELDS:
+        return f"{parts[0]} {', '.join(f'{name} {words_of(kind)}' for name, kind in parts[1].items())}".strip()
     if head == _PLACES:
         fields = [parts[1][place] for place in sorted(parts[1], key=int)]
         shown = [name if kind is None else f"{name} {words_of(kind)}" for name, kind in fields]

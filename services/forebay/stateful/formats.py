@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StringType, StructType
 
 from forebay.codec import DecodeError
 from forebay.formats import Format
-from forebay.identities import by_name
+from forebay.identities import Identity, by_place, by_typed_name
 from forebay.stateful.columns import Column, column_of, or_null, order_values
 from forebay.stateful.ddl import SchemaError, schema_of
+
+_OWN_NAMES = {"int": "integer", "float": "real"}
+"""By Spark's names of types that are also names of Kafka's formats: what is recorded of them."""
 
 
 class StateCodec:
@@ -71,12 +74,17 @@ class MapKeys:
     """Keys of a map state as JSON text."""
 
     def __init__(self, schema: StructType, where: str) -> None:
-        self._names, self._where = schema.names, where
+        self._schema, self._names, self._where = schema, schema.names, where
         self._columns = _columns(schema, where)
         if not all(column.is_frozen for column in self._columns) or any(
             field.dataType.typeName() in ("binary", "struct") for field in schema.fields
         ):
             raise SchemaError(f"{where}: a map's key takes strings, numbers, booleans, dates and times")
+
+    @property
+    def identity(self) -> Identity:
+        """What stores record of the encoding: columns have no names in it."""
+        return by_place("map key", _typed_names(self._schema))
 
     def text_of(self, key: Any) -> bytes:
         """Return the bytes of a key. Raises EncodeError."""
@@ -102,13 +110,34 @@ def state_format(schema: StructType | str, where: str) -> Format[Any]:
     """Return the format of a state variable's rows. Raises SchemaError."""
     parsed = schema_of(schema)
     codec = StateCodec(parsed, where)
-    shape = parsed.simpleString()
-    return Format(f"state of {shape}", tuple, lambda _: codec, identify=lambda: by_name("state", shape))
+    return Format(
+        f"state of {parsed.simpleString()}",
+        tuple,
+        lambda _: codec,
+        identify=lambda: by_typed_name("state", _typed_names(parsed)),
+    )
 
 
 def map_keys(schema: StructType | str, where: str) -> MapKeys:
     """Return how the keys of a map state are written. Raises SchemaError."""
     return MapKeys(schema_of(schema), where)
+
+
+def _typed_names(schema: StructType) -> list[tuple[str, Identity]]:
+    return [(field.name, _type_identity(field.dataType)) for field in schema.fields]
+
+
+def _type_identity(kind: DataType) -> Identity:
+    """Return what is recorded of a type. A decimal's precision is left out, because its digits are stored as text."""
+    if isinstance(kind, StructType):
+        return by_typed_name("struct", _typed_names(kind))
+    if isinstance(kind, ArrayType):
+        return ["array", _type_identity(kind.elementType)]
+    if isinstance(kind, MapType):
+        return ["map", _type_identity(kind.keyType), _type_identity(kind.valueType)]
+    if isinstance(kind, DecimalType):
+        return ["decimal", f"scale {kind.scale}"]
+    return "string" if isinstance(kind, StringType) else _OWN_NAMES.get(kind.simpleString(), kind.simpleString())
 
 
 def _columns(schema: StructType, where: str) -> list[Column]:

@@ -42,11 +42,16 @@ def group_stream(stream: Stream[Any, Any], columns: str | Sequence[str] | None) 
         if single in _SINGLE:
             return stream.select_key(lambda _, value: getter(value), single)
         getter = _as_tuple(getter)
-    return stream.select_key(lambda _, value: getter(value), json_key(names))
+    types = [None if hints is None else getattr(_present_type(hints[name]), "__name__", None) for name in names]
+    return stream.select_key(lambda _, value: getter(value), json_key(names, types))
 
 
-def json_key(names: Sequence[str]) -> Format[Any]:
-    """Return the format of keys of several columns: a JSON array of their values."""
+def json_key(names: Sequence[str], types: Sequence[str | None]) -> Format[Any]:
+    """Return the format of keys of several columns: a JSON array of their values.
+
+    Args:
+        types: of the columns; None: not known.
+    """
     codec = _JsonKeys(names)
     return Format(
         f"JSON array of {', '.join(names)}",
@@ -55,7 +60,7 @@ def json_key(names: Sequence[str]) -> Format[Any]:
         lambda key: codec.encode(key).decode(),
         lambda text: codec.decode(text.encode()),
         wire=JSON_WIRE,
-        identify=lambda: by_place("JSON array", [(name, None) for name in names]),
+        identify=lambda: by_place("JSON array", list(zip(names, types, strict=True))),
     )
 
 

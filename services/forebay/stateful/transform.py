@@ -68,6 +68,11 @@ def transform_with_state(
     handle = processor.declare(mode, where)
     variables = handle.variables
     stores = {variable.name: _store(variable, name, where) for variable in variables.values()}
+    map_key_identities = {
+        stores[variable.name].name: (variable.keys.identity,)
+        for variable in variables.values()
+        if variable.keys is not None
+    }
     timers = None if mode is TimeMode.NONE else TimerStore(f"{name}-timers")
     main = group_stream(stream, group_by)
     parents = (main.partition_by_key(name),)
@@ -79,6 +84,9 @@ def transform_with_state(
             Side(first.partition_by_key(f"{name}-initial"), f"{name}-initial-state"),
         )
         parents = bring_together(stream.graph, sides)  # type: ignore[assignment]
+    declared = (*stores.values(), *(() if timers is None else (timers,)))
+    for store in declared:
+        store.key_identity = ["state key", parents[0].key.identity, *map_key_identities.get(store.name, ())]
     plan = Plan(
         label=f"process {name}: ",
         mode=mode,
@@ -93,7 +101,6 @@ def transform_with_state(
         initial_row_of=None if initial_state is None else row_maker(parents[1].value, None),  # type: ignore[misc]
         value_of=value_maker(into, processor.name),
     )
-    declared = (*stores.values(), *(() if timers is None else (timers,)))
     ticks = TIMER_INTERVAL_MS if mode is TimeMode.PROCESSING_TIME else 0
     node = Node(
         Kind.STEP,

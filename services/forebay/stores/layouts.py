@@ -36,7 +36,9 @@ def key_formats_of(processor: object) -> KeyFormatOf:
 def layout_of(store: Store[Any], key_format_of: KeyFormatOf) -> Layout:
     """Return the layout of a declared store's rows."""
     kind = store.key_format
-    keys = (key_format_of(store.name) or TEXT).identity if kind is None else with_mark(kind.identity)
+    keys = store.key_identity
+    if keys is None:
+        keys = (key_format_of(store.name) or TEXT).identity if kind is None else with_mark(kind.identity)
     return {_VALUES: store.format.identity, "keys": keys, "windows": store.windows or None}
 
 
