@@ -19,7 +19,7 @@ from faults.feeder import GRACE_MS, Feeder
 from faults.plan import CHECKPOINT_INTERVAL_MS, ON_A_DISK, TRANSACTION_TIMEOUT_MS, Kind, Plan
 from faults.points import VARIABLE, Armory
 from faults.watch import OutputWatch, PositionSampler
-from forebay.runtime.process.outliving import allow_outliving
+from forebay.runtime.process.survivors import allow_survivors
 
 HERE = Path(__file__).resolve().parent
 COMMIT = 100
@@ -73,7 +73,7 @@ class Life:
         }
         if plan.seed % 2:
             # Workers of executor pods continue in the same way while the next driver or JVM starts.
-            allow_outliving(self.bench.environment)
+            allow_survivors(self.bench.environment)
         if self.disk is not None:
             self.bench.checkpoint = self.disk.place / "checkpoint"
         self.armory = Armory(folder / "armory")

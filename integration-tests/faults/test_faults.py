@@ -66,5 +66,5 @@ def test_workers_that_survive_their_executor_leave_a_job_exact(
     faulty: FaultyPlatform, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = Plan(9_005, "user-sessions", (Fault(Kind.JVM_KILL, 2.0), Fault(Kind.DRIVER_KILL, 2.0)))
-    check(run_plan(faulty, plan, tmp_path / "outliving"), plan)
+    check(run_plan(faulty, plan, tmp_path / "survivors"), plan)
     assert "the loops of this worker continue until other workers take over" in capfd.readouterr().err

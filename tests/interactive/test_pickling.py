@@ -125,6 +125,6 @@ def test_an_object_that_can_t_be_copied_is_reported(tmp_path: Path) -> None:
     topology = Topology()
     with (tmp_path / "open").open("w") as file:
         topology.stream("a", str).filter(lambda _, text: bool(file.write(text))).to("b")
-        with pytest.raises(shipped.CannotShip, match=r"the topology of writes can't be given to the job's"):
+        with pytest.raises(shipped.CannotShip, match=r"the topology of writes can't be sent to the job's processes"):
             shipped.ship(topology, tmp_path / "shipped", "writes", None)
     assert not (tmp_path / "shipped").exists()

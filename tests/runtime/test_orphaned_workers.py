@@ -14,35 +14,35 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forebay.runtime.process import outliving
-from forebay.runtime.process.outliving import left_behind
+from forebay.runtime.process import survivors
+from forebay.runtime.process.survivors import surviving_workers
 
 _KEEPER = """
 import os, sys
-from forebay.runtime.process.outliving import allow_outliving
+from forebay.runtime.process.survivors import allow_survivors
 
 environment = {}
-allow_outliving(environment)
+allow_survivors(environment)
 print(*environment.items(), flush=True)
 sys.stdin.read()
 """
 _DAEMON = """
 import logging, os, signal, sys, time
 from pathlib import Path
-from forebay.runtime.process import outliving
-from forebay.runtime.process.outliving import is_outliving, outlive
+from forebay.runtime.process import survivors
+from forebay.runtime.process.survivors import survive_executor, survives_executor
 
 logging.basicConfig(level=logging.INFO)
 os.setpgid(0, 0)
 work, report = Path(sys.argv[1]), Path(sys.argv[2])
 if sys.argv[3] == "crowded":
-    outliving.memory_bytes = lambda: 1_000_000
+    survivors.memory_bytes = lambda: 1_000_000
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 if os.fork() == 0:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    outlive(work.exists)
-    outlive(work.exists)
-    report.write_text(f"{os.getpid()} {is_outliving()}")
+    survive_executor(work.exists)
+    survive_executor(work.exists)
+    report.write_text(f"{os.getpid()} {survives_executor()}")
     while os.getppid() != 1 and work.with_suffix(".executor").exists():
         time.sleep(0.01)
     os._exit(0)
@@ -64,7 +64,7 @@ class Daemon:
         command = [sys.executable, "-c", _DAEMON, str(self.work), str(report), room]
         subprocess.run(command, env={**os.environ, **environment}, check=True, timeout=30)
         worker, said = report.read_text().split()
-        self.is_outliving = said == "True"
+        self.is_surviving = said == "True"
         self.worker = int(worker)
 
     @property
@@ -106,7 +106,7 @@ def test_an_orphaned_worker_continues_until_its_work_is_done(
     tmp_path: Path, environment_of: dict[str, str], keeper: Path
 ) -> None:
     daemon = Daemon(tmp_path, "room", environment_of)
-    assert daemon.is_outliving
+    assert daemon.is_surviving
     daemon.executor.unlink()
     until = time.monotonic() + 20
     while "continue until other workers take over" not in keeper.read_text():
@@ -120,7 +120,7 @@ def test_an_orphaned_worker_continues_until_its_work_is_done(
 
 def test_a_worker_without_a_keeper_ends_with_its_daemon(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path, "room", {})
-    assert not daemon.is_outliving
+    assert not daemon.is_surviving
     daemon.wait_for_end()
     assert daemon.work.exists()
 
@@ -129,7 +129,7 @@ def test_without_memory_for_its_successor_a_worker_ends_with_its_executor(
     tmp_path: Path, environment_of: dict[str, str]
 ) -> None:
     daemon = Daemon(tmp_path, "crowded", environment_of)
-    assert not daemon.is_outliving
+    assert not daemon.is_surviving
     daemon.executor.unlink()
     daemon.wait_for_end()
     assert daemon.work.exists()
@@ -147,16 +147,16 @@ def child() -> Iterator[int]:
 
 
 def test_the_end_of_an_orphaned_worker_is_reported(child: int) -> None:
-    assert child in [process.pid for process in left_behind()]
+    assert child in [process.pid for process in surviving_workers()]
     os.kill(child, signal.SIGKILL)
     until = time.monotonic() + 20
-    while child in [process.pid for process in left_behind()]:
+    while child in [process.pid for process in surviving_workers()]:
         assert time.monotonic() < until
     assert not psutil.pid_exists(child), "no zombie stays"
 
 
 def test_a_worker_ends_as_usual_if_it_may_not_survive(monkeypatch: pytest.MonkeyPatch) -> None:
     leave = os._exit
-    monkeypatch.delenv("FOREBAY_WORKERS_OUTLIVE", raising=False)
-    outliving.outlive(lambda: True)
+    monkeypatch.delenv("FOREBAY_WORKERS_SURVIVE", raising=False)
+    survivors.survive_executor(lambda: True)
     assert os._exit is leave

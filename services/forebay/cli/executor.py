@@ -26,7 +26,7 @@ from forebay.runtime.launch.heap import refused_heap
 from forebay.runtime.launch.jvmlog import LOGGING
 from forebay.runtime.launch.rpc_secret import ENCRYPTED, executor_environment
 from forebay.runtime.launch.shared_classes import archive_options, class_path
-from forebay.runtime.process.outliving import LEAVE, allow_outliving, left_behind
+from forebay.runtime.process.survivors import LEAVE, allow_survivors, surviving_workers
 
 DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -151,7 +151,7 @@ class Supervisor:
                 self._address = address
                 self._java = subprocess.Popen(self._command(address), env={**os.environ, **self._proof()})
                 code = self._wait_for(self._java)
-                left_behind()  # which takes leave of those that have ended
+                surviving_workers()  # which collects the exit codes of those that have ended
                 if self._leaving.is_set():
                     self._stay_away()
                 elif not self._stopping.is_set():
@@ -201,7 +201,7 @@ class Supervisor:
     def _await_workers(self) -> None:
         """Wait for workers whose loops continue while the driver is replaced: they have the pod's grace."""
         deadline = time.monotonic() + _GRACE_SECONDS
-        while left_behind() and time.monotonic() < deadline:
+        while surviving_workers() and time.monotonic() < deadline:
             time.sleep(0.2)
 
     def _proof(self) -> dict[str, str]:
@@ -237,7 +237,7 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
         raise click.BadParameter(reason, param_hint="--memory")
     watch_given_folder()
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
-    allow_outliving(os.environ)
+    allow_survivors(os.environ)
     settings = ENCRYPTED if spark_secret is not None else {}
 
     def command(address: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from forebay.runtime.process.outliving import is_supervised, leave_driver
+from forebay.runtime.process.survivors import is_supervised, leave_driver
 from forebay.runtime.spark.other_code import OtherCodeError, explain_failure
 from forebay.runtime.spark.sealed import SealedSpec
 

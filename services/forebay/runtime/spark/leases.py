@@ -10,7 +10,7 @@ from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.process.logs import configure_logging
 from forebay.runtime.process.memory import collect_seldom
-from forebay.runtime.process.outliving import is_outliving, outlive
+from forebay.runtime.process.survivors import survive_executor, survives_executor
 from forebay.runtime.process.watchdog import die_when_silent
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.lease_result import LeaseResult
@@ -46,7 +46,7 @@ def hold(spec: JobSpec, lease: str) -> str:
     collect_seldom()
     end_when_starved()
     die_when_silent()
-    outlive(is_process_working)
+    survive_executor(is_process_working)
     return Holding(spec, Lease.from_json(lease), WorkerProcess()).run().to_json()
 
 
@@ -271,7 +271,7 @@ class Holding:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
         if is_ended and (is_last or not self._control.is_followed):
             self._process.stop(self._group)
-        elif is_ended and is_outliving():
+        elif is_ended and survives_executor():
             runner.outlive()
         else:
             runner.release()

@@ -8,7 +8,7 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 from forebay import __version__
-from forebay.runtime.process.outliving import leave_driver
+from forebay.runtime.process.survivors import leave_driver
 from forebay.runtime.spark.other_code import OtherCodeError
 
 if TYPE_CHECKING:

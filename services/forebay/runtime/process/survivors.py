@@ -21,13 +21,13 @@ from forebay.runtime.process.memory import memory_bytes
 
 log = logging.getLogger(__name__)
 
-_VARIABLE = "FOREBAY_WORKERS_OUTLIVE"
+_VARIABLE = "FOREBAY_WORKERS_SURVIVE"
 _LOOK_SECONDS = 0.2
 LEAVE = signal.SIGUSR1
-"""What a worker asks its executor's supervisor with to leave the driver (`leave_driver`)."""
+"""The signal by which a worker asks its executor's supervisor to leave the driver (`leave_driver`)."""
 
 
-class _Outliving:
+class _Survival:
     """Whether this process may outlive its executor.
 
     Attributes:
@@ -39,10 +39,10 @@ class _Outliving:
     room = False
 
 
-def allow_outliving(environment: MutableMapping[str, str]) -> None:
-    """Let the workers of an executor outlive it, because this process, who starts it, looks after them (`left_behind`).
+def allow_survivors(environment: MutableMapping[str, str]) -> None:
+    """Let the workers of an executor outlive it: this process, which starts the executor, waits for them.
 
-    What they log then goes where this process logs: an executor that has ended hands nothing on.
+    Their log lines then go where this process logs, because an executor that has ended passes nothing on.
     """
     environment[_VARIABLE] = str(os.getpid())
 
@@ -59,13 +59,13 @@ def leave_driver(why: Exception) -> None:
         log.warning("%s", why)  # Spark tries the task elsewhere: the driver hears of it only if all fail.
 
 
-def left_behind() -> list[psutil.Process]:
+def surviving_workers() -> list[psutil.Process]:
     """Return what an executor that has ended left running: a container's first process inherits it."""
     return [process for process in psutil.Process().children() if not _is_over(process)]
 
 
 def _is_over(process: psutil.Process) -> bool:
-    """Return whether a child has ended, and if so take leave of it."""
+    """Return whether a child has ended; if so, collect its exit code."""
     try:
         process.wait(0)
     except psutil.TimeoutExpired:
@@ -73,12 +73,12 @@ def _is_over(process: psutil.Process) -> bool:
     return True
 
 
-def is_outliving() -> bool:
+def survives_executor() -> bool:
     """Return whether this Spark worker continues when its executor ends."""
-    return _Outliving.prepared and _Outliving.room
+    return _Survival.prepared and _Survival.room
 
 
-def outlive(is_working: Callable[[], bool]) -> None:
+def survive_executor(is_working: Callable[[], bool]) -> None:
     """Have this worker of Spark, where that is allowed, end only when nothing works in it any more.
 
     Args:
@@ -86,17 +86,17 @@ def outlive(is_working: Callable[[], bool]) -> None:
     """
     if not is_supervised():
         return
-    _Outliving.room = _has_room()
-    if _Outliving.prepared:
+    _Survival.room = _has_room()
+    if _Survival.prepared:
         return
-    _Outliving.prepared = True
+    _Survival.prepared = True
     if os.getpgrp() != os.getpid():
         # Spark's daemon ends with a SIGHUP to its process group, in which its workers are.
         os.setpgid(0, 0)
     leave = os._exit
 
     def leave_later(code: int) -> None:
-        if _Outliving.room and is_working():
+        if _Survival.room and is_working():
             _log_where(os.environ[_VARIABLE])
             log.info("the executor has ended: the loops of this worker continue until other workers take over")
             while is_working():
