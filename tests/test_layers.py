@@ -1,4 +1,4 @@
-"""Imports point downwards only: the library's layers and the runtime's rooms, as ARCHITECTURE.md lists them."""
+"""Imports point downwards only: the library's layers and the runtime's rooms, as docs/layers.md lists them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SERVICES = ROOT / "services"
-PAGE = (ROOT / "ARCHITECTURE.md").read_text()
+PAGE = (ROOT / "docs/layers.md").read_text()
 QUOTED = re.compile(r"`([^`]+)`")
 REST = "forebay.runtime"
 
@@ -76,7 +76,7 @@ def upward(module: str, source: str) -> list[str]:
     """Return the violations in a module's imports."""
     mine, my_room = level(module, LAYERS), level(module, ROOMS)
     if mine is None:
-        return [f"{module} is in no layer of ARCHITECTURE.md: give it one"]
+        return [f"{module} is in no layer of docs/layers.md: add it to one"]
     wrong = []
     allowed = set().union(*LIBRARIES[mine:])
     for name in imports(source, module):
