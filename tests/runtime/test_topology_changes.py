@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -153,35 +153,80 @@ def ends(move: Move) -> list[tuple[str, int]]:
     return [(topic, end) for topic, _, end in move.position.ends]
 
 
-def test_a_removed_sub_topology_comes_back_with_its_own_times() -> None:
-    """The place that it had is another's, whose times are later and whose senders are others."""
-    sender = SenderTime("x-repartition", "a-0", 30, 900)
-    own = TaskPosition("here", 5, 1_000, 950, ends=(("x-repartition", 0, 10),), senders=(sender,), sub_topology="x")
-    others = replace(own, ends=(("y", 0, 10),), senders=(), sub_topology="y")
-    running, all_of_them = reader_of("y", "y"), [reader_of("x", "x-repartition"), reader_of("y", "y")]
-    gone = plan_moves([running], [Written(own, lambda _: ()), Written(others, lambda _: ())])
-    rows: list[tuple[bytes, bytes]] = after([], gone[0])
-    for n in (6, 7):  # it stays away for more than one start
-        later = replace(gone[0].position, n=n, stream_time=10 * n * 1_000, closing_time=10 * n * 1_000)
-        continued = [Written(later, lambda prefix: [row for row in rows if row[0].startswith(prefix)])]
-        assert plan_moves([running], continued) == {}
-    back = plan_moves(all_of_them, [*continued, state_of("", [])])
-    assert replace(back[0].position, n=5) == own
-    assert (back[1].position.stream_time, back[1].position.closing_time) == (70_000, 70_000)
-    assert after(rows, back[0]) == [], "its times are its position's again"
+class Places:
+    """A job of one task per sub-topology: its internal changelogs, and what each topic's last reader knew."""
+
+    def __init__(self) -> None:
+        self.positions: list[TaskPosition | None] = []
+        self.rows: list[dict[bytes, bytes]] = []
+
+    def start(self, *wanted: Wanted) -> None:
+        """Start another topology over what is there."""
+        while len(self.positions) < len(wanted):
+            self.positions.append(None)
+            self.rows.append({})
+        written = [Written(position, self._scan(at)) for at, position in enumerate(self.positions)]
+        for place, move in plan_moves(wanted, written).items():
+            self.positions[place] = move.position
+            self.rows[place] = dict(after(list(self.rows[place].items()), move))
+
+    def _scan(self, place: int) -> Callable[[bytes], list[tuple[bytes, bytes]]]:
+        return lambda prefix: [row for row in sorted(self.rows[place].items()) if row[0].startswith(prefix)]
+
+    def run(self, place: int, task: Wanted, time: int) -> None:
+        """Read one more record of each topic at a place, whose senders' records are used beyond it."""
+        before = self.positions[place] or TaskPosition("here", 0)
+        read = {(topic, number): end for topic, number, end in before.ends}
+        read |= {at: read.get(at, 0) + 1 for at in task.partitions}
+        topics = sorted(topic for topic, _ in task.partitions)
+        self.positions[place] = replace(
+            before,
+            n=before.n + 1,
+            stream_time=time,
+            closing_time=time,
+            ends=tuple((*at, end) for at, end in sorted(read.items())),
+            senders=tuple(SenderTime(topic, "z-0", time, time) for topic in topics),
+            sub_topology=task.identity,
+        )
 
 
-def test_a_sub_topology_that_comes_back_with_another_s_topics_has_the_later_times_of_both() -> None:
-    own = TaskPosition("here", 5, 1_000, 950, ends=(("x", 0, 10),), sub_topology="x")
-    y, z = (TaskPosition("here", 5, t, t, ends=((name, 0, 1),), sub_topology=name) for name, t in (("y", 5), ("z", 7)))
-    gone = plan_moves([reader_of("y", "y"), reader_of("z", "z")], [Written(one, lambda _: ()) for one in (own, y, z)])
-    rows = after([], gone[0])
-    there = [
-        Written(gone[0].position, lambda prefix: [row for row in rows if row[0].startswith(prefix)]),
-        Written(replace(gone[1].position, stream_time=8_000, closing_time=8_000), lambda _: ()),
-    ]
-    back = plan_moves([reader_of("x", "x", "z"), reader_of("y", "y")], there)
-    assert (back[0].position.stream_time, back[0].position.closing_time) == (8_000, 8_000)
+@pytest.mark.parametrize("seed", range(300))
+def test_each_topic_is_continued_with_the_time_and_the_senders_of_its_last_reader(seed: int) -> None:
+    """Sub-topologies of one or two topics come, go, split, merge and change places."""
+    rng, places, last = random.Random(seed), Places(), dict.fromkeys("abcd", -1)
+    for _ in range(6):
+        topics, wanted = rng.sample("abcd", rng.randint(1, 4)), []
+        while topics:
+            mine = sorted(topics[: rng.randint(1, 2)])
+            topics = topics[len(mine) :]
+            wanted.append(reader_of(mine[0], *mine))
+        places.start(*wanted)
+        for place, task in enumerate(wanted):
+            mine = sorted(topic for topic, _ in task.partitions)
+            position = places.positions[place] or TaskPosition("here", 0)
+            time = max(last[topic] for topic in mine)
+            assert (position.stream_time, position.closing_time) == (time, time), (seed, mine)
+            used = {sender.topic: sender.next_offset for sender in position.senders}
+            assert used == {topic: last[topic] for topic in mine if last[topic] >= 0}, (seed, mine)
+        for place, task in enumerate(wanted):
+            time = (places.positions[place] or TaskPosition("here", 0)).stream_time + rng.randint(1, 1_000)
+            places.run(place, task, time)
+            last |= dict.fromkeys((topic for topic, _ in task.partitions), time)
+
+
+def test_timers_of_a_query_that_is_paused_are_not_those_of_the_query_that_resumes() -> None:
+    places = Places()
+    x, y = reader_of("x", "x"), reader_of("y", "y")
+    places.start(x, y)
+    places.run(0, x, 10)
+    places.run(1, y, 20)
+    places.start(y)
+    places.rows[0][b"\x01timer\0own\0k"] = b"of y"
+    places.run(0, y, 900)
+    places.start(x)
+    assert not any(key.startswith(b"\x01timer") for key in places.rows[0])
+    places.start(x, y)
+    assert places.rows[1][b"\x01timer\0own\0k"] == b"of y"
 
 
 def test_event_ids_of_two_places_that_become_one_are_all_kept() -> None:

@@ -1,4 +1,4 @@
-"""Positions, timers and formats of sub-topologies that have another place in the topology now.
+"""Positions, timers and formats of sub-topologies that moved to another place in the topology.
 
 A task's internal changelog is numbered by its sub-topology's place in the topology. Statements that are added, removed
 or reordered change places. So what an internal changelog holds is known by name: offsets by their partition, a store's
@@ -21,13 +21,14 @@ from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
 
 PARKED = b"\x01parked\0"
-"""Begins the keys of timers and event ids whose sub-topology is gone: they wait at the place that another one took."""
+"""Prefix of rows of a removed sub-topology or topic. They stay in the internal changelog until it is put back."""
 
 _TIMES = b"\x01times"
-"""Key of the parked row that has the times, senders and reports of a sub-topology's last position.
+"""Key of the parked row that has the position under which a topic was last read, while no sub-topology reads it.
 
-Those of the place's later positions are another sub-topology's. With their times, records that waited would be late.
-Without its senders, a repartition's records would be used twice.
+The offsets of the topic stay at their place, but the times and senders of the place's later positions are another
+sub-topology's. With these times, records that waited would be late. Without the topic's senders, records of a
+repartition that were read ahead would be used twice.
 """
 
 _TIME_BYTES = 8
@@ -58,7 +59,7 @@ class Written:
     """What an internal changelog holds.
 
     Args:
-        position: the last one; None: there is none.
+        position: the last position, or None.
         scan: gives the internal rows whose keys begin with a prefix.
     """
 
@@ -108,14 +109,15 @@ class _Plan:
     def __init__(self, wanted: Sequence[Wanted], written: Sequence[Written]) -> None:
         self._wanted, self._written = wanted, written
         self._global = frozenset(topic for task in wanted for topic in task.whole)
-        self._identities = frozenset(task.identity for task in wanted)
+        self._readers = {partition: at for at, task in enumerate(wanted) for partition in task.partitions}
+        self._read_topics = frozenset(topic for topic, _ in self._readers)
         self._holders = self._find_holders()
+        self._parked = self._find_parked()
         self._origins = [self._find_origins(task) for task in wanted]
         self._heirs = [
             [place for place, origins in enumerate(self._origins) if origin in origins]
             for origin in range(len(written))
         ]
-        self._parked = self._find_parked()
 
     @property
     def is_needed(self) -> bool:
@@ -123,6 +125,8 @@ class _Plan:
         for place, (task, origins) in enumerate(zip(self._wanted, self._origins, strict=True)):
             if any(origin != place for origin in origins) or self._written[place].name not in ("", task.identity):
                 return True
+        if self._parked.keys() & self._read_topics or any(place < len(self._wanted) for place, _ in self._unparked()):
+            return True
         formats = ((place, key) for place, rows in enumerate(self._written) for key, _ in rows.scan(FORMATS))
         return any(self._targets(key, place) != [place] for place, key in formats)
 
@@ -138,11 +142,12 @@ class _Plan:
                 for place, row in rows:
                     if (place, row) != (origin, key):
                         puts[place].append((row, value))
-            before = self._written[origin]
-            if before.position is not None and before.name and before.name not in self._identities:
-                puts[origin].append((_parked_key(before.name, _TIMES), _times_row(before.position)))
+        for place, topic in self._unparked():
+            position = self._written[place].position
+            if position is not None and place in puts:
+                puts[place].append((_parked_key(topic, _TIMES), _times_row(position)))
         for place, rows_put in puts.items():
-            # Behind the deletes: what goes and what comes may have the same key.
+            # Behind the deletes: a deleted and a new row may have the same key.
             moves[place].changes += rows_put
         changed = {place: move for place, move in moves.items() if self._changes(place, move)}
         ends = [end[:2] for move in changed.values() for end in move.position.ends if end[0] not in self._global]
@@ -155,56 +160,68 @@ class _Plan:
         return {at: place for _, place, at in sorted(held) if at[0] not in self._global}
 
     def _find_origins(self, task: Wanted) -> list[int]:
-        """Return the places that hold offsets of what a task reads, or were written for its sub-topology."""
-        held = {self._holders[partition] for partition in task.partitions if partition in self._holders}
+        """Return the places whose sub-topologies read what a task reads, or that were written for its sub-topology."""
+        read = [partition for partition in task.partitions if partition[0] not in self._parked]
+        held = {self._holders[partition] for partition in read if partition in self._holders}
         named = {place for place, rows in enumerate(self._written) if rows.name and rows.name == task.identity}
         return sorted(held | named)
 
     def _find_parked(self) -> dict[str, TaskPosition]:
-        """Return the positions of sub-topologies that are back, by their names."""
-        used = [rows for place, rows in enumerate(self._written) if self._is_used(place)]
+        """Return the positions under which topics were last read that the former topology did not read."""
         return {
-            name: TaskPosition.from_json(value[_TIME_BYTES:])
-            for rows in used
+            topic: TaskPosition.from_json(value[_TIME_BYTES:])
+            for rows in self._written
             for key, value in rows.scan(PARKED)
-            for name, row in (_parked_row(key),)
-            if row == _TIMES and name in self._identities
+            for topic, row in (_parked_row(key),)
+            if row == _TIMES
         }
+
+    def _unparked(self) -> list[tuple[int, str]]:
+        """Return the topics that no task reads any more and whose times are not parked yet, with their places."""
+        places = {(place, topic) for (topic, _), place in self._holders.items() if topic not in self._read_topics}
+        return sorted((place, topic) for place, topic in places if topic not in self._parked)
+
+    def _reader(self, partition: Partition) -> TaskPosition | None:
+        """Return the position under which a partition was last read; None: it never was."""
+        place = self._holders.get(partition)
+        return self._parked.get(partition[0]) or (None if place is None else self._written[place].position)
 
     def _is_used(self, place: int) -> bool:
         """Return whether a place belongs to the topology, or one that belongs to it takes over from there."""
-        return place < len(self._wanted) or bool(self._heirs[place])
+        is_left = any(holder == place for at, holder in self._holders.items() if at in self._readers)
+        return place < len(self._wanted) or bool(self._heirs[place]) or is_left
 
     def _position(self, place: int) -> Move:
         """Return where a place stands: each offset is kept at the one place that reads it."""
         # All places get a number above the largest: a place whose number went back would look as if its topics were
         # older than its snapshot, and the start would stop (`complete_tail`).
         newest = max((rows.position for rows in self._written if rows.position is not None), key=lambda one: one.n)
-        readers = {partition: at for at, task in enumerate(self._wanted) for partition in task.partitions}
-        ends = {at: end for at, end in self._ends().items() if readers.get(at, self._holders[at]) == place}
+        ends = {at: end for at, end in self._ends().items() if self._readers.get(at, self._holders[at]) == place}
         if place >= len(self._wanted):
             before = self._written[place].position or newest
-            return Move(replace(before, n=newest.n + 1, ends=_sort(ends), senders=(), sub_topology=""))
+            # A sub-topology that gets this place later must not begin with the times of the former one.
+            nothing = TaskPosition(before.checkpoint, newest.n + 1, code_version=before.code_version)
+            return Move(replace(nothing, ends=_sort(ends), recent=before.recent, groups=before.groups))
         task, origins = self._wanted[place], self._origins[place]
         known = [position for origin in origins if (position := self._written[origin].position) is not None]
         named = [origin for origin in origins if self._written[origin].name == task.identity or origins == [place]]
         for rows in [self._written[origin] for origin in named]:
             ends |= {at: end for at, end in rows.ends.items() if at[0] in task.whole}
         own = next((rows.position for rows in self._written if rows.name == task.identity), None)
-        base, parked = known[0] if known else newest, self._parked.get(task.identity)
-        if parked is not None:
-            # Where it was parked, another sub-topology has continued. What it takes over from others remains.
-            own, known = parked, [parked, *(rows for rows in known if rows.sub_topology not in self._identities)]
-        topics = {topic for topic, _ in task.partitions}
+        read = {at: last for at in sorted(task.partitions) if (last := self._reader(at)) is not None}
+        continued = [*read.values(), *(() if own is None else (own,))]
+        reporting = own or self._parked.get(task.identity)
         position = replace(
-            base,
+            known[0] if known else newest,
             n=newest.n + 1,
-            stream_time=max((rows.stream_time for rows in known), default=-1),
-            closing_time=max((rows.closing_time for rows in known), default=-1),
+            stream_time=max((last.stream_time for last in continued), default=-1),
+            closing_time=max((last.closing_time for last in continued), default=-1),
             ends=_sort(ends),
-            senders=tuple(time for rows in known for time in rows.senders if time.topic in topics),
+            senders=tuple(
+                dict.fromkeys(time for at, last in read.items() for time in last.senders if time.topic == at[0])
+            ),
             sub_topology=task.identity,
-            reports=own.reports if own is not None else (),
+            reports=() if reporting is None else reporting.reports,
         )
         return Move(position, tuple(origins))
 
@@ -228,9 +245,9 @@ class _Plan:
         """Return the places that need an internal row, each with the row's key there."""
         if key.startswith(PARKED):
             name, row = _parked_row(key)
+            if row == _TIMES:
+                return [] if name in self._read_topics else [(origin, key)]
             back = [place for place, task in enumerate(self._wanted) if task.identity == name]
-            if back and row == _TIMES:
-                return []  # the position has them (`_position`)
             return [(back[0], row)] if back else [(origin, key)]
         targets = self._targets(key, origin)
         if not targets and self._written[origin].name:
@@ -252,7 +269,7 @@ class _Plan:
         return [max(heirs, key=lambda place: self._named_in(timer, place))]
 
     def _of_store(self, store: str, origin: int) -> list[int]:
-        """Return the places of a store. What belongs to one that is gone stays, as its changelog does."""
+        """Return the places of a store. Rows of a removed store stay, as its changelog does."""
         return [place for place, task in enumerate(self._wanted) if store in task.stores] or [origin]
 
     def _named_in(self, timer: str, place: int) -> int:
@@ -264,8 +281,8 @@ def _sort(ends: dict[Partition, int]) -> Ends:
     return tuple((*partition, end) for partition, end in sorted(ends.items()))
 
 
-def _parked_key(sub_topology: str, key: bytes) -> bytes:
-    return PARKED + sub_topology.encode() + b"\0" + key
+def _parked_key(name: str, key: bytes) -> bytes:
+    return PARKED + name.encode() + b"\0" + key
 
 
 def _parked_row(key: bytes) -> tuple[str, bytes]:
