@@ -141,6 +141,8 @@ RULES: list[tuple[Any, Any, str]] = [
     (state_format("a map<int, int>", "s"), state_format("a map<int, bigint>", "s"), "compatible"),
     (map_keys("k int", "s").identity, map_keys("other bigint", "s").identity, "compatible"),
     (map_keys("k int", "s").identity, map_keys("k string", "s").identity, "refused"),
+    (map_keys("k int", "s").identity, map_keys("k double", "s").identity, "refused"),
+    (map_keys("k double", "s").identity, map_keys("k double", "s").identity, "same"),
     (map_keys("k int", "s").identity, map_keys("k int, l int", "s").identity, "refused"),
     (json_key(("a", "b"), ("str", "int")), json_key(("c", "b"), ("str", "int")), "compatible"),
     (json_key(("a", "b"), ("str", "str")), json_key(("b", "a"), ("str", "str")), "refused"),

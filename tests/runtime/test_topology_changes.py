@@ -161,7 +161,7 @@ class Places:
         self.rows: list[dict[bytes, bytes]] = []
 
     def start(self, *wanted: Wanted) -> None:
-        """Start another topology over what is there."""
+        """Start another topology over the existing rows."""
         while len(self.positions) < len(wanted):
             self.positions.append(None)
             self.rows.append({})

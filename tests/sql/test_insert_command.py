@@ -30,6 +30,7 @@ CREATE TABLE menu (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='rows', FO
 CREATE STREAM derived AS SELECT sensor, area FROM readings;
 """
 ROWS: dict[tuple[str, ...], tuple[bytes | None, dict[str, Any]]] = {
+    ("n=-2147483648", "area=-9223372036854775808"): (None, {"N": -(1 << 31), "AREA": -(1 << 63)}),
     ("sensor=s-1", "N=-5", "area=7", "reading=4", "price=1.5"): (
         b"s-1",
         {"N": -5, "AREA": 7, "READING": 4.0, "PRICE": 1.5},
@@ -60,6 +61,7 @@ REFUSED = {
     ("readings", 'sizes={"a": 1}'): "write a list in JSON",
     ("readings", "reading=1e999"): "write a number below",
     ("readings", "price=1e999999999"): "write at most 100 digits",
+    ("readings", "n=2147483648"): "at most 32 bits",
     ("readings", "price=1000.0"): "the column PRICE DECIMAL(4, 2)",
     ("readings", "is_new=perhaps"): "write true or false",
     ("readings", "data=%"): "the column DATA BYTES",

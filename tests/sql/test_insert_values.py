@@ -37,6 +37,9 @@ SENT: dict[str, Inserted] = {
     "INTO s (n, k, ROWTIME) VALUES (1 + 2, UCASE('x'), 77)": Inserted(
         "in", b"X", b'{"N":3,"D":null,"A":null,"T":null}', 77
     ),
+    "INTO s (k, n) VALUES ('x', -2147483648)": Inserted(
+        "in", b"x", b'{"N":-2147483648,"D":null,"A":null,"T":null}', None
+    ),
     "INTO s (k) VALUES ('x')": Inserted("in", b"x", EMPTY, None),
     "INTO s (n) VALUES (NULL)": Inserted("in", None, EMPTY, None),
     "INTO t VALUES (-7, 'a,b')": Inserted("rows", b'"-7"', b'"a,b"', None),
@@ -56,6 +59,8 @@ REFUSED = {
     "INTO h VALUES (1, 2)": "columns of headers",
     "INTO h (x) VALUES ('a')": "columns of headers",
     "INTO w VALUES (1, 2)": "has windows",
+    "INTO s (k, ROWTIME) VALUES ('x', 0)": "ROWTIME is 0: write a time in ms since 1970, from 1 on",
+    "INTO s (k, ROWTIME) VALUES ('x', -5)": "ROWTIME is -5",
     "INTO o VALUES ('x', 1)": "is computed by a query",
 }
 

@@ -70,15 +70,15 @@ def insert(
     """
     try:
         name = name_of(target)
-        asked = f"DESCRIBE `{name.replace('`', '``')}`;"
+        statement = f"DESCRIBE `{name.replace('`', '``')}`;"
         if path is None:
             client = SqlClient(server, token_of(token_file))
-            text = insert_of(name, *_row(values, _answer_of(client, asked)))
-            topic = _topic_of(_answer_of(client, text))
+            text = insert_of(name, *_row(values, _response_lines(client, statement)))
+            topic = _topic_of(_response_lines(client, text))
         else:
             connect_when_asked(lambda: read_registry(connection))
             program = _program_of(path)
-            (command,) = parse(asked)
+            (command,) = parse(statement)
             assert isinstance(command, Command)
             text = insert_of(name, *_row(values, describe(program, command)))
             topic = _send(text, program, connection)
@@ -140,7 +140,7 @@ def _topic_of(lines: Iterator[dict[str, Any]]) -> str:
     return "".join(line["row"].get("topic", "") for line in lines if "row" in line)
 
 
-def _answer_of(client: SqlClient, text: str) -> Iterator[dict[str, Any]]:
+def _response_lines(client: SqlClient, text: str) -> Iterator[dict[str, Any]]:
     """Yield what a server answers. Raises click.ClickException, without the place in a statement of this command."""
     try:
         for line in client.lines(text):

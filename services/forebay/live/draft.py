@@ -83,7 +83,7 @@ def draft_of(statements: Sequence[Statement], file: Path) -> Draft:
     """Return the program of statements.
 
     Args:
-        file: what they are written to; the schemas of topics are lasting next to it.
+        file: what they are written to; the schemas of topics are kept next to it.
 
     Raises:
         SqlError: a statement can't run with the others.

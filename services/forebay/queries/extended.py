@@ -18,7 +18,7 @@ def describe_extended(program: Program, command: Command, lag: Lag) -> Iterator[
     source = program.catalog.get(command.subject, command.place)
     queries = (*program.queries, *program.waiting)
     writers = [query for query in queries if query.target.name == source.name]
-    readers = [query for query in queries if source in reads(query)]
+    readers = [query for query in queries if source.name in {read.name for read in reads(query)}]
     topics = dict.fromkeys(of.topic for query in writers for of in reads(query) if not of.is_derived)
     if readers and not source.is_derived:
         topics[source.topic] = None

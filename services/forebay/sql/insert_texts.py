@@ -141,7 +141,8 @@ def _number(value: int | Decimal, kind: SqlType) -> str:
         return literal(double)
     if kind in _BITS:
         # A CAST within an array would wrap a number that is too large around.
-        if isinstance(value, Decimal) or value.bit_length() >= _BITS[kind]:
+        limit = 1 << _BITS[kind] - 1
+        if isinstance(value, Decimal) or not -limit <= value < limit:
             raise TypeError(_remedy(kind))
     elif isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_DIGITS:
         raise TypeError(f"write at most {_MOST_DIGITS} digits")  # 1e999999999 would be as many zeros

@@ -79,6 +79,9 @@ def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dic
         if name in values:
             raise SqlError(expression.place, f"the column {name} is there twice: give each one value")
         values[name] = _value(expression, types[name])
+        if name == ROWTIME and values[name] is not None and values[name] < 1:
+            # Kafka's client takes 0 for "now", and the broker stores negative times, which no window has.
+            raise SqlError(expression.place, f"{ROWTIME} is {values[name]}: write a time in ms since 1970, from 1 on")
     missing = [member.name for member in source.keys if values.get(member.name) is None]
     if source.is_table and missing:
         raise SqlError(statement.place, f"a row of a table needs its key: give {', '.join(missing)} a value")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StringType, StructType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, FloatType, MapType, StringType, StructType
 
 from forebay.codec import DecodeError
 from forebay.formats import Format
@@ -84,7 +84,15 @@ class MapKeys:
     @property
     def identity(self) -> Identity:
         """What stores record of the encoding: columns have no names in it."""
-        return by_place("map key", _typed_names(self._schema))
+        # A key is found by its text, and 1 and 1.0 are two texts. Otherwise numbers may be widened.
+        kinds = {field.name: field.dataType for field in self._schema.fields}
+        return by_place(
+            "map key",
+            [
+                (name, ["fraction", kind] if isinstance(kinds[name], (FloatType, DoubleType)) else kind)
+                for name, kind in _typed_names(self._schema)
+            ],
+        )
 
     def text_of(self, key: Any) -> bytes:
         """Return the bytes of a key. Raises EncodeError."""

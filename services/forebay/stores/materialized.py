@@ -67,7 +67,7 @@ def store_of(row: bytes) -> bytes:
     if not row.startswith(_INTERNAL):
         return row.partition(b"\0")[0]
     kind, _, rest = row.partition(b"\0")
-    return b"" if kind in (b"\x01kind", b"\x01timer") else rest.partition(b"\0")[0]
+    return b"" if kind in (b"\x01kind", b"\x01timer", b"\x01parked") else rest.partition(b"\0")[0]
 
 
 def purge(table: Table, names: frozenset[bytes]) -> None:

@@ -25,9 +25,9 @@ class JobOptions:
         groups: task groups; 0 for as many as Spark has slots.
         topics: the broker's names of inputs and outputs, where the service declares others.
         restore: whether to take the state from the changelogs.
-        max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
+        max_downtime_ms: longest downtime to survive with compacted inputs; 0: not checked.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
-        home: directory that gets the events of the job; None: they are not kept.
+        home: directory in which the events of the job are written; None: none are.
         admit: called before the job starts; raises StopJob if it may not run, Unavailable if that is unknown yet.
     """
 

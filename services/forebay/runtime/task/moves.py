@@ -125,7 +125,8 @@ class _Plan:
         for place, (task, origins) in enumerate(zip(self._wanted, self._origins, strict=True)):
             if any(origin != place for origin in origins) or self._written[place].name not in ("", task.identity):
                 return True
-        if self._parked.keys() & self._read_topics or any(place < len(self._wanted) for place, _ in self._unparked()):
+        is_removed = any(place < len(self._wanted) for place, _ in self._topics_to_park())
+        if is_removed or self._parked.keys() & self._read_topics:
             return True
         formats = ((place, key) for place, rows in enumerate(self._written) for key, _ in rows.scan(FORMATS))
         return any(self._targets(key, place) != [place] for place, key in formats)
@@ -142,7 +143,7 @@ class _Plan:
                 for place, row in rows:
                     if (place, row) != (origin, key):
                         puts[place].append((row, value))
-        for place, topic in self._unparked():
+        for place, topic in self._topics_to_park():
             position = self._written[place].position
             if position is not None and place in puts:
                 puts[place].append((_parked_key(topic, _TIMES), _times_row(position)))
@@ -176,7 +177,7 @@ class _Plan:
             if row == _TIMES
         }
 
-    def _unparked(self) -> list[tuple[int, str]]:
+    def _topics_to_park(self) -> list[tuple[int, str]]:
         """Return the topics that no task reads any more and whose times are not parked yet, with their places."""
         places = {(place, topic) for (topic, _), place in self._holders.items() if topic not in self._read_topics}
         return sorted((place, topic) for place, topic in places if topic not in self._parked)
