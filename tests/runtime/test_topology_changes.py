@@ -214,6 +214,12 @@ def test_each_topic_is_continued_with_the_time_and_the_senders_of_its_last_reade
             last |= dict.fromkeys((topic for topic, _ in task.partitions), time)
 
 
+def test_a_removed_global_table_is_continued_where_each_sub_topology_had_read_it() -> None:
+    ends = (("g", 0, 7), ("g", 1, 5))
+    before = [TaskPosition("here", 5, ends=((name, 0, 1), *ends), sub_topology=name) for name in "xy"]
+    assert plan_moves([reader_of("x", "x"), reader_of("y", "y")], [Written(one, lambda _: ()) for one in before]) == {}
+
+
 def test_timers_of_a_query_that_is_paused_are_not_those_of_the_query_that_resumes() -> None:
     places = Places()
     x, y = reader_of("x", "x"), reader_of("y", "y")

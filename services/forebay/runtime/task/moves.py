@@ -7,6 +7,7 @@ format by the store, timers and event ids by the sub-topology that wrote them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -179,8 +180,11 @@ class _Plan:
 
     def _topics_to_park(self) -> list[tuple[int, str]]:
         """Return the topics that no task reads any more and whose times are not parked yet, with their places."""
-        places = {(place, topic) for (topic, _), place in self._holders.items() if topic not in self._read_topics}
-        return sorted((place, topic) for place, topic in places if topic not in self._parked)
+        held = {(topic, place) for place, rows in enumerate(self._written) for topic, _ in rows.ends}
+        # What several places have read is a global table. Each of them keeps its own offsets.
+        places = Counter(topic for topic, _ in held)
+        known = self._read_topics | self._parked.keys() | self._global
+        return sorted((place, topic) for topic, place in held if places[topic] == 1 and topic not in known)
 
     def _reader(self, partition: Partition) -> TaskPosition | None:
         """Return the position under which a partition was last read; None: it never was."""
