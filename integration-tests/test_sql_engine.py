@@ -101,7 +101,7 @@ def engine(platform: Platform, folder: Path, name: str, log: str) -> Iterator[Jo
 
 
 def pause_one(client: Client) -> None:
-    """Pause a query: what arrives meanwhile is read when it resumes, and the others continue."""
+    """Pause a query: records that arrive are read when it resumes, and the other queries continue."""
     client.rows("INSERT INTO doors VALUES ('d', 'open');")
     client.until("SELECT n FROM live_doors WHERE door = 'd';", [{"N": 1}])
     code, reason = client.refusal("PAUSE CTAS_LIVE_COUNTS_2;")

@@ -241,9 +241,9 @@ def test_records_that_wait_for_a_paused_query_are_not_late_because_another_ran(
     before = Driven(sql, tasks=1)
     for source in "sr":
         before.send(source, "k", {"V": 1}, 1_000)
-    meanwhile = continue_with(f"{sql}PAUSE CTAS_T{paused}_{paused};", before)
-    assert meanwhile.send(running, "k", {"V": 1}, 1_000_000)
-    resumed = continue_with(sql, before, meanwhile)
+    other_ran = continue_with(f"{sql}PAUSE CTAS_T{paused}_{paused};", before)
+    assert other_ran.send(running, "k", {"V": 1}, 1_000_000)
+    resumed = continue_with(sql, before, other_ran)
     assert resumed.send(waiting, "k", {"V": 1}, 12_000) == [(("k", 10_000, 20_000), (1,), 12_000)]
     assert not resumed.send(running, "k", {"V": 1}, 12_000), "the query that ran has its own time"
 

@@ -84,7 +84,7 @@ class MapKeys:
     @property
     def identity(self) -> Identity:
         """What stores record of the encoding: columns have no names in it."""
-        # A key is found by its text, and 1 and 1.0 are two texts. Otherwise numbers may be widened.
+        # A key is found by its text, and 1 and 1.0 are two texts. Whole numbers may be widened.
         kinds = {field.name: field.dataType for field in self._schema.fields}
         return by_place(
             "map key",
