@@ -1,7 +1,8 @@
 """Texts become dates by patterns of `FastDateFormat` of Commons Lang, as in ksqlDB's PARSE_DATE.
 
 The letters are those of `SimpleDateFormat`. Numbers need no zeros in front and may have more digits, words may be short
-or in full, other text may follow, and February 30 is March 1.
+or in full, other text may follow, and February 30 is March 1. The name of another day of the week is an error, though:
+such a text is a mistake in the data.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class _Reader(NamedTuple):
     regex: re.Pattern[str]
     fields: tuple[tuple[str, Callable[[str], int]], ...]
     """The letters of the regular expression's groups, and what makes a number of a text."""
+    names_day: bool
+    """Whether the pattern has a day of the week by its name."""
 
 
 def parsed_date(text: str, pattern: str) -> int:
@@ -71,6 +74,8 @@ def parsed_date(text: str, pattern: str) -> int:
         fields.pop(letter, None)  # the order of the fields is that in which they were set last
         fields[letter] = value_of(shown)
     ms = time_of_calendar(fields)
+    if reader.names_day and fields.keys() & {"d", "D"} and _day_of_week(ms + fields.get("X", 0)) != fields["E"]:
+        raise ValueError(f"{text!r} is another day of the week")
     if ms % DAY_MS:
         raise ValueError(f"{text!r} has a time of day")
     return within_bits(ms // DAY_MS, 32)
@@ -97,7 +102,13 @@ def reader_of(pattern: str) -> _Reader:
             # A number before a number has at most the digits of its letters, and no blanks in front.
             regex += rf"(\d{{1,{part.count}}}+)" if _is_number(follower) else rf"{_BLANKS}(\d++)"
             fields.append((letter, _number(part)))
-    return _Reader(re.compile(regex), tuple(fields))
+    names_day = any(isinstance(part, Field) and part.letter == "E" for part in parts)
+    return _Reader(re.compile(regex), tuple(fields), names_day)
+
+
+def _day_of_week(ms: int) -> int:
+    """Return the day of the week of a time: 1 for Sunday."""
+    return (ms // DAY_MS + 4) % 7 + 1
 
 
 def _parts_of(pattern: str) -> list[Field | Text]:
