@@ -220,6 +220,59 @@ def test_a_removed_global_table_is_continued_where_each_sub_topology_had_read_it
     assert plan_moves([reader_of("x", "x"), reader_of("y", "y")], [Written(one, lambda _: ()) for one in before]) == {}
 
 
+def test_a_topic_that_comes_back_alone_has_the_timers_and_event_ids_of_its_last_reader() -> None:
+    places, ids = Places(), dict(id_rows(59_999, 5, [b"X" * 16]))
+    both, a, b = reader_of("a", "a", "b"), reader_of("a", "a"), reader_of("b", "b", stores=["s-b"])
+    places.start(both)
+    places.run(0, both, 50)
+    places.rows[0] |= {b"\x01timer\0s-b\0k": b"T", **ids}
+    places.start(a)
+    places.start(a, b)
+    assert places.rows[1][b"\x01timer\0s-b\0k"] == b"T"
+    assert b"X" * 16 in places.rows[1].values()
+    assert places.rows[0] == ids
+
+
+def test_event_ids_that_moved_there_and_back_overwrite_no_others() -> None:
+    places = Places()
+    a, b, c = (reader_of(name, name) for name in "abc")
+    places.start(a, b, c)
+    for place, (task, letter) in enumerate(((a, b"A"), (b, b"B"), (c, b"C"))):
+        places.run(place, task, 5)
+        places.rows[place] |= dict(id_rows(59_999, 5, [letter * 16]))
+    places.start(b, a, c)
+    places.start(a, b, c)
+    places.start(reader_of("a", "a", "c"), b)
+    assert sorted(places.rows[0].values()) == [b"A" * 16, b"C" * 16]
+
+
+def test_what_belongs_to_a_store_follows_it_out_of_a_place_that_is_gone() -> None:
+    places, own = Places(), {b"\x01kind\0s": b"K", b"\x01layout\0s": b"L", b"\x01marks\0s\0latest": b"M"}
+    a, b = reader_of("a", "a", stores=["s"]), reader_of("b", "b")
+    places.start(b, a)
+    places.run(0, b, 5)
+    places.run(1, a, 5)
+    places.rows[1] |= own
+    places.start(reader_of("b", "b", stores=["s"]))
+    assert places.rows[0] == own
+    assert not places.rows[1].keys() & own.keys()
+
+
+def test_a_global_table_that_is_removed_while_places_change_is_continued_by_each() -> None:
+    places = Places()
+    x, y = (Wanted(name, frozenset({(name, 0)}), frozenset({"g"}), frozenset()) for name in "xy")
+    places.positions = [
+        TaskPosition("here", 5, ends=((name, 0, 1), ("g", 0, end)), sub_topology=name)
+        for name, end in (("x", 4), ("y", 7))
+    ]
+    places.rows = [{}, {}]
+    places.start(reader_of("y", "y"), reader_of("x", "x"))
+    places.start(y, x)
+    assert all(
+        position and ("g", 0, end) in position.ends for position, end in zip(places.positions, (7, 4), strict=True)
+    )
+
+
 def test_timers_of_a_query_that_is_paused_are_not_those_of_the_query_that_resumes() -> None:
     places = Places()
     x, y = reader_of("x", "x"), reader_of("y", "y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -187,8 +188,9 @@ def test_marks_that_meet_give_what_is_safe_for_both(mark: bytes, wanted: int) ->
 
 def test_of_a_removed_sub_topology_s_times_the_later_ones_are_kept() -> None:
     row = b"\x01parked\0clicks\0\x01times"
-    later, earlier = pack_time(9) + b"{}", pack_time(3) + b"{}"
-    assert spreader().spread([[(row, later)], [(row, earlier)]]) == [{row: later}]
+    later, earlier = (pack_time(time) + json.dumps({"senders": [["t", "a-0", 7, 1, 0]]}).encode() for time in (9, 3))
+    (new,) = spreader().spread([[(row, later)], [(row, earlier)]])
+    assert (new[row][:8], json.loads(new[row][8:])) == (pack_time(9), {"senders": [], "done": []})
 
 
 def test_an_index_is_walked_from_its_beginning_where_one_side_never_was() -> None:

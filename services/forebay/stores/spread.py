@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import gcd
@@ -12,7 +13,7 @@ from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
-from forebay.stores.keys import unpack_time
+from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.layouts import merge_recorded
@@ -78,9 +79,10 @@ class Spreader:
             heirs = self.heirs(task)
             for key, value in rows:
                 place = self._place(task, key)
+                shown = _without_senders(value) if key.startswith(_PARKED) and key.endswith(_PARKED_TIMES) else value
                 for heir in heirs if place.owner is None else (place.owner,):
                     known = new[heir].get(key)
-                    new[heir][key] = value if known is None else place.merge(known, value)
+                    new[heir][key] = shown if known is None else place.merge(known, shown)
                     if place.by_all:
                         holders[heir, key] = holders.get((heir, key), 0) + 1
         for (heir, key), count in holders.items():
@@ -178,3 +180,8 @@ def _merge_layouts(one: bytes, other: bytes) -> bytes:
 
 def _never_twice(one: bytes, other: bytes) -> bytes:
     raise NotSpreadable("two tasks hold the same row")
+
+
+def _without_senders(times: bytes) -> bytes:
+    """Return parked times without the senders' offsets, which belong to the partition of one task."""
+    return times[:WIDTH] + json.dumps(json.loads(times[WIDTH:]) | {"senders": [], "done": []}).encode()

@@ -14,25 +14,13 @@ from dataclasses import dataclass, field, replace
 from forebay.processor.timers import PREFIX as TIMERS
 from forebay.runtime.changelog.topics import INTERNAL
 from forebay.runtime.protocol.position import Ends, TaskPosition
+from forebay.runtime.task.parked import PARKED, TIMES, join_ids, parked_key, parked_positions, parked_row, times_row
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import as_of_another
 from forebay.stores.kinds import PREFIX as FORMATS
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
-
-PARKED = b"\x01parked\0"
-"""Prefix of rows of a removed sub-topology or topic. They stay in the internal changelog until it is put back."""
-
-_TIMES = b"\x01times"
-"""Key of the parked row that has the position under which a topic was last read, while no sub-topology reads it.
-
-The offsets of the topic stay at their place, but the times and senders of the place's later positions are another
-sub-topology's. With these times, records that waited would be late. Without the topic's senders, records of a
-repartition that were read ahead would be used twice.
-"""
-
-_TIME_BYTES = 8
 
 Partition = tuple[str, int]
 """A topic, and the number of one of its partitions."""
@@ -109,14 +97,18 @@ def plan_moves(wanted: Sequence[Wanted], written: Sequence[Written]) -> dict[int
 class _Plan:
     def __init__(self, wanted: Sequence[Wanted], written: Sequence[Written]) -> None:
         self._wanted, self._written = wanted, written
-        self._global = frozenset(topic for task in wanted for topic in task.whole)
         self._readers = {partition: at for at, task in enumerate(wanted) for partition in task.partitions}
         self._read_topics = frozenset(topic for topic, _ in self._readers)
+        self._parked = parked_positions(row for rows in written for row in rows.scan(PARKED))
+        self._global = self._find_global()
         self._holders = self._find_holders()
-        self._parked = self._find_parked()
         self._origins = [self._find_origins(task) for task in wanted]
         self._heirs = [
-            [place for place, origins in enumerate(self._origins) if origin in origins]
+            [
+                place
+                for place, origins in enumerate(self._origins)
+                if origin in origins or (written[origin].name and written[origin].name in self._last_readers(place))
+            ]
             for origin in range(len(written))
         ]
 
@@ -136,6 +128,7 @@ class _Plan:
         """Return the moves of the places that change."""
         moves = {place: self._position(place) for place in range(len(self._written)) if self._is_used(place)}
         puts: dict[int, list[Change]] = {place: [] for place in moves}
+        ids = {place: dict(self._written[place].scan(EVENT_IDS)) for place in moves}
         for origin in sorted(moves):
             for key, value in self._written[origin].scan(INTERNAL):
                 rows = self._rows(key, origin)
@@ -143,11 +136,11 @@ class _Plan:
                     moves[origin].changes.append((key, None))
                 for place, row in rows:
                     if (place, row) != (origin, key):
-                        puts[place].append((row, value))
+                        puts[place].append(join_ids(row, value, origin, ids[place]))
         for place, topic in self._topics_to_park():
             position = self._written[place].position
             if position is not None and place in puts:
-                puts[place].append((_parked_key(topic, _TIMES), _times_row(position)))
+                puts[place].append((parked_key(topic, TIMES), times_row(position)))
         for place, rows_put in puts.items():
             # Behind the deletes: a deleted and a new row may have the same key.
             moves[place].changes += rows_put
@@ -155,6 +148,17 @@ class _Plan:
         ends = [end[:2] for move in changed.values() for end in move.position.ends if end[0] not in self._global]
         assert len(ends) == len(set(ends)), "an offset would be kept at two places of the topology"
         return changed
+
+    def _find_global(self) -> frozenset[str]:
+        """Return the topics of global tables. What several places have read is one, also while no task reads it."""
+        held = Counter(topic for rows in self._written for topic in {topic for topic, _ in rows.ends})
+        former = {topic for topic, places in held.items() if places > 1} - self._read_topics
+        return frozenset(topic for task in self._wanted for topic in task.whole) | former
+
+    def _last_readers(self, place: int) -> set[str]:
+        """Return the names of the sub-topologies that last read the parked topics of a place."""
+        topics = {topic for topic, _ in self._wanted[place].partitions}
+        return {self._parked[topic].sub_topology for topic in topics & self._parked.keys()}
 
     def _find_holders(self) -> dict[Partition, int]:
         """Return the place that holds the offset of each partition: the largest, should there be two."""
@@ -168,23 +172,10 @@ class _Plan:
         named = {place for place, rows in enumerate(self._written) if rows.name and rows.name == task.identity}
         return sorted(held | named)
 
-    def _find_parked(self) -> dict[str, TaskPosition]:
-        """Return the positions under which topics were last read that the former topology did not read."""
-        return {
-            topic: TaskPosition.from_json(value[_TIME_BYTES:])
-            for rows in self._written
-            for key, value in rows.scan(PARKED)
-            for topic, row in (_parked_row(key),)
-            if row == _TIMES
-        }
-
     def _topics_to_park(self) -> list[tuple[int, str]]:
         """Return the topics that no task reads any more and whose times are not parked yet, with their places."""
-        held = {(topic, place) for place, rows in enumerate(self._written) for topic, _ in rows.ends}
-        # What several places have read is a global table. Each of them keeps its own offsets.
-        places = Counter(topic for topic, _ in held)
         known = self._read_topics | self._parked.keys() | self._global
-        return sorted((place, topic) for topic, place in held if places[topic] == 1 and topic not in known)
+        return sorted({(place, at[0]) for at, place in self._holders.items() if at[0] not in known})
 
     def _reader(self, partition: Partition) -> TaskPosition | None:
         """Return the position under which a partition was last read; None: it never was."""
@@ -194,7 +185,9 @@ class _Plan:
     def _is_used(self, place: int) -> bool:
         """Return whether a place belongs to the topology, or one that belongs to it takes over from there."""
         is_left = any(holder == place for at, holder in self._holders.items() if at in self._readers)
-        return place < len(self._wanted) or bool(self._heirs[place]) or is_left
+        formats = self._written[place].scan(FORMATS)
+        is_store_elsewhere = any(self._targets(key, place) != [place] for key, _ in formats)
+        return place < len(self._wanted) or bool(self._heirs[place]) or is_left or is_store_elsewhere
 
     def _position(self, place: int) -> Move:
         """Return where a place stands: each offset is kept at the one place that reads it."""
@@ -211,11 +204,12 @@ class _Plan:
         known = [position for origin in origins if (position := self._written[origin].position) is not None]
         named = [origin for origin in origins if self._written[origin].name == task.identity or origins == [place]]
         for rows in [self._written[origin] for origin in named]:
-            ends |= {at: end for at, end in rows.ends.items() if at[0] in task.whole}
+            ends |= {at: end for at, end in rows.ends.items() if at[0] in self._global}
         own = next((rows.position for rows in self._written if rows.name == task.identity), None)
         read = {at: last for at in sorted(task.partitions) if (last := self._reader(at)) is not None}
         continued = [*read.values(), *(() if own is None else (own,))]
-        reporting = own or self._parked.get(task.identity)
+        parked = self._parked.get(task.identity)
+        reporting = parked if own is None and parked is not None and parked.sub_topology == task.identity else own
         position = replace(
             known[0] if known else newest,
             n=newest.n + 1,
@@ -249,14 +243,22 @@ class _Plan:
     def _rows(self, key: bytes, origin: int) -> list[tuple[int, bytes]]:
         """Return the places that need an internal row, each with the row's key there."""
         if key.startswith(PARKED):
-            name, row = _parked_row(key)
-            if row == _TIMES:
+            name, row = parked_row(key)
+            if row == TIMES:
                 return [] if name in self._read_topics else [(origin, key)]
             back = [place for place, task in enumerate(self._wanted) if task.identity == name]
-            return [(back[0], row)] if back else [(origin, key)]
+            heirs = [place for place in range(len(self._wanted)) if name in self._last_readers(place)]
+            if row.startswith(TIMERS):
+                # A timer is of one store: a topic's next reader may have it without the former one's other stores.
+                timer = row[len(TIMERS) :].decode().partition("\0")[0]
+                back = [place for place in heirs if self._named_in(timer, place)] or back
+                return [(back[0], row)] if back else [(origin, key)]
+            if back:
+                return [(place, row) for place in dict.fromkeys((*back, *heirs))]
+            return [(origin, key), *((place, as_of_another(row, origin)) for place in heirs)]
         targets = self._targets(key, origin)
         if not targets and self._written[origin].name:
-            return [(origin, _parked_key(self._written[origin].name, key))]
+            return [(origin, parked_key(self._written[origin].name, key))]
         # Event ids of two places have the same keys, if they are of the same time and commit number.
         moved = as_of_another(key, origin) if key.startswith(EVENT_IDS) else key
         return [(place, key if place == origin else moved) for place in targets]
@@ -284,17 +286,3 @@ class _Plan:
 
 def _sort(ends: dict[Partition, int]) -> Ends:
     return tuple((*partition, end) for partition, end in sorted(ends.items()))
-
-
-def _parked_key(name: str, key: bytes) -> bytes:
-    return PARKED + name.encode() + b"\0" + key
-
-
-def _parked_row(key: bytes) -> tuple[str, bytes]:
-    name, _, row = key[len(PARKED) :].partition(b"\0")
-    return name.decode(), row
-
-
-def _times_row(position: TaskPosition) -> bytes:
-    """Return the value of a row of times. Of two tasks' rows, the greater has the later stream time (`spread`)."""
-    return (position.stream_time + 1).to_bytes(_TIME_BYTES, "big") + replace(position, ends=()).to_json()

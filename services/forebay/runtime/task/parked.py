@@ -1,0 +1,68 @@
+"""Rows of removed sub-topologies and topics, which stay in internal changelogs until they are put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.stores.event_ids import PREFIX as EVENT_IDS
+from forebay.stores.event_ids import as_of_another
+from forebay.stores.table import Change
+
+PARKED = b"\x01parked\0"
+"""Prefix of rows of a removed sub-topology or topic. They stay in the internal changelog until it is put back."""
+
+TIMES = b"\x01times"
+"""Key of the parked row that has the position under which a topic was last read, while no sub-topology reads it.
+
+The offsets of the topic stay at their place, but the times and senders of the place's later positions are another
+sub-topology's. With these times, records that waited would be late. Without the topic's senders, records of a
+repartition that were read ahead would be used twice.
+"""
+
+_TIME_BYTES = 8
+
+
+def parked_key(name: str, key: bytes) -> bytes:
+    """Return the key under which a row of a sub-topology, or the times of a topic, are parked."""
+    return PARKED + name.encode() + b"\0" + key
+
+
+def parked_row(key: bytes) -> tuple[str, bytes]:
+    """Return the name of the sub-topology or topic of a parked row, and the key that the row had."""
+    name, _, row = key[len(PARKED) :].partition(b"\0")
+    return name.decode(), row
+
+
+def times_row(position: TaskPosition) -> bytes:
+    """Return the value of a row of times. Of two tasks' rows, the greater has the later stream time (`spread`)."""
+    return (position.stream_time + 1).to_bytes(_TIME_BYTES, "big") + replace(position, ends=()).to_json()
+
+
+def parked_positions(rows: Iterable[tuple[bytes, bytes]]) -> dict[str, TaskPosition]:
+    """Return the positions under which topics were last read, of parked rows."""
+    return {
+        topic: TaskPosition.from_json(value[_TIME_BYTES:])
+        for key, value in rows
+        for topic, row in (parked_row(key),)
+        if row == TIMES
+    }
+
+
+def join_ids(row: bytes, value: bytes, origin: int, ids: dict[bytes, bytes]) -> Change:
+    """Return a row that overwrites no other event ids: rows of two places may have the same key.
+
+    Args:
+        origin: the place that the row comes from.
+        ids: the event ids of the place that it goes to; the row's are added.
+    """
+    if row.startswith(EVENT_IDS):
+        while ids.get(row, value) != value:
+            other = as_of_another(row, origin)
+            if other == row:  # of release 0.1
+                value += ids[row]
+                break
+            row = other
+        ids[row] = value
+    return row, value
