@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from forebay.catalog import Service
 from forebay.codec import Unavailable
+from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import TAIL_GROUP
 from forebay.kafka.registry import shared_registry
@@ -137,10 +138,7 @@ class TopicPages:
         known = consumer.list_topics(topic, timeout=_SECONDS).topics[topic]
         if known.error is not None:
             raise NoSuchTopic(f"the broker has no topic {topic} yet: its job or `forebay topics create` makes it")
-        return {
-            number: consumer.get_watermark_offsets(TopicPartition(topic, number), _SECONDS)
-            for number in known.partitions
-        }
+        return {number: watermarks(consumer, TopicPartition(topic, number), _SECONDS) for number in known.partitions}
 
     def _render(self, topic: str, records: list[Message]) -> list[Any]:
         if topic not in self._contents:

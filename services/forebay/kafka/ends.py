@@ -71,6 +71,22 @@ def offsets_at(consumer: Consumer, times: Mapping[Place, int], seconds: float = 
     return {(answer.topic, answer.partition): answer.offset if answer.offset >= 0 else None for answer in answers}
 
 
+def watermarks(consumer: Consumer, place: TopicPartition, seconds: float = _SECONDS) -> tuple[int, int]:
+    """Return the first offset and the end of a partition, with one retry if the leaders have changed.
+
+    Raises:
+        KafkaException: the broker can't be reached, or refuses.
+    """
+    try:
+        low, high = consumer.get_watermark_offsets(place, seconds)
+    except KafkaException as error:
+        if error.args[0].code() not in _STALE:
+            raise
+        consumer.list_topics(place.topic, seconds)
+        low, high = consumer.get_watermark_offsets(place, seconds)
+    return low, high
+
+
 def _request_offsets(
     admin: AdminClient, asked: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel, doing: str, seconds: float
 ) -> dict[Place, int]:

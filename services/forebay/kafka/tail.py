@@ -12,7 +12,7 @@ from typing import Self, TypeAlias
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from forebay.kafka.door import why_silent
-from forebay.kafka.ends import offsets_at
+from forebay.kafka.ends import offsets_at, watermarks
 from forebay.kafka.errors import (
     KafkaRefused,
     KafkaUnavailable,
@@ -138,7 +138,7 @@ class Tail:
                 ]
 
     def _ends(self, places: list[TopicPartition]) -> dict[int | None, int]:
-        return {place.partition: self._consumer.get_watermark_offsets(place, _TIMEOUT_S)[1] for place in places}
+        return {place.partition: watermarks(self._consumer, place, _TIMEOUT_S)[1] for place in places}
 
     def _refuse(self, error: KafkaError) -> None:
         if is_forbidden(error):

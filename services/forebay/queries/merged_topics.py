@@ -10,6 +10,7 @@ from typing import Any, cast
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import Unavailable
+from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import ends_reading
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Message
@@ -66,7 +67,7 @@ class MergedTopics:
         for number in metadata.partitions:
             offset = OFFSET_BEGINNING
             if not from_beginning:
-                _, offset = self._consumer.get_watermark_offsets(TopicPartition(topic, number), _SECONDS)
+                _, offset = watermarks(self._consumer, TopicPartition(topic, number), _SECONDS)
             yield TopicPartition(topic, number, offset)
 
     def __iter__(self) -> Iterator[list[Message] | None]:

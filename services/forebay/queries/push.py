@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import DecodeError, Unavailable
+from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import ends_reading
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Headers, Origin
@@ -64,7 +65,7 @@ class Tail:
         for number in metadata.partitions:
             offset = OFFSET_BEGINNING
             if not from_beginning:
-                _, offset = self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)
+                _, offset = watermarks(self._consumer, TopicPartition(self._topic, number), _SECONDS)
             places.append(TopicPartition(self._topic, number, offset))
         return places
 

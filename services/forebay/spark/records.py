@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from forebay.codec import DecodeError
+from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import KafkaUnavailable, from_kafka, is_group_refusal
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.decoding import Decoding
@@ -199,7 +200,7 @@ def committed_messages(
 def _skip_deleted(consumer: Consumer, item: Range, next_offset: int) -> int:
     """Continue at the first offset that is left, and return it."""
     try:
-        begin, end = consumer.get_watermark_offsets(TopicPartition(item.topic, item.partition), _WATERMARK_SECONDS)
+        begin, end = watermarks(consumer, TopicPartition(item.topic, item.partition), _WATERMARK_SECONDS)
     except KafkaException as error:
         raise from_kafka(error, f"can't ask where {item.topic}-{item.partition} begins") from error
     if end < item.end:

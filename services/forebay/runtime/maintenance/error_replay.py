@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from forebay.kafka.committed import read_committed
+from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
@@ -226,8 +227,7 @@ class ErrorReplay:
         return {number: max(low, known.get(number, begin)) for number, (low, _) in bounds.items()}, not known
 
     def _bounds(self, consumer: Consumer, number: int) -> tuple[int, int]:
-        low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)
-        return low, high
+        return watermarks(consumer, TopicPartition(self._topic, number), _SECONDS)
 
     def _consumer(self) -> Consumer:
         return Consumer(self._kafka.consumer(**{"group.id": self._group}))
