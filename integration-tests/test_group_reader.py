@@ -183,6 +183,25 @@ def test_deleted_records_are_skipped_if_that_is_accepted(settings: KafkaSettings
     accepting.close()
 
 
+def test_records_deleted_while_their_transaction_is_open_are_skipped_too(settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "reader")
+    producer = transactional(settings, topic)
+    producer.begin_transaction()
+    send(producer, topic, texts(20))
+    admin = AdminClient(settings.admin())
+    for future in admin.delete_records([TopicPartition(topic, 0, 12)]).values():
+        future.result(30)
+    consumer = Consumer(settings.consumer(**{"group.id": topic}))
+    accepting = GroupReader(consumer, admin, AcceptedGaps.parse([f"{topic}:0"]))
+    item = task(topic, 5)
+    accepting.assign([item])
+    assert item.deleted_unread == {topic: 7}
+    producer.commit_transaction(30)
+    read(accepting, item)
+    assert take(item) == [names(20)[12:]]
+    accepting.close()
+
+
 def test_a_topic_that_became_shorter_ends_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:
     topic = new_topic(settings, "reader")
     write(settings, topic, texts(5))

@@ -52,6 +52,9 @@ class Busy(Silent):
     def get_watermark_offsets(self, _place: TopicPartition, _seconds: float) -> tuple[int, int]:
         return 0, 3
 
+    def offsets_for_times(self, asked: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
+        return [TopicPartition(place.topic, place.partition, 0) for place in asked]
+
     def consume(self, _count: int, _seconds: float) -> list[Any]:
         offset = next(self._offsets)
         return [record(0, offset), record(1, offset)]

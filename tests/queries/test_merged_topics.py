@@ -65,6 +65,9 @@ class FakeConsumer:
     def get_watermark_offsets(self, _place: TopicPartition, _seconds: float) -> tuple[int, int]:
         return 0, 42
 
+    def offsets_for_times(self, asked: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
+        return [TopicPartition(place.topic, place.partition, 0) for place in asked]
+
     def assign(self, places: list[TopicPartition]) -> None:
         self.assigned = places
 

@@ -78,6 +78,9 @@ class FakeConsumer:
     def get_watermark_offsets(self, place: TopicPartition, _seconds: float) -> tuple[int, int]:
         return 0, self._job.ends[place.partition]
 
+    def offsets_for_times(self, asked: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
+        return [TopicPartition(place.topic, place.partition, 0) for place in asked]
+
     def committed(self, asked: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
         return [
             TopicPartition(ERRORS, place.partition, self._job.replayed.get(place.partition, -1001)) for place in asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from forebay.codec import Unavailable
@@ -78,13 +78,22 @@ def watermarks(consumer: Consumer, place: TopicPartition, seconds: float = _SECO
         KafkaException: the broker can't be reached, or refuses.
     """
     try:
-        low, high = consumer.get_watermark_offsets(place, seconds)
+        return _watermarks(consumer, place, seconds)
     except KafkaException as error:
         if error.args[0].code() not in _STALE:
             raise
         consumer.list_topics(place.topic, seconds)
-        low, high = consumer.get_watermark_offsets(place, seconds)
-    return low, high
+        return _watermarks(consumer, place, seconds)
+
+
+def _watermarks(consumer: Consumer, place: TopicPartition, seconds: float) -> tuple[int, int]:
+    # If records of an open transaction were deleted, the last stable offset lies before the first offset. The client
+    # returns the smaller of the two as the first offset. A reader that began there would find its records missing.
+    [first] = consumer.offsets_for_times([TopicPartition(place.topic, place.partition, OFFSET_BEGINNING)], seconds)
+    if first.error is not None:
+        raise KafkaException(first.error)
+    _, high = consumer.get_watermark_offsets(place, seconds)
+    return first.offset, max(first.offset, high)
 
 
 def _request_offsets(

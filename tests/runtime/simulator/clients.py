@@ -142,6 +142,13 @@ class MemoryConsumer:
         partition = self._broker.partitions[place.topic, place.partition]
         return partition.low, partition.end
 
+    def offsets_for_times(self, places: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        places_with_low = []
+        for place in places:
+            low = self._broker.partitions[place.topic, place.partition].low
+            places_with_low.append(TopicPartition(place.topic, place.partition, low))
+        return places_with_low
+
     def list_topics(self, topic: str | None = None, timeout: float = 0) -> Any:
         self._at("open.leaders")
         return SimpleNamespace(topics={})

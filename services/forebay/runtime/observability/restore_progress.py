@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.ends import watermarks
 from forebay.kafka.identities import restore_group
 from forebay.kafka.settings import KafkaSettings
 
@@ -41,7 +42,7 @@ class RestoreWatch:
     def begin(self) -> None:
         """Read the bounds of the changelogs, and forget earlier progress. Raises KafkaException."""
         for place in self._places:
-            self._bounds[place] = self._consumer.get_watermark_offsets(TopicPartition(*place), _SECONDS)
+            self._bounds[place] = watermarks(self._consumer, TopicPartition(*place), _SECONDS)
         offsets = [TopicPartition(*place, low, "0") for place, (low, _) in self._bounds.items()]
         self._consumer.commit(offsets=offsets, asynchronous=False)
 

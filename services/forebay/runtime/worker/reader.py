@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 from confluent_kafka.admin import AdminClient
 
+from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import failure_of, is_forbidden
 from forebay.processor.messages import Message
 from forebay.runtime.errors import OffsetsLost, Unavailable
@@ -250,7 +251,7 @@ class GroupReader:
             if not inputs or place not in self._accepted:
                 continue
             try:
-                low, _ = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=_LOOK_SECONDS)
+                low, _ = watermarks(self._consumer, TopicPartition(*place), _LOOK_SECONDS)
             except KafkaException as error:
                 raise failure_of(error.args[0], f"can't look up the first offset of {place[0]}-{place[1]}") from error
             wanted = min(part.next for part in inputs)
@@ -266,7 +267,7 @@ class GroupReader:
         """Return the error to raise if an offset is missing: Unavailable if opening the group again skips the gap."""
         parts = self._parts.get((topic, number), [])
         wanted = min((part.next for part in parts), default=-1)
-        low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_LOOK_SECONDS)
+        low, high = watermarks(self._consumer, TopicPartition(topic, number), _LOOK_SECONDS)
         is_gap = wanted < low and any(isinstance(part, InputPartition) for part in parts)
         if is_gap and (topic, number) in self._accepted:
             return Unavailable(f"{topic}-{number}: offset {wanted} was deleted before it was read")
