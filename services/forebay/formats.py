@@ -46,7 +46,7 @@ class Format(Generic[T]):
         wire: Identifies the encoding to other formats. None: no other format has the same encoding.
         takes: Function that returns whether this format reads bytes of another format, from its `wire`. None: it reads
             only its own bytes.
-        identify: Function that returns what stores record of the encoding (see `forebay.identities`). None: not known.
+        identify: Function that returns what stores record of the encoding (see `forebay.identities`). None: the name.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Format(Generic[T]):
     @property
     def identity(self) -> Identity:
         """What stores record of the encoding, as JSON; None: it is not known."""
-        return None if self.identify is None else self.identify()
+        return f"format {self.name}" if self.identify is None else self.identify()
 
     @property
     def is_text(self) -> bool:
@@ -126,9 +126,9 @@ def simple(
     """Return a format that needs no contract; without `row`, keys sort by their bytes.
 
     A store encodes its values at each put and decodes them at each get, because logic may be able to change them.
-    Stores record the `identity`, and refuse rows of another one at the start. Without it, they record nothing.
+    Stores record the `identity`, and refuse rows of another one at the start. By default, it is `format NAME`.
     """
-    return _of_codec(_Simple(name, encode, decode), name, kind, row, of_row, identity)
+    return _of_codec(_Simple(name, encode, decode), name, kind, row, of_row, identity or f"format {name}")
 
 
 def _scalar(
@@ -152,7 +152,7 @@ def _of_codec(
 ) -> Format[T]:
     if row is None or of_row is None:
         row, of_row = bytes_rows(codec)
-    return Format(name, kind, lambda _: codec, row, of_row, identify=lambda: identity or None)
+    return Format(name, kind, lambda _: codec, row, of_row, identify=lambda: identity)
 
 
 def bytes_rows(codec: Codec[T]) -> tuple[Callable[[T], str], Callable[[str], T]]:

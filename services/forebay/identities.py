@@ -10,6 +10,7 @@ An identity is a JSON value, the same in every process and release:
   no further fields;
 - ["columns", TEXT, TOPIC]: columns of SQL in this order. TOPIC identifies other rows that the format reads as well;
 - ["marked", KEY]: keys with a mark, and texts without it;
+- ["key of", PART, ...]: keys that a step composes of row texts of other keys;
 - [WORD, PART, ...]: a format that wraps others.
 """
 
@@ -27,6 +28,7 @@ from forebay.records import fields_of, is_record_type
 Identity = Any
 
 _BY_NAME, _FIELDS, _PLACES, _COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
+_KEY_OF = "key of"
 _TEXT = "text"
 _READS_ALSO = {"JSON Schema": ("JSON",)}
 """By kind of format, whose rows of fields with names it reads as well."""
@@ -103,6 +105,15 @@ def with_mark(key: Identity) -> Identity:
     return [_MARKED, key]
 
 
+def key_of(*parts: Identity) -> Identity:
+    """Return the identity of keys that a step composes.
+
+    Args:
+        parts: identities of the keys whose row texts they consist of, in their order.
+    """
+    return [_KEY_OF, *parts]
+
+
 def shape_of(kind: Any) -> str:
     """Return the fields of a record class and their types as text; "" if they can't be read."""
     try:
@@ -135,7 +146,8 @@ def merge_identities(recorded: Identity, declared: Identity) -> Identity:
         return declared
     if has_columns(declared):
         return _merge_columns(recorded, declared)
-    if recorded == _TEXT and isinstance(declared, list) and declared[0] == _MARKED:
+    # Earlier builds of 0.3 recorded composed keys as texts.
+    if recorded == _TEXT and isinstance(declared, list) and declared[0] in (_MARKED, _KEY_OF):
         return declared
     if isinstance(recorded, list) and isinstance(declared, list) and recorded[0] == declared[0]:
         return _merge_lists(recorded, declared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from forebay import Fold
 from forebay.builder import Topology, job
 from forebay.builder.shown import NoSettings
-from forebay.formats import INT
+from forebay.formats import INT, LONG, no_contracts, simple
 from forebay.processor import Context, Processor
 from forebay.records import Record
 from forebay.runtime.errors import StoreChanged
@@ -19,11 +20,16 @@ from forebay.serde.key_formats import composite
 from forebay.stores import KeyValueStore
 from forebay.stores.layouts import PREFIX
 from forebay.testing import TestDriver
+from forebay.time.base import Window, Windows
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import SlidingWindows, UnlimitedWindows, hopping, tumbling
 
 Edit = Callable[[Topology], None]
-REFUSAL = r"store x holds ((rows|keys) .*, but is|rows from before an edit).*another name.*`forebay reset"
+LONG_CODEC = LONG.codec(no_contracts)
+REFUSAL = (
+    r"store x(-subscriptions)? holds ((rows|keys) .*, but is|rows from before an edit)"
+    r".*another name.*`forebay reset"
+)
 
 
 class Place(Record):
@@ -69,6 +75,40 @@ def windows(by: Any) -> Edit:
     return edit
 
 
+def deduplicate(key: Any, key_of: Callable[[str], Any]) -> Edit:
+    return lambda t: (
+        t.stream("s", str)
+        .select_key(lambda _, value: key_of(value), key)
+        .repartition("r")
+        .deduplicate(lambda _, value: value, store="x", ttl_ms=100_000)
+        .to("o")
+    )
+
+
+def by_foreign_key(key: Any) -> Edit:
+    def edit(t: Topology) -> None:
+        orders, customers = t.table("s", str, store="orders"), t.table("customers", str, key=key, store="customers")
+        joined = orders.left_join_by_foreign_key(
+            customers, lambda _, value: int(value), lambda order, _: order, str, store="x"
+        )
+        joined.to_stream().to("o")
+
+    return edit
+
+
+@dataclass(frozen=True)
+class Weeks(Windows):
+    """Windows of one size that start at the multiples of it after the first one."""
+
+    size_ms: int
+    first: int = 0
+    grace_ms: int = 0
+
+    def windows_for(self, ts: int) -> list[Window]:
+        start = ts - (ts - self.first) % self.size_ms
+        return [Window(start, start + self.size_ms)]
+
+
 Rows = list[tuple[bytes, bytes]]
 
 
@@ -107,6 +147,14 @@ REFUSED: dict[str, tuple[Edit, Edit]] = {
     ),
     "JSON of a field that is no number": (fold(JSON, {"n": "x"}), fold(json_of(Score), Score(n=1))),
     "a field less in JSON of a class": (fold(json_of(Rating), Rating(n=5)), fold(json_of(Score), Score(n=0))),
+    "windows of one's own": (windows(tumbling(10_000)), windows(Weeks(10_000))),
+    "windows of one's own with other starts": (windows(Weeks(10_000)), windows(Weeks(10_000, first=3_000))),
+    "a format of one's own": (fold(int, 1), fold(simple("own", int, LONG_CODEC.encode, LONG_CODEC.decode), 1)),
+    "ids by keys of another form": (
+        deduplicate(LONG, int),
+        deduplicate(INT, int),
+    ),
+    "foreign keys of another form": (by_foreign_key(LONG), by_foreign_key(INT)),
     "sliding windows": (windows(tumbling(10_000)), windows(SlidingWindows(10_000))),
 }
 
@@ -123,6 +171,11 @@ KEPT: dict[str, tuple[Edit, Edit, Any]] = {
     "fields of a key with other names": (
         count_by(composite(Place), lambda value: Place(town=value, number=1)),
         count_by(composite(Town), lambda value: Town(name=value, number=1)),
+        2,
+    ),
+    "windows of one's own that accept records for longer": (
+        windows(Weeks(10_000)),
+        windows(Weeks(10_000, grace_ms=5_000)),
         2,
     ),
     "windows that accept records for longer": (

@@ -10,6 +10,9 @@ import pytest
 
 from forebay import BOOLEAN, BYTES, DOUBLE, INT, LONG, TEXT, UUID, Format, Record, TestDriver, Topology, json_of
 from forebay.operators import UntilTimeLimit, UntilWindowCloses
+from forebay.stores.layouts import PREFIX as LAYOUTS
+from forebay.stores.layouts import decode_layout
+from forebay.stores.table import prefix_end
 from forebay.time import SessionWindows, tumbling, within
 
 
@@ -91,3 +94,21 @@ def test_restarts_and_tasks_change_no_result(name: str) -> None:
     spread = results(key, keys, tasks=3, restarts=True)
     own = {place: sent for place, sent in live.items() if place[0] not in TASK_TIMES | {"sessions"}}
     assert {place: sent for place, sent in spread.items() if place in own} == own
+
+
+def recorded_keys(key: Format[Any], keys: list[Any]) -> dict[bytes, Any]:
+    """Return the identity that every store recorded of its keys, by the name of its row."""
+    driver = TestDriver(topology_of(key), tasks=1)
+    for topic in ("rows", "o", "versions", "in"):
+        for value in (1, 0):
+            driver.pipe(keys[0], value, topic, 1)
+    tables = [task.table for stage in driver.stages for task in stage.state_tasks]
+    layouts = [row for table in tables for row in table.scan(LAYOUTS, prefix_end(LAYOUTS))]
+    return {name: decode_layout(data)["keys"] for name, data in layouts}
+
+
+def test_every_store_records_the_format_of_its_keys() -> None:
+    of_ints, of_longs = recorded_keys(*KEYS["int"]), recorded_keys(*KEYS["long"])
+    assert of_ints.keys() == of_longs.keys()
+    assert len(of_ints) == 19
+    assert [name for name, keys in of_ints.items() if keys == of_longs[name]] == []

@@ -30,7 +30,7 @@ from forebay.time.windows import SlidingWindows, TimeWindows, UnlimitedWindows
 
 AnyWindows = Windows | SlidingWindows | SessionWindows
 AnyFold = Fold[Any, Any]
-_KINDS = {TimeWindows: "hopping", SlidingWindows: "sliding", UnlimitedWindows: "unlimited"}
+_KINDS = {TimeWindows: "hopping", UnlimitedWindows: "unlimited"}
 _GiveFinals = Callable[[Iterable[WindowResult[Any]], Context[Any]], None]
 
 
@@ -199,7 +199,11 @@ def _declare_store(
     retention = retention_ms or max(size, windows.retention_ms)
     declared = WindowStore(store, into, size_ms=size, retention_ms=retention, window_from=windows.window_from)
     # Rows of one kind of windows have starts that the other kinds do not have. Other steps leave rows as they are.
-    declared.windows = _KINDS.get(type(windows), "")
+    # The steps of a class that a user wrote are not known, so that its attributes count.
+    if isinstance(windows, SlidingWindows):
+        declared.windows = "sliding"
+    else:
+        declared.windows = _KINDS.get(type(windows)) or windows.identity
     return declared
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
 from forebay.codec import Codec, DecodeError, canonical_of, is_frozen
 from forebay.formats import LONG, Format
+from forebay.identities import key_of as identity_of_key
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.table import Change
 from forebay.processor.api import Context
@@ -84,6 +85,7 @@ def subscribing(
 ) -> Node:
     """Return the node that sends each left row to the task of its foreign key."""
     versions: KeyValueStore[int] = KeyValueStore(f"{store}-versions", LONG)
+    versions.key_identity = identity_of_key(left.key.identity)
     is_left = kind is Join.LEFT
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -124,6 +126,7 @@ def answering(
 ) -> Node:
     """Return the node that sends a response to each subscription of a right row."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(f"{store}-subscriptions", subscribed.value)
+    declared.key_identity = identity_of_key(subscribed.key.identity, left_key.identity)
 
     def make(bound: Bound, out: Flow) -> Made:
         own, rows = bound.store(declared), bound.view(right)

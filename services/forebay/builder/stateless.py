@@ -8,7 +8,8 @@ from typing import Any
 from forebay.builder.graph import Graph
 from forebay.builder.keys import on_keys
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, Partitioner, TopologyError
-from forebay.formats import Format
+from forebay.formats import TEXT, Format
+from forebay.identities import key_of
 from forebay.operators.deduplicate import Deduplicate
 from forebay.processor.api import Context
 from forebay.stores.keys import join_key
@@ -134,6 +135,7 @@ def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes
 def deduplication_node(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: Duration) -> Node:
     """Return the node that drops a record if one with the same key and id arrived within a time before it."""
     declared: TtlKeyValueStore[Any] = TtlKeyValueStore(store, parent.value, ttl_ms)
+    declared.key_identity = key_of(parent.key.identity, TEXT.identity)
 
     def ident(key: str, value: Any) -> str | None:
         own = id_of(key, value)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import fields, is_dataclass
+from datetime import date, timedelta, tzinfo
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 FOREVER = (1 << 62) - 1
 """A time (ms) after every record's."""
+
+_NOT_IN_ROWS = frozenset({"grace_ms", "retention_ms"})
+"""Attributes that change no window."""
 
 
 class Window(NamedTuple):
@@ -58,6 +64,17 @@ class Windows(abc.ABC):
         raise ValueError(f"{type(self).__name__}: windows_for({start}) has no window that starts at {start}: add it")
 
     @property
+    def identity(self) -> str:
+        """What a store records of the windows whose results it holds; windows with another identity are refused.
+
+        By default, it is the name of the class with its public attributes: texts, numbers, time zones, durations,
+        dates, members of enums, and tuples of them. The grace period is left out, because it changes no window.
+        """
+        named = sorted(_attributes_of(self).items())
+        known = [f"{name}={value!r}" for name, value in named if name not in _NOT_IN_ROWS and _has_one_text(value)]
+        return f"{type(self).__name__}({', '.join(known)})"
+
+    @property
     def retention_ms(self) -> int:
         """Shortest retention of a store that holds these windows, in ms."""
         return self.size_ms + self.grace_ms
@@ -79,6 +96,19 @@ class Windows(abc.ABC):
     def closes_at(self, window: Window) -> int:
         """Return the closing time at which the window's result becomes final."""
         return window.end + self.grace_ms
+
+
+def _attributes_of(windows: object) -> dict[str, Any]:
+    """Return the public attributes of an object."""
+    names = [field.name for field in fields(windows)] if is_dataclass(windows) else [*getattr(windows, "__dict__", ())]
+    return {name: getattr(windows, name) for name in names if not name.startswith("_")}
+
+
+def _has_one_text(value: object) -> bool:
+    """Return whether the text of a value is the same in every process, unlike that of a function or a set."""
+    if isinstance(value, tuple):
+        return all(map(_has_one_text, value))
+    return value is None or isinstance(value, str | int | float | timedelta | date | tzinfo | Enum)
 
 
 def check_grace(grace_ms: int) -> None:
