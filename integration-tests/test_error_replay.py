@@ -65,7 +65,7 @@ def test_a_replay_without_a_position_is_refused_unless_it_is_told_where_to_begin
     assert run(0) == 3
     committed = positions(settings, application, errors, 3)
     assert sorted(committed.values()) == [0, 0, 3], "a partition without records has a position, too"
-    with pytest.raises(ReplayRefused, match="leave out --from"):
+    with pytest.raises(ReplayRefused, match="omit --from"):
         run(0)
     forget_positions(settings, application)
     fail(settings, source, errors, range(3, 5))

@@ -84,7 +84,7 @@ def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypa
             "import nothing_there",
             r"plug_e/service.py, line 1: ModuleNotFoundError: No module named .nothing_there.: install its package",
         ),
-        (entry("plug_e", "user-sessions"), "brings a second service 'user-sessions': give it another name"),
+        (entry("plug_e", "user-sessions"), "defines a second service named 'user-sessions': give it another name"),
     ],
 )
 def test_an_unusable_plugin_is_reported(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
@@ -139,7 +139,9 @@ def test_another_service_s_records_are_not_of_a_format_of_one_s_own(
 def test_a_producer_of_another_topic_is_reported(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     module = write("plug_h", "producer", SOURCE.format(package="plug_h", topic="elsewhere"))
     monkeypatch.setenv(VARIABLE, write("plug_h", "service", entry("plug_h", producers=f"{module!r},")))
-    with pytest.raises(PluginError, match=r"plug_h.producer makes events for elsewhere, which plug_h does not read"):
+    with pytest.raises(
+        PluginError, match=r"plug_h.producer generates events for elsewhere, which plug_h does not read"
+    ):
         all_sources()
 
 
@@ -174,5 +176,5 @@ def test_a_producer_s_entry_point_is_named_as_its_topic(write: Write, monkeypatc
     point = Named("wrong", module, "the entry point wrong of plug-j")
     monkeypatch.setattr(plugins, "_installed_modules", lambda group: (point,) if group == PRODUCERS else ())
     assert source_of("user_activity").service == "user-sessions"
-    with pytest.raises(PluginError, match="makes events for plug_j_in: name the entry point plug_j_in"):
+    with pytest.raises(PluginError, match="generates events for plug_j_in: name the entry point plug_j_in"):
         source_of("wrong")

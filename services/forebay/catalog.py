@@ -229,7 +229,7 @@ def all_services() -> Mapping[str, Service]:
     for point in yield_modules(GROUP):
         service = _brought(point)
         if service.name in table:
-            raise PluginError(f"{point.place} brings a second service {service.name!r}: give it another name")
+            raise PluginError(f"{point.place} defines a second service named {service.name!r}: give it another name")
         table[service.name] = service
     return MappingProxyType(table)
 

@@ -109,7 +109,7 @@ MISTAKES = {
     ),
     "a producer that its contract refuses": (
         ("producer.py", 'f"{self._run}-{self._number}"', "self._number"),
-        r"what the producer of PACKAGE_events makes: Event.event_id: int 1 is not one of null \| string",
+        r"an event of the producer of PACKAGE_events: Event.event_id: int 1 is not one of null \| string",
     ),
     "a rule that refuses everything": (
         ("logic.py", "if not event.kind", "if event.kind"),

@@ -98,7 +98,7 @@ def test_spark_looks_for_the_secret_where_it_is_put() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [(None, "can't be read: No such file"), ("short", "has 5 bytes: a secret has 16 at least")]
+    ("content", "says"), [(None, "can't be read: No such file"), ("short", "has 5 bytes: a secret has at least 16")]
 )
 def test_a_secret_that_is_none_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, says: str

@@ -204,4 +204,4 @@ def test_a_transformer_forwards_nothing() -> None:
         lambda t: t.table("prices", int, store="p").transform_values(Forwarding, str, store="s").to_stream().to("out")
     )
     run.driver.pipe("k", 1, "prices")
-    assert "return it, or use to_stream().process()" in run.driver.errors[0].headers["error.message"]
+    assert "return the value, or use to_stream().process()" in run.driver.errors[0].headers["error.message"]

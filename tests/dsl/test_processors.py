@@ -104,7 +104,7 @@ def test_a_processor_chooses_among_named_children() -> None:
     assert (run.by_topic("numbers"), run.by_topic("texts")) == ([("k", 8, 1)], [("k", "77", 1)])
     run.driver.pipe("k", 11, "in")
     reason = run.driver.errors[0].headers["error.message"]
-    assert reason == "a forward to 'nowhere' leads nowhere: forward to one of numbers, texts"
+    assert reason == "there is no target 'nowhere': forward to one of numbers, texts"
     assert len(run.by_topic("numbers")) == 1, "its earlier outputs are rolled back"
 
 

@@ -299,7 +299,9 @@ def built(describe: Callable[[Topology], Any]) -> Any:
 
 
 def test_a_store_shared_with_what_is_behind_a_repartition_of_its_rows_is_refused() -> None:
-    with pytest.raises(TopologyError, match=r"test_refusals.py:\d+: what is read from the repartition reads meets"):
+    with pytest.raises(
+        TopologyError, match=r"test_refusals.py:\d+: records from the repartition reads use a table or store"
+    ):
         built(circle)
 
 

@@ -18,8 +18,8 @@ PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
         ("a: [1", "invalid YAML"),
         ("- a\n- b\n", "test.yaml:1: a definition has keys at its top"),
         ("streems: {}\n", "test.yaml:1: streems is not a key of a definition: write streams"),
-        ("streams:\n  a: {topic: t}\nstreams:\n  b: {topic: t}\n", "test.yaml:3: the key streams comes twice"),
-        ("streams: &a\n  b: *a\n", "an anchor stands within itself"),
+        ("streams:\n  a: {topic: t}\nstreams:\n  b: {topic: t}\n", "test.yaml:3: the key streams occurs twice"),
+        ("streams: &a\n  b: *a\n", "an anchor contains itself"),
         (
             f"{NUMBERS}{PIPELINE}    via:\n      - type: filtre\n",
             "test.yaml:9: 'filtre' is not an operation: write filter",
@@ -49,7 +49,7 @@ PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
         ("functions:\n  f:\n    type: reducer\n    stores: [a]\n    code: pass\n", "a reducer can't use stores"),
         (
             "pipelines:\n  a: {from: b, as: one}\n  b: {from: a, as: two}\n",
-            "the pipelines a -> b -> a wait for each other",
+            "the pipelines a -> b -> a form a cycle",
         ),
     ],
 )

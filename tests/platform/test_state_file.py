@@ -27,5 +27,5 @@ def test_a_saved_record_is_loaded(tmp_path: Path) -> None:
 def test_a_file_that_is_not_ours_is_refused_by_name(tmp_path: Path, text: str) -> None:
     path = tmp_path / "platform.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(PlatformError, match=r"platform\.json can't be understood"):
+    with pytest.raises(PlatformError, match=r"platform\.json is not valid"):
         StateFile(path).load()

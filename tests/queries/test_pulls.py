@@ -169,10 +169,10 @@ def test_lists(tasks: list[WrittenTask], job: JobStores) -> None:
         (
             "plain",
             Bounds(time_from=1),
-            "store plain .key-value.: all keys can't be asked with time_from; it takes after",
+            "store plain .key-value.: a query of all keys does not have the parameter time_from; it takes after",
         ),
-        ("windows", Bounds(prefix="a"), "can't be asked with prefix"),
-        ("versions", Bounds(key_from="a"), "can't be asked with key_from; it takes no bounds"),
+        ("windows", Bounds(prefix="a"), "does not have the parameter prefix"),
+        ("versions", Bounds(key_from="a"), "does not have the parameter key_from; it takes no bounds"),
         ("plain", Bounds(prefix="a", key_to="b"), "a prefix or a range"),
         ("waiting", Bounds(), "it can't be queried"),
     ],
@@ -187,7 +187,7 @@ def test_meaningless_values_are_refused(
 
 def test_a_key_takes_other_bounds_than_all_keys(tasks: list[WrittenTask], job: JobStores) -> None:
     publish(tasks)
-    with pytest.raises(WrongQuery, match="a key can't be asked with after; it takes no bounds"):
+    with pytest.raises(WrongQuery, match="a query of a key does not have the parameter after; it takes no bounds"):
         job.get("plain", "k", Bounds(after="a"), 1)
     with pytest.raises(WrongQuery, match="either as_of or a range"):
         job.get("versions", "k", Bounds(as_of=1, time_to=2), 1)

@@ -148,7 +148,7 @@ def test_prefixes_are_of_texts_and_uuids(url: str) -> None:
     assert shown_keys(get(f"{url}/stores/numbers?prefix=%22own%22")[1]) == ["own text"]
     status, content = get(f"{url}/stores/numbers?prefix=1")
     assert status == 400
-    assert "have no prefix: ask for a range of keys" in content["error"]
+    assert "have no prefix: request a range of keys" in content["error"]
 
 
 @pytest.mark.parametrize(("store", "text"), [("numbers", "x"), ("numbers", "9" * 19), ("ids", "1"), ("places", "{}")])

@@ -19,12 +19,12 @@ def test_output_of_java_after_a_failure_is_not_kept(tmp_path: Path, monkeypatch:
         return subprocess.CompletedProcess(command, 1, "", f"{NOISE}StreamingQueryException: of the query\n{NOISE}")
 
     monkeypatch.setattr(subprocess, "run", fails)
-    with pytest.raises(OSError, match=r"no whole archive: StreamingQueryException: of the query$"):
+    with pytest.raises(OSError, match=r"did not complete the archive: StreamingQueryException: of the query$"):
         class_archive.build(tmp_path / "spark.jsa")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_training_without_an_archive_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, "", NOISE))
-    with pytest.raises(OSError, match=r"no whole archive: $"):
+    with pytest.raises(OSError, match=r"did not complete the archive: $"):
         class_archive.build(tmp_path / "spark.jsa")

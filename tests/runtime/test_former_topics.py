@@ -28,9 +28,9 @@ class Admin:
 @pytest.mark.parametrize(
     ("tasks", "read", "message"),
     [
-        (8, ("app-1-task",), "app-2-task (4 partitions), app-3-task (16 partitions) hold is not used"),
-        (4, ("app-2-task",), "app-1-task (8 partitions), app-3-task (16 partitions) hold is not used"),
-        (2, (), "app-1-task (8 partitions), app-2-task (4 partitions), app-3-task (16 partitions) hold is not used"),
+        (8, ("app-1-task",), "app-2-task (4 partitions), app-3-task (16 partitions) are not used"),
+        (4, ("app-2-task",), "app-1-task (8 partitions), app-3-task (16 partitions) are not used"),
+        (2, (), "app-1-task (8 partitions), app-2-task (4 partitions), app-3-task (16 partitions) are not used"),
     ],
 )
 def test_topics_of_another_number_of_tasks_are_reported_and_not_read(

@@ -196,7 +196,7 @@ def test_positions_that_another_sub_topology_left_stop_it_before_anything_is_wri
     ("damage", "message"),
     [
         (lambda messages: messages.pop(3), rf"holds 4 records of {STORE}, partition 1, where 5 were written"),
-        (lambda messages: messages.pop(), "does not say how many records it holds"),
+        (lambda messages: messages.pop(), "lacks the record with the number of its records"),
     ],
     ids=["a row", "the numbers"],
 )

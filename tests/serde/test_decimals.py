@@ -229,9 +229,17 @@ def test_truncated(avro: Any) -> None:
 @pytest.mark.parametrize(
     ("record_type", "avro", "says"),
     [
-        (Price, "double", "the dataclass says Decimal, the contract says double"),
-        (Price, ["null", decimal(4, 2)], r"the dataclass says Decimal, the contract says null \| decimal\(4, 2\)"),
-        (Price, {"type": "bytes", "logicalType": "decimal"}, "the dataclass says Decimal, the contract says bytes"),
+        (Price, "double", "the dataclass has the type Decimal, the contract has the type double"),
+        (
+            Price,
+            ["null", decimal(4, 2)],
+            r"the dataclass has the type Decimal, the contract has the type null \| decimal\(4, 2\)",
+        ),
+        (
+            Price,
+            {"type": "bytes", "logicalType": "decimal"},
+            "the dataclass has the type Decimal, the contract has the type bytes",
+        ),
         (DecimalOrDouble, ["double", "string"], "the contract allows string, for which .* has no type of its own"),
     ],
 )

@@ -72,7 +72,7 @@ REFUSED = {
     ("readings", "{sensor: 5}"): "the row is not JSON",
     ("readings", "{}"): "the row has no columns",
     ("readings", "sensor"): "'sensor' is not a value of a column: write COLUMN=VALUE",
-    ("readings", "sensor=a", "SENSOR=b"): "SENSOR is there twice",
+    ("readings", "sensor=a", "SENSOR=b"): "SENSOR occurs twice",
     ("menu", "name=a"): "give ID a value",
     ("derived", "sensor=a"): "is computed by a query",
 }

@@ -49,7 +49,7 @@ REFUSED = {
     "INTO nothing VALUES (1)": "NOTHING does not exist",
     "INTO s VALUES ('x', 1)": "2 values for 5 columns",
     "INTO s (k, nothing) VALUES ('x', 1)": "there is no column NOTHING",
-    "INTO s (k, k) VALUES ('x', 'y')": "K is there twice",
+    "INTO s (k, k) VALUES ('x', 'y')": "K occurs twice",
     "INTO s (n) VALUES (3000000000)": "3000000000 does not fit the column N INTEGER",
     "INTO s (n) VALUES ('many')": "'many' does not fit the column N INTEGER",
     "INTO s (d) VALUES (1000.0)": "the column D DECIMAL",

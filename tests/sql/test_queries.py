@@ -240,9 +240,9 @@ REFUSED: dict[Any, tuple[int, str]] = {
     "SELECT * FROM people;": (400, "declare it with CREATE SOURCE TABLE, follow it with EMIT CHANGES, or query"),
     "SELECT * FROM totals WHERE id = NULL;": (400, "line 1, column 33: the key ID is never NULL"),
     "SELECT * FROM totals WHERE id IN ('a', NULL);": (400, "line 1, column 40: the key ID is never NULL"),
-    "SELECT COUNT(*) FROM totals;": (400, "COUNT is computed as records come: write CREATE TABLE ... AS SELECT"),
-    "SELECT id FROM totals WHERE SUM(c) > 1;": (400, "SUM is computed as records come"),
-    "SELECT EXPLODE(ARRAY[c]) FROM totals;": (400, "EXPLODE is computed as records come: write CREATE STREAM"),
+    "SELECT COUNT(*) FROM totals;": (400, "a pull query can't compute COUNT: write CREATE TABLE ... AS SELECT"),
+    "SELECT id FROM totals WHERE SUM(c) > 1;": (400, "a pull query can't compute SUM"),
+    "SELECT EXPLODE(ARRAY[c]) FROM totals;": (400, "a pull query can't compute EXPLODE: write CREATE STREAM"),
     "SELECT id, COUNT(*) FROM totals GROUP BY id;": (400, "write CREATE TABLE ... AS SELECT"),
     "SELECT id FROM totals; SELECT id FROM totals;": (400, "send one at a time"),
     "CREATE TABLE x AS SELECT id FROM totals;": (400, "change the files and restart the job"),
@@ -264,8 +264,8 @@ REFUSED: dict[Any, tuple[int, str]] = {
     f"SELECT * FROM totals WHERE id IN ({', '.join(f'{n!r}' for n in map(str, range(1_001)))});": (400, "1001 keys"),
     b'{"sql": ' + b"[" * 60_000: (400, "nested too deeply"),
     b"\xff": (400, "not UTF-8"),
-    b'{"sql": 1}': (400, "the body has sql"),
-    b'{"sql": "SHOW TABLES;", "sort": 1}': (400, "sort: the body has"),
+    b'{"sql": 1}': (400, "the body may have the fields sql"),
+    b'{"sql": "SHOW TABLES;", "sort": 1}': (400, "unknown fields sort: the body may have"),
     b'{"sql": ': (400, "Expecting value"),
 }
 

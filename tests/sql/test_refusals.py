@@ -87,7 +87,7 @@ REFUSED = {
         "the letter l means nothing in the pattern 'l': write one such as yyyy-MM-dd",
     ),
     "CREATE STREAM a AS SELECT id, NULL AS x FROM s;": ("4:31", "write CAST(NULL AS STRING)"),
-    "CREATE STREAM a AS SELECT id, ARRAY[NULL] AS x FROM s;": ("4:31", "which type X has (ARRAY<NULL>)"),
+    "CREATE STREAM a AS SELECT id, ARRAY[NULL] AS x FROM s;": ("4:31", "the type of X is unknown (ARRAY<NULL>)"),
     "CREATE STREAM a AS SELECT id, MAP() AS x FROM s;": ("4:31", "write CAST(NULL AS STRING)"),
     "CREATE STREAM a AS SELECT id, MAP_KEYS(NULL) AS x FROM s;": ("4:31", "a NULL is not a MAP: CAST it"),
     "CREATE STREAM a AS SELECT id, COALESCE() AS x FROM s;": ("4:31", "COALESCE of 0 values does not exist: write 1"),

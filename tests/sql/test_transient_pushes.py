@@ -243,9 +243,9 @@ REFUSED = {
     "SELECT COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 1 SECOND) EMIT CHANGES;": "a WINDOW needs GROUP BY",
     "SELECT COUNT(*) AS c FROM s GROUP BY id EMIT FINAL;": "EMIT FINAL returns the last result of each window",
     "SELECT n FROM s EMIT FINAL;": "EMIT FINAL returns the last result of each window",
-    "SELECT * FROM s JOIN other ON s.id = other.id EMIT CHANGES;": "two streams join within a time",
+    "SELECT * FROM s JOIN other ON s.id = other.id EMIT CHANGES;": "a join of two streams needs a time limit",
     "SELECT COUNT(nothing) AS c FROM s GROUP BY id EMIT CHANGES;": "there is no column NOTHING",
-    "SELECT COUNT(*) AS c FROM s GROUP BY id;": "GROUP BY is computed as records come",
+    "SELECT COUNT(*) AS c FROM s GROUP BY id;": "a pull query can't compute GROUP BY",
     "SELECT * FROM framed JOIN people ON framed.n = people.id EMIT CHANGES;": "tables with windows have no join by a",
     "SELECT * FROM sizes JOIN framed ON sizes.size = framed.k EMIT CHANGES;": "tables with windows have no join by a",
 }

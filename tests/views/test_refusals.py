@@ -95,7 +95,7 @@ REFUSED = {
         select("area, note, COUNT(*) AS n"),
         r"note is selected but not grouped by: add it to GROUP BY, or aggregate it, such as MAX\(note\) AS last_note",
     ),
-    "nothing aggregated": (select("area"), r"nothing is aggregated: add such as COUNT\(\*\) AS number"),
+    "nothing aggregated": (select("area"), r"the view has no aggregate: add one, such as COUNT\(\*\) AS number"),
     "two columns of one name": (
         select("area, COUNT(*) AS n, AVG(level) AS n"),
         "two columns are called n: give one another name, with AS",

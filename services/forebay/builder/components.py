@@ -35,7 +35,7 @@ class Component:
 
 
 def components(graph: Graph) -> tuple[Component, ...]:
-    """Return the sub-topologies. Raises TopologyError: they form a circle, or a global table is in none of them."""
+    """Return the sub-topologies. Raises TopologyError: they form a cycle, or a global table is in none of them."""
     graph.settle()
     _check_global_tables(graph)
     groups = _sort(_groups(graph).groups())
@@ -159,13 +159,13 @@ def _circle(groups: Iterable[Members]) -> TopologyError:
         for repartition in reads:
             if repartition in nodes:
                 return TopologyError(
-                    f"what is read from the repartition {repartition.name} meets what it is made of: a table looked up "
-                    "behind a repartition must be there, too; send it along: "
+                    f"records from the repartition {repartition.name} use a table or store from before it, whose rows "
+                    "are in other tasks: repartition the table, too: "
                     "table.to_stream().repartition(name=...).to_table(store=...)",
                     repartition.where,
                 )
     names = ", ".join(node.name for _, reads in groups for node in reads)
-    return TopologyError(f"the repartitions {names} form a circle: read one of their tables a second time")
+    return TopologyError(f"the repartitions {names} form a cycle: read one of their tables a second time")
 
 
 def _first_of(source: Node) -> str:

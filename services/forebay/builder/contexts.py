@@ -106,7 +106,7 @@ class NodeContext:
     ) -> None:
         if (to is not None) != bool(self._children) or (to is not None and to not in self._children):
             named = f"one of {', '.join(self._children)}" if self._children else "what follows, without to="
-            raise ValueError(f"a forward to {to!r} leads nowhere: forward to {named}")
+            raise ValueError(f"there is no target {to!r}: forward to {named}")
         if key is not None and self._keeps_key:
             raise ValueError("process_values() can't change the key: call forward() without key=, or use process()")
         # Without a key, a forward keeps the record's key. `NO_KEY` is the only way to send a record without one.
@@ -137,7 +137,9 @@ class RowContext(NodeContext):
         super().__init__("", _nowhere, of_row, str, keeps_key=True)
 
     def forward(self, value: Any, key: Any = None, *_: Any, **__: Any) -> None:
-        raise ValueError("transform_values() makes a row of each row: return it, or use to_stream().process()")
+        raise ValueError(
+            "transform_values() returns one row for each row: return the value, or use to_stream().process()"
+        )
 
     def schedule(self, name: str, due: int, key: Any = None) -> None:
         raise ValueError("transform_values() has no timers: use to_stream().process()")

@@ -48,9 +48,8 @@ class StoredKeys:
         if store.key_format is not None and key.startswith(MARK):
             if not store.key_format.is_same(inner):
                 raise NotSpreadable(
-                    f"{node.where}: the store {name} has {store.key_format} keys, which don't "
-                    f"say to which {inner} key of the stream they belong: this job can't be "
-                    "rescaled"
+                    f"{node.where}: the store {name} has {store.key_format} keys, from which the {inner} key of the "
+                    "stream can't be derived, so the task of a row is unknown: this job can't be rescaled"
                 )
             # A mark begins the keys that are not text. They are keys of the stream, because their format is the
             # stream's.

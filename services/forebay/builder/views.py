@@ -107,7 +107,7 @@ class AsOf:
         self.get = rows.get
 
     def update(self, key: str, value: Any, timestamp: int) -> None:
-        raise TypeError(f"{self.name} follows other tables: it takes no updates")
+        raise TypeError(f"{self.name} is derived from other tables: update those instead")
 
     def get_as_of(self, key: str, timestamp: int) -> Any:
         row = self.get(key)

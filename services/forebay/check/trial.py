@@ -135,7 +135,7 @@ def _pipe(service: Service, driver: TestDriver, source: Source, event: Event[Any
     except (Unavailable, MemoryError):
         raise
     except Exception as error:  # encoding it, or reading its time, calls the user's code
-        raise mistake(error, service.package, f"what the producer of {topic} makes") from error
+        raise mistake(error, service.package, f"an event of the producer of {topic}") from error
 
 
 def _require_no_mistake(service: Service, driver: TestDriver, witness: _Witness, record: str) -> None:

@@ -91,7 +91,7 @@ def parse(text: str, file: str) -> Node:
     """Return the tree of a document.
 
     Raises:
-        KsmlError: it is no YAML, a key comes twice, an anchor stands within itself, or there is no object at the top.
+        KsmlError: it is no YAML, a key comes twice, an anchor contains itself, or there is no object at the top.
     """
     loader = yaml.SafeLoader(text)
     try:
@@ -123,7 +123,7 @@ class _Reader:
     def read(self, node: yaml.Node) -> Node:
         line = node.start_mark.line + 1
         if any(node is other for other in self._within):
-            raise refusal(self._file, line, "an anchor stands within itself: write the value out")
+            raise refusal(self._file, line, "an anchor contains itself: write the value out")
         self._read += 1
         # A few lines of nested anchors can expand to billions of values ("billion laughs").
         if self._read > _MAX_NODES:
@@ -167,7 +167,7 @@ class _Reader:
                 raise refusal(
                     self._file,
                     key.start_mark.line + 1,
-                    f"the key {key.value} comes twice, first in line {children[key.value].key_line}: keep one of them",
+                    f"the key {key.value} occurs twice, first in line {children[key.value].key_line}: keep one of them",
                 )
             child = self.read(value)
             child.key_line = key.start_mark.line + 1

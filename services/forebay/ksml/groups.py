@@ -42,7 +42,7 @@ def in_sessions(node: Node, piece: GroupedPiece) -> GroupedPiece:
 
 def _in(node: Node, piece: GroupedPiece, windows: AnyWindows) -> GroupedPiece:
     if piece.windows is not None:
-        raise node.refuse("the stream is cut into windows already: keep one of them")
+        raise node.refuse("the stream has windows already: remove one of the two")
     return GroupedPiece(piece.key, piece.value, piece.grouped, windows, piece.cogrouped, piece.fold)
 
 
@@ -105,7 +105,7 @@ def aggregate_records(build: Build, node: Node, piece: GroupedPiece) -> TablePie
         add = build.keyed_call(source, piece.key, piece.value, result)
     merger = node.get("merger")
     if merger is None and isinstance(piece.windows, SessionWindows):
-        raise node.refuse("sessions that meet are merged: add merger: with a function of key, value1 and value2")
+        raise node.refuse("sessions can be merged: add merger: with a function of key, value1 and value2")
     merge = None if merger is None else build.keyed_call(build.function(merger, "merger"), piece.key, result, result)
     store = store_of(build, node, "store", "aggregate", result)
     return _fold(build, node, piece, store, Fold(build.call(initial), add, None, merge), result)

@@ -69,7 +69,7 @@ def _count(ctx: Any, target: str) -> int:
     count: int = ctx.partitions_of(target)
     if not count:
         raise WrongType(
-            f"how many partitions {target} has is not known, so no partitioner can choose one: give the job the right "
-            "to describe the configuration of its topics"
+            f"the number of partitions of {target} is unknown, so no partitioner can choose one: give the job the "
+            "right to describe the configuration of its topics"
         )
     return count

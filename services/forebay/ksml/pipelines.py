@@ -38,7 +38,7 @@ class Pipelines:
         # Pipelines are made on demand in any order, so a circle would otherwise recurse without end.
         if name in self._making:
             circle = " -> ".join((*self._making[self._making.index(name) :], name))
-            raise node.refuse(f"the pipelines {circle} wait for each other: have one of them read a stream")
+            raise node.refuse(f"the pipelines {circle} form a cycle: let one of them read a stream")
         self._making.append(name)
         piece = locate_errors(self._build, node, lambda: self._source(node.value["from"]))
         self._results.setdefault(name, self._flow(node, piece))

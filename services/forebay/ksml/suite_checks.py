@@ -68,7 +68,9 @@ def _check_produce(block: Node, streams: dict[str, Node]) -> None:
 def _check_assert(block: Node, streams: dict[str, Node]) -> None:
     check_keys(block, _ASSERT, "an assert block", ("code",))
     if block.get("on") is None and not block.entries("stores"):
-        raise block.refuse("an assert block looks at something: write on: with a stream, or stores: with their names")
+        raise block.refuse(
+            "an assert block needs something to check: write on: with a stream, or stores: with their names"
+        )
     if block.get("on") is not None:
         _check_stream(block, "on", streams)
 

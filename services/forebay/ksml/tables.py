@@ -75,7 +75,9 @@ def group_rows(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece
 def aggregate_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     """Fold the rows of each group."""
     if node.get("adder") is None or node.get("subtractor") is None:
-        raise node.refuse("rows of a table come and go: write adder: and subtractor: instead of aggregator:")
+        raise node.refuse(
+            "rows of a table can be removed from an aggregate: write adder: and subtractor: instead of aggregator:"
+        )
     initial = build.function(node.value["initializer"], "initializer")
     adder = build.function(node.value["adder"], "aggregator")
     subtractor = build.function(node.value["subtractor"], "aggregator")
@@ -88,7 +90,9 @@ def aggregate_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TableP
 def reduce_rows(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
     """Combine the rows of each group."""
     if node.get("adder") is None or node.get("subtractor") is None:
-        raise node.refuse("rows of a table come and go: write adder: and subtractor: instead of reducer:")
+        raise node.refuse(
+            "rows of a table can be removed from an aggregate: write adder: and subtractor: instead of reducer:"
+        )
     add = build.valued_call(build.function(node.value["adder"], "reducer"), piece.value, piece.value)
     subtract = build.valued_call(build.function(node.value["subtractor"], "reducer"), piece.value, piece.value)
 

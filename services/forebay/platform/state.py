@@ -78,7 +78,7 @@ class StateFile:
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise PlatformError(
-                f"{self.path} can't be understood ({error}): stop the java processes of this directory, then delete it."
+                f"{self.path} is not valid ({error}): stop the java processes of this directory, then delete it."
             ) from error
 
     def save(self, record: PlatformRecord) -> None:

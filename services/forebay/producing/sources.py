@@ -57,14 +57,14 @@ def _named_by(service: Service) -> Iterator[Source]:
         place = f"{module} (a producer of {service.name})"
         source: Source = attribute_of(module, _ATTRIBUTE, place, _line_of(service))
         if source.topic not in {topic.name for topic in service.inputs}:
-            raise PluginError(f"{module} makes events for {source.topic}, which {service.name} does not read")
+            raise PluginError(f"{module} generates events for {source.topic}, which {service.name} does not read")
         yield source
 
 
 def _brought(point: Named) -> Source:
     source: Source = attribute_of(point.module, _ATTRIBUTE, point.place, _LINE)
     if source.topic != point.name:
-        raise PluginError(f"{point.place} makes events for {source.topic}: name the entry point {source.topic}")
+        raise PluginError(f"{point.place} generates events for {source.topic}: name the entry point {source.topic}")
     return source
 
 

@@ -60,7 +60,7 @@ def read_logins(file: Path) -> tuple[bytes, ...]:
     for number, line in enumerate(lines, 1):
         name, mark, password = line.partition(b":")
         if line in logins and not (name and mark and len(password) >= _LEAST_PASSWORD):
-            raise NoToken(f"{file}:{number}: write name:password, the password of {_LEAST_PASSWORD} bytes at least")
+            raise NoToken(f"{file}:{number}: write name:password, the password of at least {_LEAST_PASSWORD} bytes")
     if not logins:
         raise NoToken(f"{file} has no login: write name:password, one a line")
     return logins
@@ -73,7 +73,7 @@ def read_token(file: Path) -> bytes:
     except OSError as error:
         raise NoToken(f"{file} can't be read: {error.strerror}") from error
     if len(token) < _LEAST_BYTES:
-        raise NoToken(f"{file} has {len(token)} bytes: a token has {_LEAST_BYTES} at least")
+        raise NoToken(f"{file} has {len(token)} bytes: a token has at least {_LEAST_BYTES}")
     if not token.isascii() or any(byte <= 0x20 for byte in token):
         raise NoToken(f"{file} holds more than one line or word: a token is one word of ASCII")
     return token

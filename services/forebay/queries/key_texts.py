@@ -99,7 +99,7 @@ def _prefix(store: Store[Any], kind: Format[Any], text: str) -> str:
     if kind.type is str:
         return MARK + text
     raise WrongQuery(
-        f"store {store.name}: keys of the format {kind} have no prefix: ask for a range of keys, "
+        f"store {store.name}: keys of the format {kind} have no prefix: request a range of keys, "
         f"such as from={example_of(kind)}, or for texts with a prefix in double quotes"
     )
 

@@ -95,8 +95,8 @@ def check_bounds(store: Store[Any], bounds: Bounds, allowed: frozenset[str], wha
     wrong = bounds.given - allowed
     if wrong:
         raise WrongQuery(
-            f"store {store.name} ({store.kind}): {what} can't be asked with {', '.join(sorted(wrong))}; "
-            f"it takes {', '.join(sorted(allowed)) or 'no bounds'}"
+            f"store {store.name} ({store.kind}): a query of {what} does not have the parameter "
+            f"{', '.join(sorted(wrong))}; it takes {', '.join(sorted(allowed)) or 'no bounds'}"
         )
     if "prefix" in bounds.given and bounds.given & {"key_from", "key_to"}:
         raise WrongQuery(f"store {store.name}: pass either a prefix or a range of keys, not both")

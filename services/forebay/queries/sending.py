@@ -44,12 +44,12 @@ def send_records(kafka: KafkaSettings, records: Sequence[Outgoing]) -> None:
             when: dict[str, Any] = {} if record.timestamp is None else {"timestamp": record.timestamp}
             producer.produce(record.topic, record.value, record.key, on_delivery=on_delivery, **when)
     except (KafkaException, BufferError) as error:
-        raise Unavailable(f"topic {record.topic} takes no record: {error}") from error
+        raise Unavailable(f"topic {record.topic} can't be written: {error}") from error
     waiting = producer.flush(_SECONDS)
     if waiting or refused:
         reason = str(refused[0]) if refused else f"no answer within {_SECONDS:.0f} s"
         count = waiting + len(refused)
-        raise Unavailable(f"topic {records[-1].topic}: the broker did not take {count} records: {reason}")
+        raise Unavailable(f"topic {records[-1].topic}: the broker did not accept {count} records: {reason}")
 
 
 def empty_topics(kafka: KafkaSettings, topics: Sequence[str]) -> set[str]:

@@ -48,7 +48,8 @@ def body_of(request: Request) -> dict[str, Any]:
         raise ValueError(f"the body holds half of a surrogate pair, which is not a character: {error}") from error
     unknown = sorted(given.keys() - _FIELDS)
     if unknown or not isinstance(given.get("sql"), str):
-        raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
+        problem = f"unknown fields {', '.join(unknown)}" if unknown else "no statement in the field sql"
+        raise ValueError(f"{problem}: the body may have the fields {', '.join(_FIELDS)}")
     return given
 
 

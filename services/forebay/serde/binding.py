@@ -68,7 +68,9 @@ class _Binder:
             case Union(branches) if typing.get_origin(hint) in (types.UnionType, typing.Union):
                 self._match_union(hint, branches, path)
             case _:
-                raise self._mismatch(path, f"the dataclass says {_text(hint)}, the contract says {describe(avro)}")
+                raise self._mismatch(
+                    path, f"the dataclass has the type {_text(hint)}, the contract has the type {describe(avro)}"
+                )
 
     def _match_record(self, record_type: type, record: Record, path: str) -> None:
         known = self.classes.setdefault(record.name, record_type)

@@ -114,7 +114,7 @@ def _calls(items: Sequence[Item], having: Expression | None) -> list[Call]:
                 for inner in part.arguments:
                     if any(is_aggregate(part) for part in parts(inner)):
                         raise SqlError(
-                            inner.place, f"{part.name} of an aggregate: compute one of them in a table before"
+                            inner.place, f"{part.name} contains an aggregate: compute the inner one in a table before"
                         )
                 calls.setdefault(part)
     return list(calls)

@@ -222,13 +222,13 @@ class Analysis:
             elif at not in named:
                 raise SqlError(
                     self.query.place,
-                    f"the key column {key.named.name} is missing from the SELECT list: add it, there is no table or "
-                    "stream without its key",
+                    f"the key column {key.named.name} is missing from the SELECT list: add it, because the result must "
+                    "contain its key",
                 )
         if not values and not self.query.standard and not self._is_transient:
             raise SqlError(
                 self.query.place,
-                "every column selected is of the key: select another, such as "
+                "all selected columns are key columns: select another one, such as "
                 f"AS_VALUE({to_sql(items[0].expression)}) AS copy",
             )
         return tuple(named[at] for at in range(len(keys))), values
@@ -248,7 +248,7 @@ class Analysis:
             return
         raise SqlError(
             item.expression.place,
-            f"{item.name} is the key once more: write AS_VALUE({to_sql(item.expression)}) AS {item.name}",
+            f"{item.name} selects the key a second time: write AS_VALUE({to_sql(item.expression)}) AS {item.name}",
         )
 
 

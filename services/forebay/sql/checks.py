@@ -15,7 +15,8 @@ def check_limit(query: Query) -> None:
     """Refuse LIMIT in a query whose result is stored. Raises SqlError."""
     if query.limit is not None:
         raise SqlError(
-            query.place, "LIMIT ends a query that is asked, not one that is stored: leave it out, or add a WHERE"
+            query.place,
+            "LIMIT is for pull and push queries, not for CREATE ... AS SELECT: leave it out, or add a WHERE",
         )
 
 
@@ -26,7 +27,7 @@ def check_types(query: Query, columns: Iterable[Named]) -> None:
             place = next((item.expression.place for item in query.select if item.alias == column.name), query.place)
             raise SqlError(
                 place,
-                f"nothing says which type {column.name} has ({column.type}): write CAST(NULL AS STRING), or another",
+                f"the type of {column.name} is unknown ({column.type}): write CAST(NULL AS STRING), or another",
             )
 
 

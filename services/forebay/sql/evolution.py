@@ -148,7 +148,7 @@ def check_circles(added: QueryPlan, queries: Sequence[QueryPlan]) -> None:
         if path:
             raise SqlError(
                 added.place,
-                f"{added.name} would read what it writes, for ever: topics {' -> '.join((source.topic, *path))}: "
+                f"{added.name} would read its own results, in a cycle: topics {' -> '.join((source.topic, *path))}: "
                 "write to a topic that nothing before it reads",
             )
 

@@ -270,7 +270,7 @@ def _struct(read: Reader, place: Place) -> Expression:
         name = read.name("a field's name")
         read.expect(":=")
         if any(name == other for other, _ in fields):
-            raise SqlError(place, f"the field {name} is there twice: give each its own name")
+            raise SqlError(place, f"the field {name} occurs twice: give each its own name")
         fields.append((name, expression(read)))
     return StructOf(tuple(fields), place=place)
 

@@ -77,7 +77,7 @@ def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dic
                 f"there is no column {name}: write one of {known}, {ROWTIME}{did_you_mean(name, types)}",
             )
         if name in values:
-            raise SqlError(expression.place, f"the column {name} is there twice: give each one value")
+            raise SqlError(expression.place, f"the column {name} occurs twice: give each one value")
         values[name] = _value(expression, types[name])
         if name == ROWTIME and values[name] is not None and values[name] < 1:
             # Kafka's client takes 0 for "now", and the broker stores negative times, which no window has.

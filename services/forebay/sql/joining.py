@@ -51,7 +51,9 @@ def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made
             if join.kind not in ("INNER", "LEFT"):
                 raise SqlError(on.place, f"a {join.kind} JOIN by a foreign key can't be computed: write INNER or LEFT")
     elif right.is_table and not _is_key(right, theirs):
-        raise SqlError(on.place, f"a stream meets a table by its key: write ON ... = {_key_names(right)}")
+        raise SqlError(
+            on.place, f"a stream is joined with a table by the key of the table: write ON ... = {_key_names(right)}"
+        )
     kept_left, kept_right = left, right
     if foreign is None:
         kept_left = _key(left, mine, _format(left, right, key_format))
@@ -136,9 +138,11 @@ def _sides(left: Relation, right: Relation, on: Expression) -> tuple[Expression,
 def _check(left: Relation, right: Relation, join: JoinClause) -> None:
     place = join.source.place
     if not left.is_table and not right.is_table and join.within is None:
-        raise SqlError(place, "two streams join within a time: write WITHIN 1 HOUR (GRACE PERIOD ...) before ON")
+        raise SqlError(
+            place, "a join of two streams needs a time limit: write WITHIN 1 HOUR (GRACE PERIOD ...) before ON"
+        )
     if right.is_table and join.within is not None:
-        raise SqlError(place, "a join with a table has no time: leave WITHIN out")
+        raise SqlError(place, "a join with a table has no time limit: leave WITHIN out")
     if left.is_table and not right.is_table:
         raise SqlError(place, "a table can't be joined with a stream: write FROM the stream JOIN the table")
     if not left.is_table and right.is_table and join.kind in ("FULL", "RIGHT"):

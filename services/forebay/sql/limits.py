@@ -112,8 +112,8 @@ def check_letters(number: int, function: str) -> None:
     """Refuse a text or BYTES value before it is created. Raises LimitReached if it is too long."""
     if number > TEXT_LETTERS:
         raise LimitReached(
-            f"{function} would create {number} letters or bytes, the most is {TEXT_LETTERS} (limit TEXT_LETTERS): "
-            "shorten its arguments"
+            f"{function} would create {number} characters or bytes, at most {TEXT_LETTERS} are allowed "
+            "(limit TEXT_LETTERS): shorten its arguments"
         )
 
 
@@ -121,7 +121,7 @@ def check_work(steps: int, function: str) -> None:
     """Refuse a search that would compare too many letters. Raises LimitReached."""
     if steps > LIKE_STEPS:
         raise LimitReached(
-            f"{function} would compare {steps} letters, the most is {LIKE_STEPS} (limit LIKE_STEPS): "
+            f"{function} would compare {steps} characters, at most {LIKE_STEPS} are allowed (limit LIKE_STEPS): "
             "shorten the text or the part of the pattern that has _"
         )
 
@@ -153,6 +153,6 @@ def check_items(number: int, function: str) -> None:
     """Refuse an array or map before it is created. Raises LimitReached if it is too long."""
     if number > ARRAY_ITEMS:
         raise LimitReached(
-            f"{function} would create {number} items, the most is {ARRAY_ITEMS} (limit ARRAY_ITEMS): "
+            f"{function} would create {number} items, at most {ARRAY_ITEMS} are allowed (limit ARRAY_ITEMS): "
             "shorten its arguments"
         )

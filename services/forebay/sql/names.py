@@ -34,7 +34,7 @@ class Sources:
         if len(self.by_alias) < len(found):
             raise SqlError(
                 query.source.place,
-                "a source is there twice under one name: give each an alias: FROM a AS x JOIN a AS y",
+                "two sources have the same name: give each an alias: FROM a AS x JOIN a AS y",
             )
 
     @property

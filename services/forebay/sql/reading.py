@@ -73,7 +73,8 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     ):
         if given:
             raise SqlError(
-                query.place, f"{what} is computed as records come: write CREATE TABLE ... AS SELECT, query that"
+                query.place,
+                f"a pull query can't compute {what}: write CREATE TABLE ... AS SELECT, and query that table",
             )
     source = catalog.get(query.source.name, query.source.place)
     alias = query.source.alias
@@ -214,7 +215,7 @@ def _check_functions(query: Query) -> None:
             if isinstance(part, Call) and (is_aggregate(part) or part.name in TABLE_FUNCTIONS):
                 written = "TABLE ... AS SELECT ... GROUP BY" if is_aggregate(part) else "STREAM ... AS SELECT"
                 raise SqlError(
-                    part.place, f"{part.name} is computed as records come: write CREATE {written}, query that"
+                    part.place, f"a pull query can't compute {part.name}: write CREATE {written}, and query that"
                 )
 
 

@@ -221,7 +221,7 @@ def _columns(read: Reader) -> tuple[ColumnDef, ...]:
             read.expect(",")
         place, name = read.place, read.name("a column's name")
         if any(name == other.name for other in columns):
-            raise SqlError(place, f"the column {name} is there twice: give each its own name")
+            raise SqlError(place, f"the column {name} occurs twice: give each its own name")
         kind, role, header = read.type(), "", ""
         if read.take("PRIMARY", "KEY"):
             role = "PRIMARY KEY"

@@ -77,7 +77,7 @@ def tokens_of(text: str, file: str = "") -> list[Token]:
         place = place_of(lines, entry.start, file)
         depth += {"(": 1, ")": -1}.get(entry.text, 0) if entry.token_type is not TokenType.STRING else 0
         if depth > MOST_BRACKETS:
-            raise SqlError(place, f"more than {MOST_BRACKETS} brackets are open here: what they hold {TOO_DEEP}")
+            raise SqlError(place, f"more than {MOST_BRACKETS} brackets are open here: the expression {TOO_DEEP}")
         kind = _KINDS.get(entry.token_type)
         if kind is None:
             kind = "word" if entry.text[:1].isalpha() or entry.text[:1] == "_" else "symbol"

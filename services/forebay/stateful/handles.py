@@ -172,7 +172,7 @@ class TaskHandle(StatefulProcessorHandle):
 
     def _state(self, name: str) -> Any:
         if self.is_initialized:
-            raise HandleError(f"state {name} is asked for after init(): ask for all state variables in init()")
+            raise HandleError(f"state {name} is requested after init(): request all state variables in init()")
         if name not in self._states:
             raise HandleError(f"init() asks for the state {name} in a task, but did not as the topology was built")
         return self._states[name]

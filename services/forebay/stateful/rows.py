@@ -41,7 +41,7 @@ def row_maker(kind: Format[Any], schema: StructType | str | None) -> Convert:
 
     def of_mapping(value: Any) -> Row:
         if not isinstance(value, dict):
-            raise TypeError(f"a row is made of an object with columns, not of {value!r:.80}")
+            raise TypeError(f"an input value must have columns, but it is {value!r:.80}")
         present = [*value] if names is None else names
         return _create_row(present, tuple(converts.get(name, _mutable)(value.get(name)) for name in present))
 

@@ -143,7 +143,7 @@ class Form:
             if name not in selected:
                 self.fail(f"{name} is grouped by but not selected: a row must show its key: add {name} to SELECT")
         if len(groups) == len(names):
-            self.fail("nothing is aggregated: add such as COUNT(*) AS number")
+            self.fail("the view has no aggregate: add one, such as COUNT(*) AS number")
         for name in names:
             if names.count(name) > 1:
                 self.fail(f"two columns are called {name}: give one another name, with AS")

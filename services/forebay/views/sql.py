@@ -41,7 +41,7 @@ def parse_view(sql: str, file: str, source: Source) -> View:
     except SqlError as error:
         form.fail(error.reason)
     except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it compiles
-        form.fail(f"what it says {TOO_DEEP}")
+        form.fail(f"the statement {TOO_DEEP}")
     return view
 
 

@@ -33,7 +33,7 @@ def count_abandoned(kafka: KafkaSettings, application: str, job: Job) -> Counter
     try:
         counts = _look(kafka, application, set(repartition_topics(application, job).values()))
     except NotAuthorized as error:
-        log.warning("%s: whether records of an earlier release are left is not known: %s", application, error)
+        log.warning("%s: can't check whether records of an earlier release are left: %s", application, error)
         return Counter()
     for topic, count in counts.items():
         log.warning(

@@ -219,7 +219,11 @@ class JobApplication:
         parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
         names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.options.logging)
         if names:
-            log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
+            log.warning(
+                "%s: the stores %s have no changelog: they are empty after each start",
+                self._application,
+                ", ".join(names),
+            )
 
     def _restores(self, tasks: int) -> bool:
         """Return whether the state is taken from the changelogs, which no other process may write then.

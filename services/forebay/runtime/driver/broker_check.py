@@ -47,8 +47,9 @@ def check_broker(kafka: KafkaSettings, service: Service, application: str, needs
     names = [topic.name for topic in service.topics(application)]
     admin = TopicAdmin(kafka, _ANSWER_SECONDS)
     nothing: Mapping[str, TopicDescription] = {}
-    topics = _seen(lambda: admin.describe(names), nothing, "its topics fit (DescribeConfigs on them shows it)")
-    brokers = "the brokers fit (DescribeConfigs on the cluster shows it)"
+    settings = "the settings of the job's topics fit (this needs DescribeConfigs on them)"
+    topics = _seen(lambda: admin.describe(names), nothing, settings)
+    brokers = "the settings of the brokers fit (this needs DescribeConfigs on the cluster)"
     cluster = _seen(lambda: describe_brokers(kafka, _ANSWER_SECONDS), _UNKNOWN, brokers)
     judge(
         application,
@@ -74,5 +75,5 @@ def _seen(ask: Callable[[], T], unknown: T, what: str) -> T:
         return ask()
     except KafkaRefused as error:
         # The right is missing, or the broker is not Kafka itself and does not describe its settings.
-        log.warning("whether %s is not known: %s", what, error)
+        log.warning("can't check whether %s: %s", what, error)
     return unknown

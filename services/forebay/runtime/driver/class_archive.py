@@ -66,7 +66,7 @@ def build(file: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
         # Java writes one at any end, also of a query that failed half way: it would lack what comes behind.
         if done.returncode or not new.exists():
-            raise OSError(f"Java wrote no whole archive: {_without_java(done.stderr or done.stdout)[-500:]}")
+            raise OSError(f"Java did not complete the archive: {_without_java(done.stderr or done.stdout)[-500:]}")
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)

@@ -33,7 +33,7 @@ def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_
     try:
         topics = TopicAdmin(kafka, _ANSWER_SECONDS).describe(names).values()
     except KafkaForbidden as error:
-        log.warning("%s: whether an input is compacted too soon is not known: %s", service.name, error)
+        log.warning("%s: can't check whether an input is compacted too soon: %s", service.name, error)
         return
     refused = compacted_too_soon(topics, max_downtime_ms)
     if refused:

@@ -116,16 +116,16 @@ def find_former(kafka: KafkaSettings, service: Service, application: str, tasks:
     others = [f"{name} ({partitions} partitions)" for name, partitions in partitions_of.items() if partitions != tasks]
     if others:
         log.warning(
-            "%s: the job had more sub-topologies once, and another number of tasks than %d now: what %s hold is not "
-            "used. Delete these topics before you add the statements again; they then start from the beginning",
+            "%s: the job had more sub-topologies once, and another number of tasks than %d now: the contents of %s are "
+            "not used. Delete these topics before you add the sub-topologies again. They then start from the beginning",
             application,
             tasks,
             ", ".join(others),
         )
     if former:
         log.warning(
-            "%s: the job had more sub-topologies once: what %s hold is kept, so that statements that are put back "
-            "continue from it; `forebay reset` deletes it",
+            "%s: the job had more sub-topologies once: the contents of %s are kept for a release that has them again; "
+            "`forebay reset` deletes them",
             application,
             ", ".join(former),
         )

@@ -314,7 +314,7 @@ class JobRunner:
         try:
             figures, trouble = control.figures()
         except KafkaException as error:
-            log.debug("the tasks' figures can't be read: %s", error)
+            log.debug("the tasks' statistics can't be read: %s", error)
             self._lease_end.note_silence()
             return
         self._leased = control.planned, control.topics
@@ -360,5 +360,5 @@ class JobRunner:
             # A lease that had ended before it began reports nothing.
             self._progressed.set()
         self.placed_at = self._monotonic()
-        log.debug("Spark batch %d is through", batch_id)
+        log.debug("Spark batch %d has ended", batch_id)
         self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")

@@ -65,9 +65,9 @@ def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Ite
         consumer.close()
     if committed:
         raise StopJob(
-            f"{application} committed offsets, but its changelogs don't say where it stands: an early release ran "
-            "it last. Run the release before this one once, which notes it (`forebay run --trigger available-now`); "
-            "then this one with --restore; or `forebay reset` starts over"
+            f"{application} has committed offsets, but its changelogs contain no positions: an early release ran it "
+            "last. Run the release before this one once, so that it writes positions (`forebay run --trigger "
+            "available-now`), then this one with --restore; or start over with `forebay reset`"
         )
 
 

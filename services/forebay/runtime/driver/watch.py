@@ -128,7 +128,7 @@ class Watcher:
         if self._matches is not None:
             for topic in self._matches.look(TopicAdmin(self._kafka, 5.0).names()):
                 log.warning(
-                    "the topic %s matches as well: the job reads it once it is stopped and started again", topic
+                    "the topic %s also matches the job's pattern: the job reads it after its next restart", topic
                 )
 
     def _look_at_lag(self) -> None:

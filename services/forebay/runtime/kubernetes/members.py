@@ -172,7 +172,7 @@ class ExecutorWatch:
         if wanted == 0:
             return f"no executors are wanted: kubectl scale deployment/{self._pods.name} --replicas=1 starts the job"
         return (
-            f"waiting for executors: {len(present)} of {wanted if wanted is not None else '?'} are here: "
+            f"waiting for executors: {len(present)} of {wanted if wanted is not None else '?'} have joined: "
             f"kubectl get pods -l spark-app-selector={self._pods.name} shows the others"
         )
 

@@ -42,5 +42,5 @@ def read_secret(file: Path) -> str:
     except OSError as error:
         raise NoSecret(f"{file} can't be read: {error.strerror}") from error
     if len(content) < _LEAST_BYTES:
-        raise NoSecret(f"{file} has {len(content)} bytes: a secret has {_LEAST_BYTES} at least")
+        raise NoSecret(f"{file} has {len(content)} bytes: a secret has at least {_LEAST_BYTES}")
     return b64encode(content).decode("ascii")

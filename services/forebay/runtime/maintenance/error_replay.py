@@ -118,8 +118,8 @@ class ErrorReplay:
         starts, is_first = self._starts(ends)
         if not is_first and self._begin is not None:
             raise ReplayRefused(
-                f"the group {self._group} has a position in {self._topic}, behind the records that were sent: leave "
-                "out --from. Nothing was sent"
+                f"the group {self._group} has a position in {self._topic}, after the records that were sent: omit "
+                "--from. Nothing was sent"
             )
         if is_first and self._begin is None and any(starts[number] < end for number, end in ends.items()):
             raise ReplayRefused(

@@ -114,8 +114,8 @@ class Staging:
                 said = Staged(**json.loads(record.value or b"{}"))
         if said is None:
             raise StateConflict(
-                f"the topic {self._name} does not say how many records it holds: complete the change of the number of "
-                "tasks with the release that began it. Nothing was deleted"
+                f"the topic {self._name} lacks the record with the number of its records: complete the change of the "
+                "number of tasks with the release that began it. Nothing was deleted"
             )
         self.compare(count_records(records, said.records, self._partitions), said, f"the topic {self._name}")
         return records, said

@@ -41,7 +41,7 @@ class Pace:
         if records:
             self._heard = now
         elif now - self._heard > stall_seconds:
-            raise Unavailable(f"{self._name}: nothing came from the changelogs for {stall_seconds:.0f} s")
+            raise Unavailable(f"{self._name}: the broker has sent no changelog records for {stall_seconds:.0f} s")
         if now - self._logged > _LOG_SECONDS:
             self._logged = now
             log.info("%s: restoring: %s", self._name, self._figures(now))

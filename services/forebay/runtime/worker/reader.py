@@ -239,7 +239,7 @@ class GroupReader:
         elif is_forbidden(error):
             raise failure_of(error, f"can't read {'the input' if topic is None else f'{topic}-{number}'}")
         else:
-            log.warning("reading %s-%s: %s: still trying", topic, number, error)
+            log.warning("reading %s-%s: %s: retrying", topic, number, error)
 
     def _skip_gaps(self) -> None:
         """Continue behind input records that were deleted before they were read, if that is accepted.

@@ -160,4 +160,4 @@ class _Reading:
         elif error.fatal():
             raise Unavailable(f"{name}: reading {place[0]}: {error}")
         else:
-            log.warning("%s: reading %s: %s: still trying", name, place[0], error)
+            log.warning("%s: reading %s: %s: retrying", name, place[0], error)

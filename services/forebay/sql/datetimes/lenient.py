@@ -148,7 +148,7 @@ def _literal(pattern: str, at: int) -> tuple[str, int]:
         text += pattern[at]
         at += 1
     if quoted:
-        raise ValueError(f"the pattern {pattern!r} has a quote without its end")
+        raise ValueError(f"the pattern {pattern!r} has a quote that is not closed")
     return text, at
 
 

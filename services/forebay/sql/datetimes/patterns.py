@@ -67,7 +67,7 @@ Part = Field | Text | Section
 def check_length(pattern: str) -> None:
     """Refuse a pattern that is too long to be meant. Raises ValueError."""
     if len(pattern) > _MOST_LETTERS:
-        raise ValueError(f"the pattern has {len(pattern)} letters, the most is {_MOST_LETTERS}")
+        raise ValueError(f"the pattern has {len(pattern)} characters, at most {_MOST_LETTERS} are allowed")
 
 
 @lru_cache(1024)
@@ -122,7 +122,7 @@ def _quote(pattern: str, at: int) -> tuple[str, int]:
     while True:
         end = pattern.find("'", stop)
         if end < 0:
-            raise ValueError(f"the pattern {pattern!r} has a quote without its end")
+            raise ValueError(f"the pattern {pattern!r} has a quote that is not closed")
         text += pattern[stop:end]
         stop = end + 1
         if pattern[stop : stop + 1] != "'" or end == at + 1:

@@ -49,7 +49,7 @@ def date_of(fields: Fields) -> int | None:
         # By Java's SMART resolution, February 31 is the last day of February and not an error.
         number = Day(year, month, min(day, length_of_month(year, month))).number
         if of_year is not None and day_of(number).of_year != of_year:
-            raise ValueError("the day of the year is another one")
+            raise ValueError("the day of the year contradicts the date")
     elif year is not None and of_year is not None:
         if of_year == 366 and not is_leap(year):
             raise ValueError(f"the year {year} has 365 days")
@@ -60,10 +60,10 @@ def date_of(fields: Fields) -> int | None:
     if week_year is not None and week is not None and of_week is not None:
         by_week = first_week(week_year) + (week - 1) * 7 + int(of_week) % 7
         if number is not None and number != by_week:
-            raise ValueError("the week's day is another date")
+            raise ValueError("the day of the week contradicts the date")
         number = by_week
     if number is not None and of_week is not None and weekday(number) != int(of_week):
-        raise ValueError("the day of the week is another one")
+        raise ValueError("the day of the week contradicts the date")
     return number
 
 

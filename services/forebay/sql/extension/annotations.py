@@ -178,7 +178,7 @@ def _written(hint: Any) -> Conversion:
 def _attribute(kind: type[Any]) -> Callable[[Any, str], Any]:
     def field_of(value: Any, name: str) -> Any:
         if not isinstance(value, kind):
-            raise TypeError(f"{kind.__name__} is wanted, not {type(value).__name__}")
+            raise TypeError(f"expected {kind.__name__}, not {type(value).__name__}")
         return getattr(value, name)
 
     return field_of

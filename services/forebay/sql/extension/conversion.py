@@ -75,7 +75,7 @@ def array_of(item: Conversion) -> Conversion:
 
     def take_all(values: Any) -> tuple[Any, ...]:
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-            raise TypeError(f"a list is wanted, not {type(values).__name__}")
+            raise TypeError(f"expected a list, not {type(values).__name__}")
         return tuple([take(value) for value in values])
 
     return Conversion(ArrayType(_known(item)), lambda values: [give(value) for value in values], take_all)
@@ -88,7 +88,7 @@ def map_of(key: Conversion, value: Conversion) -> Conversion:
 
     def take_all(entries: Any) -> dict[Any, Any]:
         if not isinstance(entries, Mapping):
-            raise TypeError(f"a dict is wanted, not {type(entries).__name__}")
+            raise TypeError(f"expected a dict, not {type(entries).__name__}")
         return {take_key(name): take(part) for name, part in entries.items()}
 
     return Conversion(
@@ -156,14 +156,14 @@ def _field_of_mapping(value: Any, name: str) -> Any:
 
 def _instance(value: Any, *kinds: type[Any]) -> Any:
     if not isinstance(value, kinds):
-        raise TypeError(f"{kinds[0].__name__} is wanted, not {type(value).__name__}")
+        raise TypeError(f"expected {kinds[0].__name__}, not {type(value).__name__}")
     return value
 
 
 def _whole(bits: int) -> Convert:
     def take(value: Any) -> int:
         if isinstance(value, bool) or not hasattr(value, "__index__"):  # numpy's integers have it, too
-            raise TypeError(f"int is wanted, not {type(value).__name__}")
+            raise TypeError(f"expected int, not {type(value).__name__}")
         return within_bits(value.__index__(), bits)
 
     return take
@@ -171,7 +171,7 @@ def _whole(bits: int) -> Convert:
 
 def _double(value: Any) -> float:
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):
-        raise TypeError(f"float is wanted, not {type(value).__name__}")
+        raise TypeError(f"expected float, not {type(value).__name__}")
     return float(value)
 
 

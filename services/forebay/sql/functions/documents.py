@@ -100,7 +100,7 @@ def _as_text(value: Any) -> str:
 def steps_of(path: str) -> tuple[str, ...]:
     """Return the names and numbers of a path such as $.a.b[0]. Raises ValueError: it is none."""
     if len(path) > _LONGEST_PATH:
-        raise ValueError(f"a path has {len(path)} letters, the most is {_LONGEST_PATH}")
+        raise ValueError(f"a path has {len(path)} characters, at most {_LONGEST_PATH} are allowed")
     steps: list[str] = []
     at = 1
     while at < len(path):

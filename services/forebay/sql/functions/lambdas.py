@@ -36,7 +36,7 @@ def transform_map(values: dict[Any, Any], key: Callable[..., Any], value: Callab
         name, item = key(k, v), value(k, v)
         if item is None or name in results:
             # `Collectors.toMap` refuses a null value and a key that occurs twice.
-            raise ValueError(f"the entry {name!r} has no value, or is there twice")
+            raise ValueError(f"the entry {name!r} has no value, or occurs twice")
         results[name] = item
     return results
 

@@ -41,7 +41,7 @@ def compile_pattern(pattern: str) -> Pattern:
     import regex  # noqa: PLC0415 (most programs need no regular expressions)
 
     if len(pattern) > MOST_LETTERS:
-        raise PatternError(f"a regular expression has {len(pattern)} letters, the most is {MOST_LETTERS}")
+        raise PatternError(f"a regular expression has {len(pattern)} characters, at most {MOST_LETTERS} are allowed")
     try:
         result = translate(pattern)
         matcher = regex.compile(result.pattern, cache_pattern=False)

@@ -176,7 +176,7 @@ class _Translator:
         if not (name.isascii() and name.isalnum() and name[0].isalpha()):
             self.source.fail(f"{name!r} is not a name of a group: write letters and digits")
         if name in self.names:
-            self.source.fail(f"the group {name!r} is there twice")
+            self.source.fail(f"the group {name!r} occurs twice")
         self.groups += 1
         self.names[name] = self.groups
 
