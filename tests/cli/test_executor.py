@@ -183,6 +183,21 @@ def test_an_executor_leaves_a_driver_that_does_not_answer_once_another_does(
     assert not thread.is_alive()
 
 
+def test_a_jvm_that_is_started_while_the_executor_stops_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve_to(monkeypatch, "10.0.0.1")
+    monkeypatch.setattr(executor, "answers", lambda _address: True)
+
+    def command(_address: str) -> list[str]:
+        supervisor.stop()
+        return [sys.executable, "-c", "import signal; signal.sigwait({signal.SIGPWR})"]
+
+    supervisor = Supervisor("driver", command, None)
+    thread = threading.Thread(target=supervisor.run, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
 def test_an_executor_that_can_t_hold_its_driver_s_leases_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -150,6 +150,9 @@ class Supervisor:
                 self._leaving.clear()
                 self._address = address
                 self._java = subprocess.Popen(self._command(address), env={**os.environ, **self._proof()})
+                if self._stopping.is_set():
+                    # The signal came while the JVM was started, so `stop` saw the previous JVM or none.
+                    self._decommission()
                 code = self._wait_for(self._java)
                 surviving_workers()  # which collects the exit codes of those that have ended
                 if self._leaving.is_set():
