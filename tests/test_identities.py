@@ -79,16 +79,16 @@ def proto(fields: str) -> Any:
     return identity_of(message_of(f'syntax = "proto3"; message M {{ {fields} }}'), "PROTOBUF_NOSR")
 
 
-def compare(before: Any, now: Any) -> str:
+def compare(before: Any, now: Any, *, is_key: bool = False) -> str:
     """Return what an edit is: same, compatible, refused."""
     recorded, declared = ((kind.identity if isinstance(kind, Format) else kind) for kind in (before, now))
     # As it is read from the layout row.
     recorded = json.loads(json.dumps(recorded))
     try:
-        merged = merge_identities(recorded, declared)
+        merged = merge_identities(recorded, declared, is_key=is_key)
     except Misread:
         return "refused"
-    assert merge_identities(merged, declared) == merged, "the next start changes nothing"
+    assert merge_identities(merged, declared, is_key=is_key) == merged, "the next start changes nothing"
     return "same" if merged == recorded else "compatible"
 
 
@@ -198,11 +198,29 @@ RULES: list[tuple[Any, Any, str]] = [
     (of("DELIMITED", A), of("DELIMITED", Named("A", SQL_DOUBLE)), "refused"),
     (of("DELIMITED", A, B), of("DELIMITED", A, B, delimiter=";"), "refused"),
     (of("DELIMITED", A, B), of("JSON", A, B), "refused"),
+    (of("DELIMITED", A, B), of("DELIMITED", Named("A", BIGINT), B), "compatible"),
+    (of("DELIMITED", Named("A", BIGINT), B), of("DELIMITED", A, B), "refused"),
+    # no columns
+    (of("DELIMITED", A, B), of("DELIMITED"), "compatible"),
+    (of("JSON", A), of("NONE"), "compatible"),
+    (of("NONE"), of("NONE"), "same"),
+    (of("NONE"), of("JSON", A), "compatible"),
+    (of("NONE"), of("DELIMITED", A), "refused"),
+    (merge_identities(of("JSON", A).identity, of("NONE").identity), of("JSON", A, B), "compatible"),
+    (merge_identities(of("DELIMITED", A).identity, of("NONE").identity), of("JSON", A), "refused"),
+    (merge_identities(of("DELIMITED", A).identity, of("NONE").identity), of("DELIMITED"), "same"),
+    (by_name("JSON"), of("NONE"), "compatible"),
+    (of("NONE"), columns_of("A INT", of("JSON", A).identity), "compatible"),
+    (columns_of("A INT"), of("NONE"), "compatible"),
     # keys in SQL
     (key_format((A,), "KAFKA"), key_format((B,), "KAFKA"), "same"),
     (key_format((A,), "KAFKA"), key_format((Named("A", BIGINT),), "KAFKA"), "refused"),
     (key_format((A,), "KAFKA"), key_format((A,), "JSON"), "refused"),
-    (key_format((A, C), "JSON"), key_format((B, C), "JSON"), "compatible"),
+    (key_format((A, C), "DELIMITED"), key_format((B, C), "DELIMITED"), "compatible"),
+    (key_format((A, C), "JSON"), key_format((B, C), "JSON"), "refused"),
+    (key_format((A, C), "JSON_SR"), key_format((B, C), "JSON_SR"), "refused"),
+    (key_format((A,), "JSON"), key_format((B,), "JSON"), "same"),
+    (key_format((A, C), "DELIMITED"), key_format((Named("A", BIGINT), C), "DELIMITED"), "refused"),
     (key_format((A, C), "JSON"), key_format((C, A), "JSON"), "refused"),
     (key_format((), "NONE"), key_format((A,), "KAFKA"), "refused"),
     # rows with columns of SQL
@@ -223,6 +241,27 @@ RULES: list[tuple[Any, Any, str]] = [
 def test_the_rule(number: int) -> None:
     before, now, outcome = RULES[number]
     assert compare(before, now) == outcome, f"{before} -> {now}"
+
+
+KEYS: list[tuple[Any, Any, str]] = [
+    (json_of(Score), json_of(Score), "same"),
+    (json_of(Score), json_of(Rating), "refused"),
+    (JSON, json_of(Score), "refused"),
+    (windowed_format(json_of(Score), 10), windowed_format(json_of(Rating), 10), "refused"),
+    (with_mark(json_of(Score).identity), with_mark(json_of(Rating).identity), "refused"),
+    (composite(Place), composite(Renamed), "compatible"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(KEYS)))
+def test_keys_must_be_written_as_before_and_not_only_read(number: int) -> None:
+    before, now, outcome = KEYS[number]
+    assert compare(before, now, is_key=True) == outcome, f"{before} -> {now}"
+
+
+def test_a_field_with_another_number_is_named_in_the_refusal() -> None:
+    with pytest.raises(Misread, match="the field a had the number 1: keep it, or"):
+        merge_identities(proto("int32 a = 1;"), proto("int32 a = 3;"))
 
 
 def test_a_removed_field_is_remembered_so_that_its_number_is_not_given_again() -> None:

@@ -9,6 +9,7 @@ An identity is a JSON value, the same in every process and release:
 - ["places", HEAD, {PLACE: [NAME, TYPE]}, COUNT]: fields are found by their places or numbers. With a COUNT, there are
   no further fields;
 - ["columns", TEXT, TOPIC]: columns of SQL in this order. TOPIC identifies other rows that the format reads as well;
+- ["no columns", OTHER]: rows that are not read. OTHER identifies those written before by another format;
 - ["marked", KEY]: keys with a mark, and texts without it;
 - ["key of", PART, ...]: keys that a step composes of row texts of other keys;
 - [WORD, PART, ...]: a format that wraps others.
@@ -28,7 +29,7 @@ from forebay.records import fields_of, is_record_type
 Identity = Any
 
 _BY_NAME, _FIELDS, _PLACES, _COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
-_KEY_OF = "key of"
+_KEY_OF, _NOTHING = "key of", "no columns"
 _TEXT = "text"
 _READS_ALSO = {"JSON Schema": ("JSON",)}
 """By kind of format, whose rows of fields with names it reads as well."""
@@ -45,10 +46,14 @@ _WIDER = frozenset(
     )
 )  # fmt: skip
 """Pairs of a number's types in state and in Protobuf; the second one reads all values of the first."""
+_TEXT_LINES, _WIDER_TEXTS = "DELIMITED by", frozenset({("INTEGER", "BIGINT")})
+"""Begins the kind of values that are lines of texts, and pairs of types whose texts the second one reads."""
+_NAMED_KEYS = ("JSON key", "JSON_SR key")
+"""Kinds of keys whose bytes contain the columns' names, although stores find the columns by their places."""
 
 
 class Misread(Exception):
-    """Rows of one format would be misread by the other."""
+    """Rows of one format would be misread by the other; the message says why if the two formats do not show it."""
 
 
 def by_name(kind: str, shape: str = "") -> Identity:
@@ -97,12 +102,21 @@ def columns_of(text: str, topic: Identity = None) -> Identity:
 
 def has_columns(identity: Identity) -> bool:
     """Return whether an identity is of rows with columns of SQL."""
-    return isinstance(identity, list) and identity[0] == _COLUMNS
+    return _is_of(identity, _COLUMNS)
+
+
+NOTHING: Identity = [_NOTHING, None]
+"""The identity of a format that reads every row as one without columns."""
 
 
 def with_mark(key: Identity) -> Identity:
     """Return the identity of keys of a store that has texts as well."""
     return [_MARKED, key]
+
+
+def is_marked(identity: Identity) -> bool:
+    """Return whether an identity is of keys with a mark."""
+    return _is_of(identity, _MARKED)
 
 
 def key_of(*parts: Identity) -> Identity:
@@ -133,71 +147,102 @@ def _shape(kind: Any, within: tuple[Any, ...]) -> str:
     return f"{name}[{parts}]" if parts else name
 
 
-def merge_identities(recorded: Identity, declared: Identity) -> Identity:
+def merge_identities(recorded: Identity, declared: Identity, *, is_key: bool = False) -> Identity:
     """Return the identity of rows of both formats, which the declared one reads.
 
     It equals `recorded` if the edit changes nothing. The result, and not the declared format, is recorded: the next
     edit must be able to read the earlier rows, too.
 
+    Args:
+        is_key: whether rows are found by the encoded text, so that the declared format must also write what is
+            recorded.
+
     Raises:
         Misread: the declared format can't read the rows.
     """
-    if recorded is None or declared is None or recorded == declared:
-        return declared
-    if has_columns(declared):
-        return _merge_columns(recorded, declared)
-    # Earlier builds of 0.3 recorded composed keys as texts.
-    if recorded == _TEXT and isinstance(declared, list) and declared[0] in (_MARKED, _KEY_OF):
-        return declared
-    if isinstance(recorded, list) and isinstance(declared, list) and recorded[0] == declared[0]:
-        return _merge_lists(recorded, declared)
-    if (str(recorded), str(declared)) in _WIDER:
-        return declared
-    raise Misread
+    return _Merge(is_key).merge(recorded, declared)
 
 
-def _merge_columns(recorded: Identity, declared: list[Any]) -> Identity:
-    _, text, topic = declared
-    if not has_columns(recorded):
-        if topic is None:
-            raise Misread
-        return [_COLUMNS, text, merge_identities(recorded, topic)]
-    if recorded[1] != text:
+class _Merge:
+    def __init__(self, is_key: bool) -> None:
+        self._is_key = is_key
+
+    def merge(self, recorded: Identity, declared: Identity) -> Identity:
+        if recorded is None or declared is None or recorded == declared:
+            return declared
+        if has_columns(declared):
+            return self._merge_columns(recorded, declared)
+        # Earlier builds of 0.3 recorded composed keys as texts.
+        if recorded == _TEXT and isinstance(declared, list) and declared[0] in (_MARKED, _KEY_OF):
+            return declared
+        if declared == NOTHING:
+            return recorded if _is_of(recorded, _NOTHING) else [_NOTHING, recorded]
+        if _is_of(recorded, _NOTHING):
+            # Rows without columns were written as empty objects of JSON.
+            return self.merge(recorded[1], self.merge(by_name("JSON"), declared))
+        if isinstance(recorded, list) and isinstance(declared, list) and recorded[0] == declared[0]:
+            return self._merge_lists(recorded, declared)
+        if (str(recorded), str(declared)) in _WIDER:
+            return declared
         raise Misread
-    return [_COLUMNS, text, recorded[2] if topic is None else merge_identities(recorded[2], topic)]
+
+    def _merge_columns(self, recorded: Identity, declared: list[Any]) -> Identity:
+        _, text, topic = declared
+        if not has_columns(recorded):
+            if topic is None:
+                raise Misread
+            return [_COLUMNS, text, self.merge(recorded, topic)]
+        if recorded[1] != text:
+            raise Misread
+        return [_COLUMNS, text, recorded[2] if topic is None else self.merge(recorded[2], topic)]
+
+    def _merge_lists(self, recorded: list[Any], declared: list[Any]) -> Identity:
+        head, kind, *rest = declared
+        if head == _BY_NAME:
+            if recorded[1] != kind and recorded[1] not in _READS_ALSO.get(kind, ()):
+                raise Misread
+            if self._is_key and (recorded[1], recorded[2]) != (kind, *rest):
+                raise Misread("other fields make other bytes of the same key")
+            return declared
+        if head == _FIELDS:
+            if recorded[1] != kind:
+                raise Misread
+            (types_before, (types_now,)) = recorded[2], rest
+            merged = {name: self.merge(types_before.get(name), now) for name, now in types_now.items()}
+            return [_FIELDS, kind, types_before | merged]
+        if head == _PLACES:
+            fields, count = rest
+            if (recorded[1], recorded[3]) != (kind, count):
+                raise Misread
+            return [_PLACES, kind, self._merge_places(kind, recorded[2], fields, has_numbers=count is None), count]
+        if len(recorded) != len(declared):
+            raise Misread
+        return [head, *(self.merge(*parts) for parts in zip(recorded[1:], declared[1:], strict=True))]
+
+    def _merge_places(
+        self, head: str, recorded: dict[str, Any], declared: dict[str, Any], *, has_numbers: bool
+    ) -> dict[str, Any]:
+        before = {name: place for place, (name, _) in recorded.items()}
+        merged = dict(recorded)
+        for place, (name, kind) in declared.items():
+            # A field may get another name, but two fields that changed places would be taken for each other.
+            if before.get(name, place) != place:
+                if not has_numbers:
+                    raise Misread(f"{name} has another place")
+                raise Misread(
+                    f"the field {name} had the number {before[name]}: keep it, or give the field another name"
+                )
+            former, former_kind = recorded.get(place, (name, kind))
+            if name != former and head in _NAMED_KEYS:
+                raise Misread(f"the column {former} is {name} now, and keys with another name are in other partitions")
+            if head.startswith(_TEXT_LINES) and (former_kind, kind) in _WIDER_TEXTS:
+                former_kind = kind
+            merged[place] = [name, self.merge(former_kind, kind)]
+        return merged
 
 
-def _merge_lists(recorded: list[Any], declared: list[Any]) -> Identity:
-    head, kind, *rest = declared
-    if head == _BY_NAME:
-        if recorded[1] != kind and recorded[1] not in _READS_ALSO.get(kind, ()):
-            raise Misread
-        return declared
-    if head == _FIELDS:
-        if recorded[1] != kind:
-            raise Misread
-        (types_before, (types_now,)) = recorded[2], rest
-        merged = {name: merge_identities(types_before.get(name), now) for name, now in types_now.items()}
-        return [_FIELDS, kind, types_before | merged]
-    if head == _PLACES:
-        fields, count = rest
-        if (recorded[1], recorded[3]) != (kind, count):
-            raise Misread
-        return [_PLACES, kind, _merge_places(recorded[2], fields), count]
-    if len(recorded) != len(declared):
-        raise Misread
-    return [head, *(merge_identities(*parts) for parts in zip(recorded[1:], declared[1:], strict=True))]
-
-
-def _merge_places(recorded: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
-    before = {name: place for place, (name, _) in recorded.items()}
-    merged = dict(recorded)
-    for place, (name, kind) in declared.items():
-        # A field may get another name, but two fields that changed places would be taken for each other.
-        if before.get(name, place) != place:
-            raise Misread
-        merged[place] = [name, merge_identities(recorded[place][1], kind) if place in recorded else kind]
-    return merged
+def _is_of(identity: Identity, word: str) -> bool:
+    return isinstance(identity, list) and identity[0] == word
 
 
 def words_of(identity: Identity) -> str:
@@ -205,6 +250,8 @@ def words_of(identity: Identity) -> str:
     if not isinstance(identity, list):
         return "an unknown format" if identity is None else str(identity)
     head, *parts = identity
+    if head == _NOTHING:
+        return "no columns" if parts[0] is None else f"no columns, and of {words_of(parts[0])}"
     if head == _COLUMNS:
         return "; ".join(parts[0].splitlines())
     if head == _BY_NAME:

@@ -17,7 +17,7 @@ from forebay.records import Record
 from forebay.runtime.errors import StoreChanged
 from forebay.serde.json_format import JSON, json_of
 from forebay.serde.key_formats import composite
-from forebay.stores import KeyValueStore
+from forebay.stores import KeyValueStore, WindowStore
 from forebay.stores.layouts import PREFIX
 from forebay.testing import TestDriver
 from forebay.time.base import Window, Windows
@@ -214,9 +214,9 @@ class Counting(Processor[str, int]):
         ctx.forward(count)
 
 
-def count_in_a_processor(key: Any, key_of: Callable[[str], Any]) -> Edit:
+def count_in_a_processor(key: Any, key_of: Callable[[str], Any], processor: Any = Counting) -> Edit:
     return lambda t: (
-        t.stream("s", str).select_key(lambda _, value: key_of(value), key).process(Counting, int, name="p").to("o")
+        t.stream("s", str).select_key(lambda _, value: key_of(value), key).process(processor, int, name="p").to("o")
     )
 
 
@@ -228,6 +228,48 @@ def test_a_processors_store_with_keys_of_another_format_is_refused() -> None:
     for other in (BY_TEXT, count_in_a_processor(INT, int)):
         with pytest.raises(StoreChanged, match=REFUSAL):
             start(BY_LONG, other)
+
+
+class CountingTexts(Counting):
+    """Counts events, under keys that are texts."""
+
+    def process(self, event: str, ctx: Context[int]) -> None:
+        count = (self.counts.get(event) or 0) + 1
+        self.counts.put(event, count)
+        ctx.forward(count)
+
+
+class CountingInWindows(Processor[str, int]):
+    """Counts events in a store whose rows begin with a time."""
+
+    counts = WindowStore("x", int, size_ms=100_000, retention_ms=100_000)
+    is_text = True
+
+    def process(self, event: str, ctx: Context[int]) -> None:
+        key: Any = event if self.is_text else ctx.key
+        entry = self.counts.fetch_one(key, 0)
+        count = 1 if entry is None else entry.value + 1
+        self.counts.put(key, count, 0)
+        ctx.forward(count)
+
+
+class CountingKeysInWindows(CountingInWindows):
+    is_text = False
+
+
+@pytest.mark.parametrize("processor", [CountingTexts, CountingInWindows])
+def test_a_processors_store_with_texts_alone_is_kept(processor: Any) -> None:
+    numbers, narrower, texts = (
+        count_in_a_processor(key, of, processor) for key, of in ((int, int), (INT, int), (str, str))
+    )
+    assert start(numbers, narrower) == [2]
+    assert start(numbers, texts) == [2]
+
+
+def test_a_processors_window_store_with_keys_of_another_format_is_refused() -> None:
+    before, after = (count_in_a_processor(key, int, CountingKeysInWindows) for key in (int, INT))
+    with pytest.raises(StoreChanged, match=REFUSAL):
+        start(before, after)
 
 
 def test_a_processors_store_tells_its_texts_from_keys() -> None:

@@ -18,8 +18,9 @@ JOIN = "CREATE STREAM o AS SELECT s.k AS k, {used} FROM s JOIN t ON s.k = t.k;"
 def table(
     columns: str = "x INT, y INT", form: str = "JSON", key: str = "STRING", used: str = "x", more: str = ""
 ) -> str:
+    declared = f"k {key} PRIMARY KEY{columns and ', '}{columns}"
     return (
-        f"CREATE TABLE t (k {key} PRIMARY KEY, {columns}) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='{form}'{more});\n"
+        f"CREATE TABLE t ({declared}) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='{form}'{more});\n"
         + STREAM.format(key=key)
         + JOIN.format(used=used)
     )
@@ -46,6 +47,7 @@ def results(before: str, after: str, value: Any, key: bytes = b"a", *, recorded:
 
 WHOLE = {"X": 1, "Y": 2}
 PARTITION = "x, t.ROWPARTITION AS p"
+NO_COLUMNS = ""
 NOSR = {"form": "PROTOBUF_NOSR"}
 KEPT: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
     "as it was": (table(), table(), WHOLE, (1,)),
@@ -60,6 +62,9 @@ KEPT: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
     "a column of KAFKA with another name": (
         table("x INT", "KAFKA"), table("z INT", "KAFKA", used="z"), b"\0\0\0\1", (1,),
     ),
+    "a wider number in DELIMITED": (table(form="DELIMITED"), table("x BIGINT, y INT", "DELIMITED"), "1,2", (1,)),
+    "no columns": (table(), table(NO_COLUMNS, used="s.n"), WHOLE, (1,)),
+    "no columns of DELIMITED": (table(form="DELIMITED"), table(NO_COLUMNS, "NONE", used="s.n"), "1,2", (1,)),
     "the first reader of ROWPARTITION": (table(), table(used=PARTITION), WHOLE, (1, None)),
     "every reader of ROWPARTITION as it was": (table(used=PARTITION), table(used=PARTITION), WHOLE, (1, 0)),
 }  # fmt: skip
@@ -134,3 +139,21 @@ def test_a_column_whose_name_has_line_breaks_is_no_edit() -> None:
     columns = '"x\nvalues", t.ROWPARTITION AS p'
     program = table().replace("x INT", '"x\nvalues" INT').replace("k, x FROM", f"k, {columns} FROM")
     assert results(program, program, {"x\nvalues": 1, "Y": 2}) == [(1, 0)]
+
+
+def test_rows_behind_the_first_ones_are_decoded_after_an_edit() -> None:
+    old, new = Driven(table("x STRING"), tasks=1), Driven(table("x INT"), tasks=1)
+    for number in range(150):
+        old.send("t", f"{number:03}", {"X": "abc" if number == 149 else "1"})
+    with pytest.raises(StoreChanged, match="store t-table holds rows from before an edit"):
+        carry(old.driver, new.driver)
+
+
+def test_groups_whose_keys_contain_another_name_are_refused() -> None:
+    counts = STREAM.format(key="STRING") + (
+        "CREATE TABLE c WITH (KEY_FORMAT='JSON') AS SELECT k, n AS number, COUNT(*) AS total FROM s GROUP BY k, n;"
+    )
+    old, new = (Driven(program, tasks=1) for program in (counts, counts.replace("number", "named")))
+    old.send("s", "a", {"n": 1})
+    with pytest.raises(StoreChanged, match=r"store c holds keys .*\(the column NUMBER is NAMED now"):
+        carry(old.driver, new.driver)

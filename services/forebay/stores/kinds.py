@@ -15,6 +15,8 @@ from forebay.stores.upgrade import Conversion, Way, convert, describe_store, row
 
 PREFIX = b"\x01kind\0"
 _CHECKED_ROWS = 100
+_CHECKED_ROWS_OF_AN_EDIT = 200_000
+"""They take a second or two. A worker that opens a task is expected to respond within a minute."""
 
 
 class OnChange(Enum):
@@ -123,13 +125,13 @@ class Kinds:
     def _has_changes(self, name: str) -> bool:
         return any(rows.has_changes for rows in self._lent.of_store.get(name, ()))
 
-    def _decode_first(self, name: str) -> None:
+    def _decode_first(self, name: str, *, is_edited: bool) -> None:
         if any(done.store == name for done in self.conversions):
             # The table still has the rows in their previous format.
             return
         for rows in self._lent.of_store.get(name, ()):
             if rows.store == name:
-                rows.decode_first(_CHECKED_ROWS)
+                rows.decode_first(_CHECKED_ROWS_OF_AN_EDIT if is_edited else _CHECKED_ROWS)
 
     def _check(self, store: Store[Any], recorded: str) -> None:
         what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {describe_store(store)!r}"

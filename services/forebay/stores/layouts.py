@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from forebay.codec import DecodeError, Unavailable
 from forebay.formats import TEXT, Format
-from forebay.identities import Identity, Misread, columns_of, has_columns, merge_identities, with_mark, words_of
+from forebay.identities import (
+    Identity,
+    Misread,
+    columns_of,
+    has_columns,
+    is_marked,
+    merge_identities,
+    with_mark,
+    words_of,
+)
 from forebay.stores.binding import Store
-from forebay.stores.table import Change, Table
+from forebay.stores.keyed import MARK
+from forebay.stores.layout import OWN
+from forebay.stores.table import Change, Table, prefix_end
 
 PREFIX = b"\x01layout\0"
 _MARK = b"\0"
 """Begins a layout with names. Earlier builds of 0.3 recorded only columns, which do not begin with it."""
-_VALUES = "values"
-_PARTS = (_VALUES, "keys", "windows")
+_VALUES, _KEYS, _WINDOWS = "values", "keys", "windows"
+_PARTS = (_VALUES, _KEYS, _WINDOWS)
 
 KeyFormatOf = Callable[[str], Format[Any] | None]
 """Returns the format of a store's keys by the store's name. None: the keys are texts."""
+
+
+class DecodeFirst(Protocol):
+    """Function that decodes the first rows of a store."""
+
+    def __call__(self, name: str, /, *, is_edited: bool) -> None:
+        """Decode the first rows of the store of a name."""
+        ...
+
+
 Layout = dict[str, Identity]
 """Identities of a store's values, keys and windows."""
 
@@ -39,7 +60,7 @@ def layout_of(store: Store[Any], key_format_of: KeyFormatOf) -> Layout:
     keys = store.key_identity
     if keys is None:
         keys = (key_format_of(store.name) or TEXT).identity if kind is None else with_mark(kind.identity)
-    return {_VALUES: store.format.identity, "keys": keys, "windows": store.windows or None}
+    return {_VALUES: store.format.identity, _KEYS: keys, _WINDOWS: store.windows or None}
 
 
 def encode_layout(layout: Layout) -> bytes:
@@ -60,16 +81,17 @@ def merge_layouts(recorded: Layout, declared: Layout) -> Layout:
     for part in _PARTS:
         before, now = recorded.get(part), declared.get(part)
         try:
-            merged[part] = merge_identities(before, now)
-        except Misread:
-            raise Misread(_difference(part, words_of(before), words_of(now))) from None
+            merged[part] = merge_identities(before, now, is_key=part == _KEYS)
+        except Misread as error:
+            reason = f" ({error})" if str(error) else ""
+            raise Misread(_difference(part, words_of(before), words_of(now)) + reason) from None
     return merged
 
 
 def _difference(part: str, before: str, now: str) -> str:
-    if part == "windows":
+    if part == _WINDOWS:
         return f"holds rows of {before} windows, but is declared with {now} windows"
-    if part == "keys":
+    if part == _KEYS:
         return f"holds keys in the format {before}, but is declared with keys in the format {now}"
     return f"holds rows of {before}, but is declared with {now}"
 
@@ -92,11 +114,39 @@ def merge_recorded(one: bytes, other: bytes) -> bytes:
     return encode_layout(merged)
 
 
+def merge_with_rows(recorded: Layout, declared: Layout, table: Table, store: Store[Any]) -> Layout:
+    """Return the layout of a store that has rows of both, after a look at the keys if they have another format.
+
+    A store with keys of its stream's format may hold texts alone, which every declaration of it reads.
+
+    Raises:
+        Misread: the declared formats can't read the rows; the message has both in words.
+    """
+    try:
+        return merge_layouts(recorded, declared)
+    except Misread:
+        if not is_marked(recorded.get(_KEYS)) or any(_marked_keys(table, store)):
+            raise
+    return merge_layouts(recorded | {_KEYS: TEXT.identity}, declared)
+
+
+def _marked_keys(table: Table, store: Store[Any]) -> Iterator[str]:
+    """Yield the keys of a store that are not texts."""
+    prefix, place = store.name.encode() + b"\0", store.key_places.get(OWN)
+    if place is None or not place.times:
+        prefix += MARK.encode()
+    for row, _ in table.scan(prefix, prefix_end(prefix)):
+        key = MARK if place is None else place.key(row[len(store.name) + 1 :])
+        if key.startswith(MARK):
+            yield key
+
+
 def refusal_of(table: Table, store: Store[Any], key_format_of: KeyFormatOf) -> str:
     """Return why a declared store can't read the rows that a table records; "" if it can."""
     data = table.get(PREFIX + store.name.encode())
     try:
-        merge_layouts({} if data is None else decode_layout(data), layout_of(store, key_format_of))
+        recorded = {} if data is None else decode_layout(data)
+        merge_with_rows(recorded, layout_of(store, key_format_of), table, store)
     except Misread as error:
         return str(error)
     return ""
@@ -112,7 +162,8 @@ class Layouts:
         service: named in remedies.
         stores: of the task.
         has_changes: returns whether the store of a name changed in this commit.
-        decode_first: decodes the first rows of the store of a name. It raises DecodeError, Unavailable.
+        decode_first: decodes the first rows of the store of a name, more of them after an edit. It raises
+            DecodeError, Unavailable.
     """
 
     def __init__(
@@ -120,7 +171,7 @@ class Layouts:
         service: str,
         stores: Sequence[Store[Any]],
         has_changes: Callable[[str], bool],
-        decode_first: Callable[[str], None],
+        decode_first: DecodeFirst,
         key_format_of: KeyFormatOf,
     ) -> None:
         self._service, self._decode_first = service, decode_first
@@ -140,7 +191,7 @@ class Layouts:
             data = table.get(PREFIX + name.encode())
             recorded = {} if data is None else decode_layout(data)
             try:
-                self._merged[name] = merge_layouts(recorded, declared)
+                self._merged[name] = merge_with_rows(recorded, declared, table, self._stores[name])
             except Misread as error:
                 raise DeclarationChanged(
                     f"store {name} {error}: the job would misread them. {self._remedies(name, recorded)}"
@@ -149,7 +200,7 @@ class Layouts:
                 self._unwritten[name] = None
             if data is None and self._stores[name].format.layout:
                 self._unchecked[name] = False
-            elif data is not None and recorded.get(_VALUES) not in (None, declared[_VALUES]):
+            elif data is not None and recorded.get(_VALUES) not in (None, self._merged[name][_VALUES]):
                 self._unchecked[name] = True
 
     def check_rows(self) -> None:
@@ -159,7 +210,7 @@ class Layouts:
         """
         for name, is_edited in self._unchecked.items():
             try:
-                self._decode_first(name)
+                self._decode_first(name, is_edited=is_edited)
             except DecodeError as error:
                 declared = words_of(self._declared[name][_VALUES])
                 if is_edited:

@@ -14,7 +14,7 @@ from forebay.formats import BYTES as RAW
 from forebay.formats import DOUBLE as DOUBLE_BYTES
 from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
-from forebay.identities import Identity, by_name, by_place
+from forebay.identities import NOTHING, Identity, by_name, by_place
 from forebay.sql.catalog import Encoding, Named, delimiter_of
 from forebay.sql.encodings.delimited_rows import DelimitedRow
 from forebay.sql.encodings.json_rows import JsonRow
@@ -130,7 +130,7 @@ def value_format(columns: tuple[Named, ...], encoding: Encoding) -> Format[Any]:
     """Return the format of a topic's values. Raises TypeError."""
     if encoding.value == "NONE" or not columns:
         # Written as an empty object, which JSON with any columns reads.
-        return Format("no columns", tuple, lambda _: _Empty(), takes=takes_all, identify=lambda: by_name("JSON"))
+        return Format("no columns", tuple, lambda _: _Empty(), takes=takes_all, identify=lambda: NOTHING)
     codec = codec_of(encoding.value, columns, encoding, is_key=False)
     wire = Wire(encoding.value, columns, wire_variant(encoding, columns))
     name = f"{encoding.value} {', '.join(map(str, columns))}"
