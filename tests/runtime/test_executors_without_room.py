@@ -61,10 +61,10 @@ def api(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
     return api
 
 
-def pod(name: str, *, is_ending: bool = False, reason: str = "") -> dict[str, Any]:
+def pod(name: str, *, is_ending: bool = False, reason: str = "", phase: str = "Running") -> dict[str, Any]:
     metadata = {"name": name, **({"deletionTimestamp": "2030-01-01T00:00:00Z"} if is_ending else {})}
     conditions = [{"type": "PodScheduled", "status": "False" if reason else "True", "reason": reason or None}]
-    return {"type": "ADDED", "object": {"metadata": metadata, "status": {"conditions": conditions}}}
+    return {"type": "ADDED", "object": {"metadata": metadata, "status": {"conditions": conditions, "phase": phase}}}
 
 
 def test_the_states_come_from_the_pods_of_the_deployment(api: FakeApi) -> None:
@@ -76,6 +76,8 @@ def test_the_states_come_from_the_pods_of_the_deployment(api: FakeApi) -> None:
         pod("new", reason="Unschedulable"),
         pod("gone"),
         {**pod("gone"), "type": "DELETED"},
+        pod("evicted"),
+        {**pod("evicted", phase="Failed"), "type": "MODIFIED"},
     ]
     watch.start()
     deadline = time.monotonic() + 20

@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 _SETTLE_SECONDS = 2.0
 """The scheduler may find a node a moment later."""
 
+_ENDED = ("Failed", "Succeeded")
+"""Phases of pods whose containers have ended for good."""
+
 
 @dataclass(frozen=True, slots=True)
 class PodState:
@@ -130,8 +133,10 @@ class ExecutorPodWatch:
 
 
 def _note(states: dict[str, PodState], event: Any) -> None:
-    name = event["object"].metadata.name
-    if event["type"] == "DELETED":
-        states.pop(name, None)
+    pod = event["object"]
+    # An evicted pod stays in the API until it is deleted, but its containers have ended and its node has room.
+    has_ended = pod.status is not None and pod.status.phase in _ENDED
+    if event["type"] == "DELETED" or has_ended:
+        states.pop(pod.metadata.name, None)
     else:
-        states[name] = PodState.of(event["object"])
+        states[pod.metadata.name] = PodState.of(pod)
