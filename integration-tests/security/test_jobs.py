@@ -165,7 +165,7 @@ def test_least_rights_suffice_a_missing_one_is_named_and_no_secret_is_left_anywh
         grant(broker, "User:sessions", Role.RUN, "discreet")
         job.until(bench.has_read_everything, "everything is read")
         job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
-        assert "whether an input is compacted too soon is not known" in job.text(), "DESCRIBE_CONFIGS is not granted"
+        assert "can't check whether an input is compacted too soon" in job.text(), "DESCRIBE_CONFIGS is not granted"
 
         since = len(job.messages())
         broker.revoke("User:sessions", written)
