@@ -51,6 +51,7 @@ class TableAggregate(Generic[V, G, A]):
         old = None if change.old is None else self._group(change.key, change.old)
         new = None if change.new is None else self._group(change.key, change.new)
         if old is not None and new is not None and old[0] == new[0]:
+            # One result for both: readers must not see the aggregate without a row that stays in its group.
             return [self._apply(old[0], old, new, change.timestamp)]
         results = [] if old is None else [self._apply(old[0], old, None, change.timestamp)]
         return results if new is None else [*results, self._apply(new[0], None, new, change.timestamp)]
@@ -62,6 +63,7 @@ class TableAggregate(Generic[V, G, A]):
             aggregate = self._subtract(group, old[1], aggregate)
         if new is not None:
             aggregate = self._add(group, new[1], self._initial() if aggregate is None else aggregate)
+        # A late row counts, but does not move the time of the result back.
         newest = timestamp if entry is None else max(timestamp, entry.timestamp)
         self._store.put(group, aggregate, newest)
         return Change(group, aggregate, None if entry is None else entry.value, newest)

@@ -71,13 +71,18 @@ class SessionAggregate(Generic[V, A]):
         """Fold one record in; give tombstones of absorbed sessions, the merged session, and finals."""
         if timestamp > now:
             now = timestamp
+        # First: with Closed.MERGE the record may absorb a closed session, whose final result has to be sent before.
         finals = tuple(self.close(now))
         reach, open_from = self.sessions.reach(timestamp), self.sessions.open_from(now)
+        # With Closed.KEEP, a session that ends before `open_from` was sent as final. It must not be found and extended.
         earliest = reach.start if self._closed is Closed.MERGE else max(reach.start, open_from)
+        # Open sessions are found regardless of the retention. With the default retention of gap and grace, the store
+        # would hide a session at the last moment before it closes, and the record would open a second one.
         entries = list(self.store.find_sessions(key, earliest, reach.end, open_from))
         start = end = timestamp
         for entry in entries:
             start, end = min(start, entry.start), max(end, entry.end)
+        # The merged session decides, not the record: an old record that joins an open session is accepted.
         if end < open_from:
             return Outcome((), finals, 1, open_from - end)
         merged = Window(start, end)
@@ -96,6 +101,8 @@ class SessionAggregate(Generic[V, A]):
         if self._emission is Emission.UPDATES:
             updates.append(WindowResult(key, merged, result, end))
             return Outcome(tuple(updates), before=tuple(before))
+        # Sessions that end before the mark count as given. A session that opens before it must move it back, or it
+        # would never get its final result.
         if end < self.store.marks.get(OPEN_FROM, FOREVER):
             self.store.marks.set(OPEN_FROM, end)
         if self._emission is Emission.FINAL:

@@ -104,6 +104,8 @@ class SlidingAggregate(Generic[V, A]):
         right: WindowEntry[A] | None = None
         previous: int | None = None
         has_right = False
+        # Twice the difference: a window that ends before the record also matters, because its latest record may be in
+        # the window that ends at this record.
         for entry in self.store.fetch(key, max(0, timestamp - 2 * difference), timestamp + 1):
             if entry.start > timestamp:
                 has_right = True
@@ -116,11 +118,16 @@ class SlidingAggregate(Generic[V, A]):
                 if entry.start + difference > timestamp:
                     right = entry
         if previous is not None and timestamp <= previous + 1 + difference:
+            # The window that begins right behind the previous record. This record is the first one in it.
             entries.setdefault(previous + 1, (None, True))
         if own not in entries:
+            # The window that ends at the record. If the previous record is in it, it has the same records as that
+            # record's window.
             is_left = previous is not None and previous >= own
             entries[own] = left if is_left else None, True
         if not has_right and right is not None and right.timestamp > timestamp:
+            # The window that begins right behind the record has the later records of a window that the record is in,
+            # without the record itself.
             entries[timestamp + 1] = right, False
         return entries
 

@@ -73,6 +73,7 @@ class StreamStreamJoin(Generic[L, R, O]):
             return []
         if key is None:
             return [Result(None, self._joiner(value, None), timestamp)]
+        # First, as in Kafka Streams: records whose window has closed without a match.
         results = self.release(now)
         self._left.put(key, value, timestamp)
         window = self._windows.of_left(timestamp)
@@ -81,6 +82,7 @@ class StreamStreamJoin(Generic[L, R, O]):
             _forget(self._right_waiting, other)
             results.append(Result(key, self._joiner(value, other.value), max(timestamp, other.start)))
         if not matches and self._left_waiting is not None:
+            # If its window closed before the record came, nothing can match it any more, so it does not wait.
             if self._at_once or self._windows.is_closed(window, now):
                 results.append(Result(key, self._joiner(value, None), timestamp))
             else:
@@ -113,11 +115,14 @@ class StreamStreamJoin(Generic[L, R, O]):
 
     def take_unmatched(self, now: int) -> list[Unmatched[L, R]]:
         """Take the records out whose window closed without a partner: by time, left side first, then key."""
+        # Both bounds of a join window are inclusive, so a record at exactly its end plus the grace period still
+        # matches.
         until = now - self._windows.grace_ms - 1
         left = () if self._left_waiting is None else self._left_waiting.release(until - self._windows.after_ms)
         right = () if self._right_waiting is None else self._right_waiting.release(until - self._windows.before_ms)
         unmatched: list[Unmatched[L, R]] = [Unmatched(row.time, row.key, row.value, None) for row in left]
         unmatched += [Unmatched(row.time, row.key, None, row.value) for row in right]
+        # The sort is stable: at equal times the left side comes first.
         return sorted(unmatched, key=lambda each: each.time)
 
     def join_alone(self, unmatched: Unmatched[L, R]) -> Result[O]:

@@ -62,6 +62,7 @@ class StreamTableJoin(Generic[L, R, O]):
         if self._buffer is None:
             return self._join(key, value, timestamp)
         until = self._buffer.stream_time - self._grace_ms
+        # Its grace period was over before it came. It is joined at once, with the table as of its own time.
         if timestamp < until:
             return self._join(key, value, timestamp)
         self._buffer.append(timestamp, key, value)

@@ -139,11 +139,14 @@ class Suppress(Generic[V]):
     def put(self, key: str, window: Window | None, value: V | None, timestamp: int, now: int) -> None:
         """Buffer one update. Raises BufferFull if it does not fit even after all that is due at `now` (ms) has left."""
         if value is None and self._until.drops_tombstones:
+            # The row was never sent, so no reader needs its tombstone. An update that still waits must not be sent,
+            # either.
             self._buffer.discard(key, window)
         else:
             self._buffer.put(self._until.time(window, timestamp), key, window, value, timestamp)
         if self._when_full is not WhenFull.SHUT_DOWN or not self._is_over():
             return
+        # What is due leaves the buffer with this record, so it does not count against the limits.
         records, size = self._buffer.counts_after(self._until.due(now))
         if self._exceeds(records, size):
             raise BufferFull(

@@ -54,6 +54,7 @@ class WindowAggregate(Generic[V, A]):
         """Fold one record in; give results, finals in order of window start, then key."""
         if timestamp > now:
             now = timestamp
+        # First: the final results that the record's time makes due are sent before its own results.
         finals = self.close(now)
         updates: list[WindowResult[A]] = []
         before: list[A | None] = []
@@ -63,10 +64,13 @@ class WindowAggregate(Generic[V, A]):
             if window.end > open_from:
                 updates.append(self._fold(key, value, timestamp, window, before))
             else:
+                # The record is late by the time since the last of these windows closed.
                 refused, last_end = refused + 1, window.end
         late_by = open_from - last_end if refused else 0
         if self._emission is Emission.UPDATES:
             return Outcome(tuple(updates), (), refused, late_by, None, tuple(before))
+        # The first window that accepted the record closes first, because a window that starts later does not end
+        # earlier.
         closes_at = self.windows.closes_at(updates[0].window) if updates else None
         if closes_at is not None and closes_at < self.store.marks.get(_NEXT_CLOSE, FOREVER):
             self.store.marks.set(_NEXT_CLOSE, closes_at)
@@ -75,10 +79,13 @@ class WindowAggregate(Generic[V, A]):
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Return the windows that became final by closing time `now`, each once: by start, then key."""
+        # Most records close nothing. The mark spares them the scan below.
         if self._emission is Emission.UPDATES or now < self.store.marks.get(_NEXT_CLOSE, 0):
             return []
         finals: list[WindowResult[A]] = []
         until, done, next_close = self.windows.closed_until(now), self.store.marks.get(CLOSED), FOREVER
+        # All windows up to the last one that was given are closed, however far time has jumped since. So none is lost,
+        # and none is given twice.
         for entry in self.store.fetch_all(done + 1, FOREVER):
             window = self.windows.window_from(entry.start)
             if window.end > until:

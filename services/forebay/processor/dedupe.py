@@ -61,11 +61,13 @@ class Dedupe:
 
     def digest(self, event_id: str) -> bytes:
         """Return the 16 bytes an id is known by."""
+        # A hash, so that the size of the state does not depend on the ids that producers choose.
         return hashlib.blake2b(event_id.encode(), digest_size=ID_BYTES).digest()
 
     def seen(self, digest: bytes, stream_time: int) -> bool:
         """Return whether the id was accepted within the retention before `stream_time` (ms)."""
         bucket = self._bucket_of.get(digest)
+        # An id past the retention may still be in memory: ids are forgotten when others are added.
         return bucket is not None and self._end(bucket) > stream_time
 
     def add(self, digest: bytes, stream_time: int) -> None:
@@ -77,6 +79,7 @@ class Dedupe:
             added = self._added[bucket] = []
             self._oldest_end = min(self._oldest_end, self._end(bucket))
         added.append(digest)
+        # Only here, so that records without an id, and idle tasks, pay nothing for it.
         if stream_time >= self._oldest_end:
             self._expire(stream_time)
 

@@ -164,6 +164,7 @@ class TaskEngine:
             context.stream_time = now
             if now > context.closing_time:
                 context.closing_time = now
+            # Before the record, which must see the state as of its own time.
             if timers.first <= context.closing_time:
                 context.record_follows = True
                 is_done = self._steps.fire(clock)

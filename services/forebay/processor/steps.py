@@ -86,6 +86,7 @@ class Steps:
     def run_isolated(self, step: Callable[[], None]) -> None:
         """Run a step of the record in hand; if it fails, undo it and report the record; the other steps continue."""
         message = self._context.message
+        # Within a timer's call there is no record to report. `_call` undoes and reports the call as a whole.
         if message is None:
             step()
         else:

@@ -64,6 +64,7 @@ class Timers:
 
     def cancel(self, name: str, key: str) -> None:
         """Drop the timer of (name, key), if set."""
+        # Its entry stays in the heap, and is skipped when it comes up.
         if self._due.pop((name, key), None) is not None:
             self._dirty[name, key] = None
 

@@ -98,6 +98,7 @@ class JoinBuffer(Store[V]):
         first = self._marks.get(_FIRST, FOREVER)
         if time < first:
             return []
+        # The next record may be later than that. `first_time` looks for it when it is asked.
         self._marks.set(_FIRST, time + 1)
         released: list[Buffered[V]] = []
         for row, value in list(self._rows.scan(pack_time(first), after(pack_time(time)))):
@@ -162,8 +163,11 @@ class SuppressBuffer(Store[V]):
         """Buffer an update; if its key is buffered already, it takes that place and time is ignored."""
         if value is not None:
             self._check_value(value)
+            # What is sent later must not depend on whether the task was restarted in between, so the buffer holds what
+            # a restart would read.
             value = self._read_back(value)
         ident = self._ident(key, window)
+        # An update keeps the place of the first update of its key. This index says where that is.
         first = self._times.get(ident)
         update = Stamped(Held(value), timestamp)
         size = self._size(ident, update)

@@ -145,6 +145,8 @@ class DiskTable:
                 return []
             if last and cursor.key() == last and not cursor.next():
                 return []
+            # A copy: rows may change before the scan continues, and an open cursor would keep pages from being used
+            # again.
             return list(islice(cursor.iternext(), size))
 
     def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
@@ -186,6 +188,7 @@ class DiskTable:
             before = waiting.get(key, _MISSING)
             if before is _MISSING:
                 taken += len(key) + _WAITING_ROW_BYTES
+                # Most rows that change were read before. Their lengths are known, so the sizes cost no second look-up.
                 before_length = lengths.get(key)
                 if before_length is None:
                     before_length = self._length(key)

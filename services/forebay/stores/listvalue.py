@@ -48,6 +48,7 @@ class ListValueStore(Store[V]):
                 self._rows.put(row, None)
             return
         self._check_value(value)
+        # One counter for all lists, so that an append does not have to read the list.
         number = self._marks.get(_PUTS, 0)
         self._marks.set(_PUTS, number + 1)
         self._rows.put(prefix + pack_time(number), value)

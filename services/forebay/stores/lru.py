@@ -125,6 +125,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     def _use(self, key: bytes) -> None:
         uses, last = self._marks.get(_USES, 0), self._used.get(key)
         if last is not None:
+            # It was also used last. Repeated reads of one key therefore write nothing.
             if last == uses:
                 return
             self._by_use.put(pack_time(last), None)

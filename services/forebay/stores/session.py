@@ -82,6 +82,7 @@ class SessionStore(Store[V]):
             raise ValueError(f"store {self.name}: a session of {key!r} from {start} to {end} ends before it starts")
         if not self._accepts(end, open_from):
             return False
+        # The end comes first, because sessions are searched by their end, and expire by it.
         bounds = pack_time(end) + pack_time(start)
         row, index = prefix + bounds, bounds + prefix
         if value is None:
@@ -125,6 +126,7 @@ class SessionStore(Store[V]):
         for entry in absorbed:
             old = pack_time(entry.end) + pack_time(entry.start)
             if old == bounds and value is not None:
+                # The new session has the same key, so the row is replaced below and must not be deleted here.
                 is_new = False
             else:
                 self._rows.put(prefix + old, None)
@@ -233,6 +235,8 @@ class SessionStore(Store[V]):
         latest = self.marks.get(_LATEST, _BEGINNING)
         if end > latest:
             self.marks.set(_LATEST, end)
+        # `open_from` wins over the retention: a session that can still grow must be stored even if the latest end is
+        # far ahead.
         elif end <= latest - self.retention_ms and end < open_from:
             self.dropped_total += 1
             return False

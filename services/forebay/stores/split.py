@@ -59,6 +59,7 @@ class SplitTable:
         other: list[Change] = []
         for change in changes:
             (other if store_of(change[0]) in self._names else main).append(change)
+        # Until both have the new tag, the table has none (see `tag`).
         self._other.apply(other, tag)
         self._main.apply(main, tag)
 

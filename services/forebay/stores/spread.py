@@ -102,6 +102,7 @@ class Spreader:
 
     def _place(self, task: int, row: bytes) -> _Place:
         if row.startswith(EVENT_IDS):
+            # Ids have a fixed length, so that rows can be joined end to end. `merge_rows` splits them again.
             return _Place(None, lambda one, other: one + other)
         if row.startswith(_KIND):
             return _Place(None, _same)

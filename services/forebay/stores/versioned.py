@@ -122,6 +122,7 @@ class VersionedKeyValueStore(Store[V]):
             raise ValueError(f"store {self.name}: the timestamp {timestamp} of {key!r} is negative")
         stream_time = self.stream_time
         if timestamp < stream_time - self.history_retention_ms:
+            # Nothing has changed yet. In particular, a refused version does not advance stream time.
             return NOT_PUT
         if value is not None:
             self._check_value(value)
@@ -144,6 +145,7 @@ class VersionedKeyValueStore(Store[V]):
         if as_of is None or as_of >= latest:
             held = self._rows.get(prefix + pack_time(latest))
             return None if held is None or held.value is None else Version(held.value, latest, None)
+        # Versions there may or may not have been purged. What a read returns must not depend on that.
         if self._is_past_history(as_of):
             return None
         return next(self._versions(prefix, as_of, as_of), None)
@@ -172,6 +174,7 @@ class VersionedKeyValueStore(Store[V]):
             return iter(())
         versions = self._versions(terminate(encode_key(self.name, key)), low, high)
         if self._is_past_history(high):
+            # As in `get`: of what is past the history, only the latest version is never purged.
             versions = (version for version in versions if version.valid_to is None)
         return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
 
@@ -197,6 +200,7 @@ class VersionedKeyValueStore(Store[V]):
         return None if row is None else _timestamp(row[0])
 
     def _versions(self, prefix: bytes, low: int, high: int) -> Iterator[Version[V]]:
+        # The first version of the range ends where the next one begins, which may be after the range.
         valid_to = self._next(prefix, high)
         for row, held in self._rows.scan_reverse(prefix, after(prefix + pack_time(high))):
             if valid_to is not None and valid_to <= low:
@@ -209,6 +213,7 @@ class VersionedKeyValueStore(Store[V]):
     def _mark(self, prefix: bytes, timestamp: int) -> None:
         """Note that the key has something to be looked at once `timestamp`'s segment is past the history."""
         row = pack_time(timestamp // self._segment_ms) + prefix
+        # One index row serves all versions of the key in a segment.
         if self._segments.get(row) is None:
             self._segments.put(row, PRESENT)
 
@@ -223,6 +228,8 @@ class VersionedKeyValueStore(Store[V]):
     def _purge_key(self, prefix: bytes, end: int) -> None:
         """Delete the key's versions whose validity ended before `end`, and a tombstone that was the last by then."""
         rows = list(self._rows.scan(prefix, after(prefix + pack_time(end - 1))))
+        # Each of these was followed by another version before `end`, so its validity ended there. The last one is still
+        # valid at `end`. If it is a tombstone, its absence says the same.
         for row, _ in rows[:-1]:
             self._rows.put(row, None)
         if rows and rows[-1][1].value is None:

@@ -240,6 +240,7 @@ class WindowStore(Store[V]):
         if start > latest:
             self.marks.set(_LATEST, start)
             return start
+        # Refused, not only hidden: the purge relies on it that no row is added behind its bound.
         if start <= latest - self.retention_ms:
             self.dropped_total += 1
             return None
@@ -250,6 +251,7 @@ class WindowStore(Store[V]):
             return _ONLY
         if value is None:
             return None
+        # The counter is a row of the store, so it is undone with a record that fails, and a restart continues it.
         number = self.marks.get(_PUTS, 0)
         self.marks.set(_PUTS, number + 1)
         return pack_time(number)
@@ -261,6 +263,7 @@ class WindowStore(Store[V]):
 
     def _remove_indexed(self, index: bytes) -> None:
         rest = index[WIDTH:]
+        # The index has the parts of a row's key in another order: the start comes first.
         self._rows.put(rest[:-WIDTH] + index[:WIDTH] + rest[-WIDTH:], None)
         self._by_start.put(index, None)
 

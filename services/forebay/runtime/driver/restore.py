@@ -40,6 +40,7 @@ def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[T
             f"{names} should read are in no topic. Run that release to complete them (`forebay run --trigger "
             "available-now`), then start this one"
         )
+    # The groups read their changelogs after this, when no former owner can commit any more.
     for name in sorted(_writers(application, positions)):
         producer = Producer(kafka.producer(**{"transactional.id": name}))
         try:

@@ -108,6 +108,7 @@ class FollowedTask(abc.ABC):
             while waiting and waiting[0][0] < until[topic]:
                 _, key, value, timestamp = waiting.popleft()
                 row, data = self._rows.row(topic, key, value, timestamp)
+                # So that the row moves to the end: changes are in the order of each row's last change.
                 changes.pop(row, None)
                 changes[row] = data
             if topic == self.internal:
@@ -189,6 +190,8 @@ class Follower:
             Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
         """
         asked = self._watch.now()
+        # In this order: if a transaction is open or ends between the first and the last answer, the answers differ, and
+        # the task waits for the next round. Every transaction of a task writes its internal changelog.
         before = self._ends(self._internal, IsolationLevel.READ_COMMITTED)
         ends = self._ends(self._of_place, IsolationLevel.READ_COMMITTED)
         after = self._ends(self._of_place, IsolationLevel.READ_UNCOMMITTED)

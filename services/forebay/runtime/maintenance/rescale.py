@@ -95,6 +95,7 @@ class Rescale:
                 committed; a row is too large for its changelog. Unavailable.
         """
         self.begin()
+        # All of them, before the first one is written: they are counted, and their sizes are checked.
         records = list(self._records())
         self._staging.write(records, self._limits())
         return len(records)
@@ -113,6 +114,7 @@ class Rescale:
         admin.create(spec_of(topic) for topic in recreated)
         self._staging.send(((record.topic, record) for record in records), max(said.limits.values()))
         self._staging.compare(self._staging.published_counts(), said, "what was published")
+        # Its offsets belong to the former tasks. The job recreates the group from the positions in the changelogs.
         delete_groups(self._kafka, (marker_group(self._application),))
         admin.delete([self._topic])
         return len(records)
@@ -231,6 +233,7 @@ def merge_positions(
         (topic, partition): end
         for position in positions
         for topic, partition, end in position.ends
+        # Repartition topics are recreated, so offsets in them mean nothing afterwards.
         if topic not in repartitions and (partition % tasks == task or topic in whole)
     }
     return replace(
@@ -239,6 +242,7 @@ def merge_positions(
         stream_time=max(position.stream_time for position in positions),
         closing_time=max(position.closing_time for position in positions),
         ends=tuple((*place, end) for place, end in sorted(ends.items())),
+        # These are offsets in repartition topics, too.
         senders=(),
         handed_to=0,
     )

@@ -101,6 +101,8 @@ class Holding:
                 self._check_broker(self._logged)
                 return None
         if not self._needs_change(runner):
+            # It sends snapshots and reports, which may take long. The lease may end meanwhile, so the check is
+            # repeated.
             self._hold(runner)
             if not self._needs_change(runner):
                 self._check_broker(runner.trouble)
@@ -185,6 +187,7 @@ class Holding:
                 self._process.look_at_clock(self._spec)
             # Loading the tables may take minutes, in which Spark may have repeated the task on another executor.
             runner.start(self._lease, lambda: not self._is_orphaned)
+        # Not retried: two workers that take the group from each other would fence each other forever.
         except GroupFenced:
             if runner is not None:
                 runner.stop()
@@ -266,11 +269,14 @@ class Holding:
         if runner.is_alive:
             try:
                 runner.hold(ALL_SECONDS)
+                # If other leases follow, all groups wait until this lease has ended, so a slow store only delays the
+                # snapshot.
                 runner.keeper.write(runner, ALL_SECONDS if is_last or self._lease.restore else ANSWER_SECONDS)
             except Unavailable as error:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
         if is_ended and (is_last or not self._control.is_followed):
             self._process.stop(self._group)
+        # The next leases come from the next driver, which takes longer to start than a change of leases.
         elif is_ended and survives_executor():
             runner.outlive()
         else:

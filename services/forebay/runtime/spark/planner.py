@@ -91,12 +91,15 @@ class LeasePlanner:
         if self._until is not None and self._is_planned:
             close_until = self._alignment_time()
             if close_until < 0:
+                # For Spark, an end that equals the start means that there is nothing left to do.
                 return start
         self._is_planned = True
         return self._check_offset(
             replace(
                 begin,
                 number=begin.number + 1,
+                # Never earlier than the plan before, even if the clock was set back: a command ends leases by this
+                # time, and would otherwise end some leases of a plan and not others.
                 planned_at=max(self._now(), begin.planned_at + 1),
                 until=self._until,
                 restore=False,

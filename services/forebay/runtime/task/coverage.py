@@ -88,6 +88,8 @@ class Coverage:
         Another worker's clock may be hours off. If it was ahead, only a snapshot with a mark can be trusted.
         """
         by_clock = self._clock() - self.known_at
+        # The wall clock compares with the worker that wrote the snapshot. The monotonic clock also counts if this
+        # worker's clock was set back meanwhile.
         age = max(by_clock, int((self._monotonic() - self._known_since) * 1_000))
         retention_ms = self._retention.tombstone_ms
         if age > _ASK_MS and self._retention.ask is not None:

@@ -106,11 +106,13 @@ class TaskGroup:
         """
         beginning = TaskPosition(lease.checkpoint, 0)
         inputs = {task.place: self._surroundings.inputs(task.place, lease, beginning) for task in self.tasks}
+        # Before anything is fenced: a driver that was started with the wrong checkpoint must not stop a healthy job.
         marked = self._takeover.refuse_foreign(lease, inputs)
         # The broker may have answered late. The worker of the next lease may own the group by now.
         if not may_fence():
             raise Unavailable("the lease ended before the group was opened")
         self._producer.fence()
+        # After the fencing: otherwise the previous owner could commit after its changelogs were read.
         positions = self._takeover.complete(lease, inputs, marked)
         self._has_more = True
         for task in self.tasks:
@@ -240,6 +242,8 @@ class TaskGroup:
         begun = time.perf_counter()
         positions = {commit.name: commit.position for commit in commits}
         due = self._monotonic() - self._marked_at >= _MARK_SECONDS
+        # At most once a second: the marker group serves lag tools and the ownership check. A start reads the positions
+        # in the changelogs.
         marked = [positions.get(task.settings.name, task.position) for task in self.tasks] if due else []
         self._producer.commit(commits, [position for position in marked if position.n])
         self._has_more = True
@@ -248,6 +252,7 @@ class TaskGroup:
         if due:
             self._marked_at = self._committed_at
         seconds = time.perf_counter() - begun
+        # The tables change only now. If the commit had failed, they would still be those of the commit before.
         by_name = {task.settings.name: task for task in self.tasks}
         for commit in commits:
             task = by_name[commit.name]
@@ -262,6 +267,7 @@ class TaskGroup:
     def mark(self) -> None:
         """Commit the remaining positions to the marker group, and have processed repartition records purged."""
         self._mark_the_rest()
+        # Only up to committed positions, because the next start reads from there.
         self._surroundings.purge(
             {
                 (topic, number): end

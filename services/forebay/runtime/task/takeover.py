@@ -53,6 +53,7 @@ class Takeover:
         mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
         handed = [(part.topic, part.partition) for item in inputs.values() for part in item.repartitions]
         marks = self._surroundings.markers([*mine, *handed])
+        # A restore takes over the state of another checkpoint, so the markers are expected to name that checkpoint.
         for place in () if lease.restore else mine:
             if place not in marks:
                 continue
@@ -79,6 +80,7 @@ class Takeover:
             known = task.position if task.position.n else None
             return complete_tail(task.settings.name, tail, known, lease.checkpoint, lease.restore)
 
+        # The changelogs of former sub-topologies are read once, even if the replay of the others starts again.
         unread = list(former)
 
         def read(tails: list[Tail]) -> None:
@@ -105,6 +107,8 @@ class Takeover:
         for task, tail in zip(self._tasks, tails, strict=True):
             position = positions[task.place]
             task.dirty.update(tail.keys)
+            # Only now: during the replay the table has the tag of no commit, so an interrupted replay does not look
+            # complete.
             task.table.apply((), b"" if position is None else position.tag)
             if tail.keys and not task.position.n:
                 task.figures.restored_rows = len(task.table)

@@ -42,6 +42,7 @@ def read_tails(
     consumer = new_consumer()
     try:
         _Reading(name, tails, consumer, commits_progress, stall_seconds).run()
+        # Which format the records have is only known at the end: see `Tail.corrects_formats`.
         mistaken = [tail for tail in tails if tail.corrects_formats()]
         if mistaken:
             for tail in mistaken:
@@ -126,6 +127,8 @@ class _Reading:
             elif key == MARK:
                 part.tail.found_mark(part.topic, number_of(message.headers()))
                 continue
+            # A later record of a row replaces an earlier one that still waits, so most superseded records never reach
+            # the table.
             part.waiting[part.prefix + key] = value
         return len(messages) - events, size
 
