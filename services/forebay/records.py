@@ -14,6 +14,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _SCALARS = (str, int, float, bool, bytes, Decimal, type(None))
+_DEFAULTS: dict[type[Any], frozenset[str]] = {}
 
 
 @dataclass_transform(frozen_default=True)
@@ -65,6 +66,22 @@ def fields_of(record_type: type) -> tuple[str, ...]:
     if issubclass(record_type, msgspec.Struct):
         return record_type.__struct_fields__
     return tuple(getattr(record_type, "__dataclass_fields__", ()))
+
+
+def defaults_of(record_type: type[Any]) -> frozenset[str]:
+    """Return the names of a record type's fields that have a default."""
+    if record_type not in _DEFAULTS:
+        _DEFAULTS[record_type] = _defaults_of(record_type)
+    return _DEFAULTS[record_type]
+
+
+def _defaults_of(record_type: type[Any]) -> frozenset[str]:
+    if issubclass(record_type, msgspec.Struct):
+        return frozenset(field.name for field in msgspec.structs.fields(record_type) if not field.required)
+    without = (dataclasses.MISSING, dataclasses.MISSING)
+    return frozenset(
+        field.name for field in dataclasses.fields(record_type) if (field.default, field.default_factory) != without
+    )
 
 
 def as_dict(record: Any) -> dict[str, Any]:

@@ -51,6 +51,11 @@ class Score(Record):
     n: int
 
 
+class Level(Record):
+    n: int
+    name: str = "new"
+
+
 class Rating(Record):
     n: int
     note: str | None = None
@@ -168,6 +173,11 @@ def test_rows_that_would_be_misread_are_refused_at_the_start(case: str) -> None:
 KEPT: dict[str, tuple[Edit, Edit, Any]] = {
     "as it was": (LONG_KEYS, LONG_KEYS, 2),
     "a field more in JSON": (fold(json_of(Score), Score(n=5)), fold(json_of(Rating), Rating(n=0)), Rating(n=5)),
+    "a field more in JSON, with a default": (
+        fold(json_of(Score), Score(n=5)),
+        fold(json_of(Level), Level(n=0)),
+        Level(n=5, name="new"),
+    ),
     "fields of a key with other names": (
         count_by(composite(Place), lambda value: Place(town=value, number=1)),
         count_by(composite(Town), lambda value: Town(name=value, number=1)),

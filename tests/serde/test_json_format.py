@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import no_contracts
-from forebay.records import FrozenMap
+from forebay.records import FrozenMap, Record
 from forebay.serde.json_format import JSON, json_of
 
 
@@ -26,6 +26,21 @@ class Order:
     items: tuple[Item, ...]
     notes: FrozenMap[str, int]
     customer: str | None
+
+
+@dataclass(frozen=True)
+class Visit:
+    page: str
+    seconds: float = 1.5
+    tags: tuple[str, ...] = field(default_factory=tuple)
+    town: str | None = "Bonn"
+
+
+class VisitOfRecord(Record):
+    page: str
+    seconds: float = 1.5
+    tags: tuple[str, ...] = ()
+    town: str | None = "Bonn"
 
 
 ANY = JSON.codec(no_contracts)
@@ -80,6 +95,17 @@ def test_a_record_comes_back() -> None:
 def test_a_field_that_is_not_of_its_type_is_named(data: bytes, reason: str) -> None:
     with pytest.raises(DecodeError, match=reason):
         ORDERS.decode(data)
+
+
+@pytest.mark.parametrize("record", [Visit, VisitOfRecord])
+def test_a_missing_field_has_its_default(record: Any) -> None:
+    visits = json_of(record).codec(no_contracts)
+    assert visits.decode(b'{"page":"a"}') == record(page="a")
+    assert visits.decode(b'{"page":"a","town":null}') == record(page="a", town=None)
+    with pytest.raises(DecodeError, match="page is None, not str"):
+        visits.decode(b'{"town":"x"}')
+    with pytest.raises(DecodeError, match="seconds is None, not float"):
+        visits.decode(b'{"page":"a","seconds":null}')
 
 
 def test_another_record_is_refused() -> None:

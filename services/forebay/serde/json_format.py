@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import JSON_WIRE, Format, bytes_rows
 from forebay.identities import by_name, shape_of
-from forebay.records import FrozenMap, check_record_type, fields_of, is_record_type
+from forebay.records import FrozenMap, check_record_type, defaults_of, fields_of, is_record_type
 from forebay.serde.json_records import check_of, reader_of
 
 T = TypeVar("T")
@@ -62,7 +62,10 @@ class _JsonCodec:
 
 
 class _RecordCodec:
-    """JSON objects of a dataclass's fields; a missing field is null where its type says so, others are refused."""
+    """JSON objects of a dataclass's fields.
+
+    A missing field has its default. Without one, it is null if its type allows null; otherwise the object is refused.
+    """
 
     is_frozen = True
 
@@ -248,6 +251,8 @@ def _record_of(record: type[Any], value: Any, where: str) -> Any:
     unknown = sorted(value.keys() - hints.keys())
     if unknown:
         raise TypeError(f"{where} has unknown fields: {', '.join(unknown)}")
+    for name in defaults_of(record) - value.keys():
+        del hints[name]
     return record(**{name: _of_hint(hint, value.get(name), f"{where}.{name}") for name, hint in hints.items()})
 
 
