@@ -7,9 +7,10 @@ import struct
 from collections.abc import Iterator
 
 from forebay.processor.api import Timer
+from forebay.stores.internal import TIMERS
 from forebay.stores.table import Change, Table, prefix_end
 
-PREFIX = b"\x01timer\0"
+PREFIX = TIMERS
 NEVER = 1 << 62
 
 _MEMORY_BYTES = 370

@@ -8,12 +8,13 @@ from typing import Any
 
 from forebay.codec import Codec
 from forebay.stores.binding import RowValue, Store, TaskStores
+from forebay.stores.internal import KINDS
 from forebay.stores.layouts import DeclarationChanged, KeyFormatOf, Layouts, key_formats_of
 from forebay.stores.rows import Rows
 from forebay.stores.table import Change, Table
 from forebay.stores.upgrade import Conversion, Way, convert, describe_store, row_value_of, way_to
 
-PREFIX = b"\x01kind\0"
+PREFIX = KINDS
 _CHECKED_ROWS = 100
 _CHECKED_ROWS_OF_AN_EDIT = 200_000
 """They take a second or two. A worker that opens a task is expected to respond within a minute."""

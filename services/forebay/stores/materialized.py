@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, Self
 
+from forebay.stores.internal import KINDS, PARKED, TIMERS
 from forebay.stores.table import Change, Table
 
 _INTERNAL = b"\x01"
+_OF_THE_TASK = tuple(prefix.removesuffix(b"\0") for prefix in (KINDS, TIMERS, PARKED))
 
 
 class Materialized(str):
@@ -67,7 +69,7 @@ def store_of(row: bytes) -> bytes:
     if not row.startswith(_INTERNAL):
         return row.partition(b"\0")[0]
     kind, _, rest = row.partition(b"\0")
-    return b"" if kind in (b"\x01kind", b"\x01timer", b"\x01parked") else rest.partition(b"\0")[0]
+    return b"" if kind in _OF_THE_TASK else rest.partition(b"\0")[0]
 
 
 def purge(table: Table, names: frozenset[bytes]) -> None:

@@ -13,6 +13,7 @@ from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
+from forebay.stores.internal import KINDS, PARKED, PARKED_TIMES, TIMERS
 from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
@@ -24,10 +25,7 @@ RecordKey = Callable[[str, str], str | bytes | None]
 task's own."""
 Merge = Callable[[bytes, bytes], bytes]
 
-_TIMER = b"\x01timer\0"
-_KIND = b"\x01kind\0"
-_PARKED = b"\x01parked\0"
-_PARKED_TIMES = b"\0\x01times"
+_ENDING_OF_TIMES = b"\0" + PARKED_TIMES
 _MARKS = "marks"
 
 # Of times from which a store looks for something, the smallest: with a larger one, rows of the other tasks would never
@@ -79,7 +77,7 @@ class Spreader:
             heirs = self.heirs(task)
             for key, value in rows:
                 place = self._place(task, key)
-                shown = _without_senders(value) if key.startswith(_PARKED) and key.endswith(_PARKED_TIMES) else value
+                shown = _without_senders(value) if key.startswith(PARKED) and key.endswith(_ENDING_OF_TIMES) else value
                 for heir in heirs if place.owner is None else (place.owner,):
                     known = new[heir].get(key)
                     new[heir][key] = shown if known is None else place.merge(known, shown)
@@ -104,15 +102,15 @@ class Spreader:
         if row.startswith(EVENT_IDS):
             # Ids have a fixed length, so that rows can be joined end to end. `merge_rows` splits them again.
             return _Place(None, lambda one, other: one + other)
-        if row.startswith(_KIND):
+        if row.startswith(KINDS):
             return _Place(None, _same)
         if row.startswith(LAYOUTS):
             return _Place(None, _merge_layouts)
-        if row.startswith(_TIMER):
-            name, _, key = row[len(_TIMER) :].decode().partition("\0")
+        if row.startswith(TIMERS):
+            name, _, key = row[len(TIMERS) :].decode().partition("\0")
             return _Place(self._owner(task, f"timer {name}", name, key), min)
-        if row.startswith(_PARKED):
-            return _Place(None, max if row.endswith(_PARKED_TIMES) else min)
+        if row.startswith(PARKED):
+            return _Place(None, max if row.endswith(_ENDING_OF_TIMES) else min)
         kind, store, rest = _parts(row)
         if kind == _MARKS:
             return _Place(None, _merge_of(store, rest))

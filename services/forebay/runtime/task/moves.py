@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from forebay.processor.timers import PREFIX as TIMERS
 from forebay.runtime.changelog.topics import INTERNAL
 from forebay.runtime.protocol.position import Ends, TaskPosition
-from forebay.runtime.task.parked import PARKED, TIMES, join_ids, parked_key, parked_positions, parked_row, times_row
+from forebay.runtime.task.parked import join_ids, parked_key, parked_positions, parked_row, times_row
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import as_of_another
-from forebay.stores.kinds import PREFIX as FORMATS
+from forebay.stores.internal import KINDS, PARKED, PARKED_TIMES, TIMERS
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
@@ -121,7 +120,7 @@ class _Plan:
         is_removed = any(place < len(self._wanted) for place, _ in self._topics_to_park())
         if is_removed or self._parked.keys() & self._read_topics:
             return True
-        formats = ((place, key) for place, rows in enumerate(self._written) for key, _ in rows.scan(FORMATS))
+        formats = ((place, key) for place, rows in enumerate(self._written) for key, _ in rows.scan(KINDS))
         return any(self._targets(key, place) != [place] for place, key in formats)
 
     def moves(self) -> dict[int, Move]:
@@ -140,7 +139,7 @@ class _Plan:
         for place, topic in self._topics_to_park():
             position = self._written[place].position
             if position is not None and place in puts:
-                puts[place].append((parked_key(topic, TIMES), times_row(position)))
+                puts[place].append((parked_key(topic, PARKED_TIMES), times_row(position)))
         for place, rows_put in puts.items():
             # Behind the deletes: a deleted and a new row may have the same key.
             moves[place].changes += rows_put
@@ -185,7 +184,7 @@ class _Plan:
     def _is_used(self, place: int) -> bool:
         """Return whether a place belongs to the topology, or one that belongs to it takes over from there."""
         is_left = any(holder == place for at, holder in self._holders.items() if at in self._readers)
-        formats = self._written[place].scan(FORMATS)
+        formats = self._written[place].scan(KINDS)
         is_store_elsewhere = any(self._targets(key, place) != [place] for key, _ in formats)
         return place < len(self._wanted) or bool(self._heirs[place]) or is_left or is_store_elsewhere
 
@@ -244,7 +243,7 @@ class _Plan:
         """Return the places that need an internal row, each with the row's key there."""
         if key.startswith(PARKED):
             name, row = parked_row(key)
-            if row == TIMES:
+            if row == PARKED_TIMES:
                 return [] if name in self._read_topics else [(origin, key)]
             back = [place for place, task in enumerate(self._wanted) if task.identity == name]
             heirs = [place for place in range(len(self._wanted)) if name in self._last_readers(place)]
@@ -265,7 +264,7 @@ class _Plan:
 
     def _targets(self, key: bytes, origin: int) -> list[int]:
         """Return the places that need an internal row; none: its sub-topology is gone."""
-        if key.startswith((FORMATS, LAYOUTS)):
+        if key.startswith((KINDS, LAYOUTS)):
             return self._of_store(key.partition(b"\0")[2].decode(), origin)
         if not key.startswith((TIMERS, EVENT_IDS)):
             return self._of_store(store_of(key).decode(), origin)

@@ -8,20 +8,9 @@ from dataclasses import replace
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import as_of_another
+from forebay.stores.internal import PARKED, PARKED_TIMES
+from forebay.stores.keys import WIDTH
 from forebay.stores.table import Change
-
-PARKED = b"\x01parked\0"
-"""Prefix of rows of a removed sub-topology or topic. They stay in the internal changelog until it is put back."""
-
-TIMES = b"\x01times"
-"""Key of the parked row that has the position under which a topic was last read, while no sub-topology reads it.
-
-The offsets of the topic stay at their place, but the times and senders of the place's later positions are another
-sub-topology's. With these times, records that waited would be late. Without the topic's senders, records of a
-repartition that were read ahead would be used twice.
-"""
-
-_TIME_BYTES = 8
 
 
 def parked_key(name: str, key: bytes) -> bytes:
@@ -37,16 +26,16 @@ def parked_row(key: bytes) -> tuple[str, bytes]:
 
 def times_row(position: TaskPosition) -> bytes:
     """Return the value of a row of times. Of two tasks' rows, the greater has the later stream time (`spread`)."""
-    return (position.stream_time + 1).to_bytes(_TIME_BYTES, "big") + replace(position, ends=()).to_json()
+    return (position.stream_time + 1).to_bytes(WIDTH, "big") + replace(position, ends=()).to_json()
 
 
 def parked_positions(rows: Iterable[tuple[bytes, bytes]]) -> dict[str, TaskPosition]:
     """Return the positions under which topics were last read, of parked rows."""
     return {
-        topic: TaskPosition.from_json(value[_TIME_BYTES:])
+        topic: TaskPosition.from_json(value[WIDTH:])
         for key, value in rows
         for topic, row in (parked_row(key),)
-        if row == TIMES
+        if row == PARKED_TIMES
     }
 
 
