@@ -82,6 +82,7 @@ def watermarks(consumer: Consumer, place: TopicPartition, seconds: float = _SECO
     except KafkaException as error:
         if error.args[0].code() not in _STALE:
             raise
+        # It makes the client look up the leaders.
         consumer.list_topics(place.topic, seconds)
         return _watermarks(consumer, place, seconds)
 

@@ -167,6 +167,7 @@ def _decode(
             yield Arrival(message, None, None, -1, _refusal(error, "the record can't be decoded", blames_memory))
             continue
         try:
+            # A delete has no value that could say its event time.
             timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
             timestamp = timestamp if extract is None else extract(message, text, event)
             # A timestamp that the changelogs don't take is refused here, because the broker would refuse it with the

@@ -178,6 +178,7 @@ class TaskEngine:
             # then.
             if attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
+        # Only here: a batch that fails is repeated from the position before it.
         self.position = Position(stream_time, self.position.closing_time)
         return None
 

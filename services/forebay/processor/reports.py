@@ -59,6 +59,7 @@ class Reports:
 
     def report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
         """Report a record or timer that failed."""
+        # Every task reads a global table whole. A record that fails in all of them is reported by one task only.
         if self.elsewhere and self._is_reported_elsewhere(message) and fails_everywhere(error):
             return
         if isinstance(error, EncodeError):

@@ -40,6 +40,7 @@ class Steps:
 
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms)."""
+        # No record is to blame if the call fails.
         self._context.message = None
         self._call(Timer(now, "wall clock", ""), now, self._processor.on_wall_clock, now)
 

@@ -47,6 +47,7 @@ class Tail:
         # A group of its own for each reader. Nothing is committed, and a shared group would need a right on its name.
         options = {"group.id": f"forebay-sql-{uuid.uuid4().hex}", "enable.auto.commit": False}
         if stops_at_end:
+            # The end is needed as an event: a transaction's marker, which is no message, may be the last offset.
             options["enable.partition.eof"] = True
         self._consumer = Consumer(kafka.consumer(**options, **{"isolation.level": "read_committed"}))
         try:

@@ -141,6 +141,8 @@ class TaskReplica(FollowedTask):
         if self._early >= max(_AT_ONCE, min(_MOST_AT_ONCE, len(self._table) // 4)):
             self._early = 0
             with self._lock:
+                # No commit has this tag. Nothing is read before the replica is current, so rows of several commits may
+                # mix until then.
                 self._table.apply(self._changes(self._until).items(), b"reading")
 
     def _tag(self, ends: Offsets) -> bytes:
@@ -180,6 +182,7 @@ class TaskReplica(FollowedTask):
         """Publish changes to a subscription from now on; with `snapshot`, only of rows that `rows` has yielded."""
         with self._lock:
             misread = self._misread(subscription.store)
+            # Before the subscription is added: a client must not wait for changes that can't be decoded.
             if misread is not None:
                 raise misread
             self._subscriptions.append(subscription)

@@ -121,6 +121,7 @@ class JobStores:
         for replica in self._of(store):
             batches[replica.task], entries = replica.scan(store, bounds, limit + 1)
             parts.append(entries)
+        # Each task returns its own first entries in order, so the first ones of all tasks are among them.
         merged_entries = list(heapq.merge(*parts, key=reads.order, reverse=bounds.descending))
         return Found(merged_entries[:limit], batches, len(merged_entries) > limit)
 
@@ -242,4 +243,5 @@ class JobStores:
 
     def _has(self, reached: Reached) -> bool:
         place = reached.topic, reached.partition
+        # Only the first sub-topology's positions have offsets of input topics for its stores (see `check_waits`).
         return any(replica.ends.get(place, 0) > reached.offset for replica in self._replicas[0])

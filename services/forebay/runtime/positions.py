@@ -41,6 +41,7 @@ def committed_positions(
             for place, position in _read(consumer, left, look).items():
                 positions[places[place]] = position
             left = {place: end for place, end in left.items() if places[place] not in positions and look < end}
+            # A commit may have more rows than were read. Few tasks need a second look, so it may cost more.
             look *= 20
         return positions
     except KafkaException as error:

@@ -168,6 +168,8 @@ def committed_messages(
                 error = message.error()
                 if error is None:
                     offset = message.offset() or 0
+                    # After the election of another leader, the client may return records again. Records after the range
+                    # belong to the next one.
                     if next_offset <= offset < item.end:
                         records += 1
                         size += len(message) + len(message.key() or b"")
@@ -228,6 +230,8 @@ def record_batches(
         yield record_batch(rows, schema)
     except UNFIT as error:
         if len(rows) > 1:
+            # Arrow does not say which row it refuses. Halving finds it in few attempts, and only batches with such a
+            # row pay.
             half = len(rows) // 2
             yield from record_batches(rows[:half], schema, without_misfit)
             yield from record_batches(rows[half:], schema, without_misfit)

@@ -128,6 +128,8 @@ class Markers:
         try:
             return self.read(consumer, _UNDECIDED_SECONDS)
         except KafkaUnavailable:
+            # A killed task left its transaction open. A new producer of its partition aborts it, which decides the
+            # marker.
             settle(partition)
             return self.read(consumer)
 

@@ -90,6 +90,8 @@ class PartitionWriter:
         try:
             iterator = iter(records)
             first = next(iterator, None)
+            # An empty part needs no transaction, and Spark may have many of them. Partition 0 writes a marker even
+            # then, so that every batch leaves one.
             if first is None and self.partition:
                 return self._skip(consumer)
             return self._write(consumer, _chain(first, iterator))
@@ -105,6 +107,7 @@ class PartitionWriter:
         return Outcome(self.partition, 0)
 
     def _write(self, consumer: Consumer, records: Iterator[SinkRecord]) -> Outcome:
+        # Before the marker is read: no earlier attempt can change the marker after this.
         producer = self._open(self.partition)
         marker = self.markers.read(consumer)
         self._refuse_later(marker, self.partition)
@@ -114,8 +117,11 @@ class PartitionWriter:
                 digest.add(record)
             self._verify(marker, digest)
             is_of_other_run = marker.run != self.run
+            # The rows are there already. Only this run's name is written to the marker, for the tasks that wait for it.
             seconds = self._commit(producer, consumer, digest, iter(())) if is_of_other_run else 0.0
             return Outcome(self.partition, digest.rows, is_of_other_run, commit_seconds=seconds)
+        # This run committed the batch before, so Spark has finished it, and this batch can't have been begun by
+        # an earlier run.
         is_later = marker is not None and (marker.run, marker.batch) == (self.run, self.batch - 1)
         was_first = not is_later and not self.is_new
         if was_first:
@@ -170,6 +176,7 @@ class PartitionWriter:
                 return time.monotonic() - ended
             except BaseException:
                 with suppress(KafkaException):
+                    # The queued records must not be sent any more. An abort would otherwise wait for them.
                     producer.purge()
                     producer.abort_transaction(_SECONDS)
                 raise

@@ -115,8 +115,12 @@ class JobApplication:
             with (
                 readiness_events(options.spark.executors, self.health),
                 driver_lease(options.spark.executors, self.health, self._pause, self.stop),
+                # After the Kubernetes Lease: its file lock only shows drivers that share the volume, and a checkpoint
+                # behind a URL has none.
                 held_checkpoint(options.plan.checkpoint),
             ):
+                # Broker and registry may be away while a job starts. Only mistakes that an operator has to correct end
+                # the start.
                 self._run(keep_trying(self._prepare, refused_for=self._refused_for, pause=self._pause))
         except _Stopped:
             log.info("%s: stopped before it started", self._application)
@@ -245,6 +249,7 @@ class JobApplication:
             refuse_without_positions(options.kafka, self._application, [topic.name for topic in self._service.inputs])
         if not positions and options.restore is Restore.ONLY:
             raise StopJob(f"{self._application} has no commits, so there is no state to restore: run the job")
+        # Before the first lease: nothing may commit to the changelogs while the groups read their state from them.
         prepare_restore(options.kafka, self._application, positions)
         return bool(positions)
 
@@ -280,6 +285,8 @@ class JobApplication:
         watcher.start()
         try:
             with (
+                # The JVM has its own lock, because it may survive its driver for a moment and still write to the
+                # checkpoint.
                 held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
                 following_executors(session, executors, self.health, runner, self._stopping),
             ):

@@ -106,5 +106,7 @@ class LeaseEnd:
         unsent = now - self._sent_at
         if is_last and unsent >= UNSENT_SECONDS:
             return f"the broker has not taken the command to end the leases for {unsent:.0f} s"
+        # If other leases follow, only the time counts in which the broker answered: while it is away, no worker is to
+        # blame.
         waited, most = (now - self._since, STOP_SECONDS) if is_last else (self._late_seconds, CHANGE_SECONDS)
         return f"the leases have not ended within {waited:.0f} s" if waited >= most else ""

@@ -226,6 +226,7 @@ class JobRunner:
         self._size.on_commit()
         if self._size.share_of(self._limits.max_records) > self._spec.limits.max_records:
             log.info("%s: commits get larger again", self._spec.application)
+            # Limits reach the workers with the query: a running one keeps those it was started with.
             self._restarting.set()
 
     def _run_query(self) -> None:
@@ -252,6 +253,8 @@ class JobRunner:
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
                 now = self._monotonic()
+                # Stopping a query cancels the tasks that hold its leases. Unless their workers are gone, it waits until
+                # no lease runs.
                 if self._abandoning.is_set() or (self._ending and self._is_idle(query)):
                     query.stop()
                     return
@@ -345,6 +348,7 @@ class JobRunner:
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         if self._ending:
+            # It ends the query. If this call returned, Spark would start the next batch, with new leases.
             raise InterruptedError(_END_REQUESTED)
         results = [LeaseResult.from_json(row["result"]) for row in frame.collect()]
         cut_short = [result.planned_at for result in results if result.is_cut_short]

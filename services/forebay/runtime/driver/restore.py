@@ -55,6 +55,8 @@ def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Ite
     Raises:
         StopJob: an early release ran, which kept no positions. Unavailable.
     """
+    # The marker group shows that the job ran, although no changelog says where it stopped. To begin at the start would
+    # repeat all results.
     partitions = TopicAdmin(kafka).partitions(inputs)
     asked = [TopicPartition(topic, number) for topic, count in partitions.items() for number in range(count)]
     consumer = Consumer(kafka.consumer(**{"group.id": marker_group(application)}))

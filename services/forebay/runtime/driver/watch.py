@@ -102,6 +102,7 @@ class Watcher:
             log.exception("%s: watching failed: retrying in %.0f s", self._application, self._seconds)
 
     def _look_at_topics(self) -> None:
+        # Set before the request, so that a request that fails is not repeated in each round.
         self._topics_due_at = self._monotonic() + self._interval
         before, self._topics = self._topics, self._planner.topics()
         if self._topics is None:

@@ -64,6 +64,8 @@ class DriverLease:
         try:
             seen = self._lease.read()
             self._silent_since = now
+            # Any change of the Lease counts as a renewal. The times in it are another machine's, so they are not
+            # compared with this clock.
             if seen != self._seen:
                 self._seen, self._seen_at = seen, now
             other = seen[0]
@@ -71,6 +73,7 @@ class DriverLease:
                 return other
             self._lease.write(self._holder, LEASE_SECONDS)
         except ApiConflict:
+            # Another driver wrote the Lease between our read and our write. The next attempt reads who it is.
             return self._seen[0] if self._seen and self._seen[0] else "another driver"
         except ApiUnavailable as error:
             if now - self._silent_since < _SILENCE_SECONDS:
@@ -95,6 +98,7 @@ class DriverLease:
             return
         self._thread.join(10.0)
         with suppress(ApiConflict, ApiRefused, ApiUnavailable):
+            # Only our own: another driver may have taken it meanwhile, and must keep it.
             if self._lease.read()[0] == self._holder:
                 self._lease.write("", LEASE_SECONDS)
 
@@ -106,6 +110,7 @@ class DriverLease:
                 self._lost(other or "no driver")
                 return False
             self._lease.write(self._holder, LEASE_SECONDS)
+        # Not a loss: while the API does not answer, the job continues, because exactness does not depend on the Lease.
         except (ApiConflict, ApiRefused, ApiUnavailable) as error:
             log.debug("the Lease was not renewed: %s", error)
         return True

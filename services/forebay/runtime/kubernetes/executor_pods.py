@@ -61,6 +61,7 @@ def find_blocking(pods: Iterable[tuple[str, PodState]]) -> Blocking | None:
     ending = frozenset(name for name, state in states.items() if state.is_ending)
     waiting = [state for state in states.values() if state.lacks_node and not state.is_ending]
     running = [state for state in states.values() if not state.lacks_node and not state.is_ending]
+    # A pod that waits for a node is taken for a successor of the pods that end: it can start once they are gone.
     return Blocking(ending, not running) if ending and waiting else None
 
 
@@ -80,6 +81,7 @@ class Blockade:
         """
         if blocking != self._seen:
             self._seen, self._since = blocking, now
+        # Pods whose leases were ended once are not handled again: ending the leases each second would pause all groups.
         if blocking is None or blocking.pods <= self._handled or now - self._since < _SETTLE_SECONDS:
             return None
         self._handled = blocking.pods
@@ -128,6 +130,8 @@ class ExecutorPodWatch:
                 self._states = states
             except (ApiConflict, ApiRefused, ApiUnavailable) as error:
                 log.debug("%s", error)
+                # What was known is out of date. Without the API, no pod counts as blocking, and pods end as Kubernetes
+                # and Spark end them.
                 self._states = {}
                 self._closed.wait(RETRY_SECONDS)
 

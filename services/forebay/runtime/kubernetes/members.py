@@ -53,6 +53,7 @@ class Membership:
             return False
         if wanted is None:
             return now - self._since >= _SETTLE_SECONDS
+        # Executors that can't start, such as pods without a node, must not keep the others from working.
         return len(present) >= wanted or now - self._since >= _PATIENCE_SECONDS
 
     def use(self, present: Executors) -> None:
@@ -61,6 +62,8 @@ class Membership:
 
     def outgrown(self, present: Executors, wanted: int | None, now: float) -> bool:
         """Return whether a query shall start again, to use executors that came after its start."""
+        # None of the former executors is left, so Spark has started all tasks on the present ones: there is nothing to
+        # spread.
         if not present & self._used:
             self._used = present
         complete = self.complete(present, wanted, now)
@@ -137,6 +140,7 @@ class ExecutorWatch:
             wanted = self._wanted.number
             if self._membership.shrunk(wanted, time.monotonic()):
                 log.info("%s: %s executors are wanted: redistributing the tasks", self._pods.name, wanted)
+                # With 0 executors wanted, no leases follow, and the loops end instead of waiting for them.
                 self._runner.rebalance(is_followed=wanted != 0)
             blocking = self._must_make_room()
             if blocking is not None:
@@ -145,6 +149,8 @@ class ExecutorWatch:
                 self._waiting(present, wanted)
                 if not alone:
                     log.warning("%s", self._state(present, wanted))
+                # Without executors no worker is left that could end its lease, so waiting for that would last until the
+                # time limit.
                 if self._stopping.is_set():
                     self._runner.abandon()
             elif self._membership.outgrown(present, wanted, time.monotonic()):

@@ -130,6 +130,7 @@ class ErrorReplay:
             )
 
     def _send(self, producer: Producer, starts: Mapping[int, int], messages: list[Message], done: Replayed) -> None:
+        # In the same transaction as the records: after an interruption, either both are there or neither is.
         positions = dict(starts)
         part = Replayed()
         consumer = self._consumer()
@@ -187,6 +188,8 @@ class ErrorReplay:
                         size += len(message.key() or b"") + len(message.value() or b"")
                     elif error is not None and error.code() != KafkaError._PARTITION_EOF:
                         raise failure_of(error, f"{self._topic} can't be read")
+                    # The last offset before the end may be a transaction's marker, which is no message. The end of the
+                    # partition is then reported instead.
                     if error is not None or (message.offset() or 0) + 1 >= ends[number]:
                         left.discard(number)
                 if batch and (not left or not messages or len(batch) >= _BATCH or size >= _BATCH_BYTES):
@@ -222,7 +225,10 @@ class ErrorReplay:
             raise failure_of(error.args[0], f"{self._group} can't be read") from error
         finally:
             consumer.close()
+        # A position beyond the end is of a topic that was deleted and created again.
         known = {place.partition: place.offset for place in places if 0 <= place.offset <= bounds[place.partition][1]}
+        # If other partitions have positions, an earlier replay saw no record in this one, so all of its records are
+        # new.
         begin = 0 if known or self._begin is None else self._begin
         return {number: max(low, known.get(number, begin)) for number, (low, _) in bounds.items()}, not known
 

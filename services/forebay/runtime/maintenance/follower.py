@@ -74,6 +74,7 @@ class FollowedTask(abc.ABC):
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record; each topic's in order of offset. `timestamp` in ms."""
+        # A mark is no row (see `snapshot_mark`).
         if value is None and key == MARK:
             return
         if topic != self.internal or key != POSITION:

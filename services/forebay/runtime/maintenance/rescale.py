@@ -109,6 +109,7 @@ class Rescale:
         admin = TopicAdmin(self._kafka)
         records, said = self._staging.read()
         recreated = self._service.repartitions(self._application, self._after)
+        # Recreated, not overwritten: rows of the former tasks, or of an attempt that was interrupted, must not stay.
         admin.delete(topic.name for topic in (*self._changelogs, *recreated))
         admin.create(self._spec(topic, said.limits[topic.name]) for topic in self._changelogs)
         admin.create(spec_of(topic) for topic in recreated)
@@ -116,6 +117,7 @@ class Rescale:
         self._staging.compare(self._staging.published_counts(), said, "what was published")
         # Its offsets belong to the former tasks. The job recreates the group from the positions in the changelogs.
         delete_groups(self._kafka, (marker_group(self._application),))
+        # Last: until it is deleted, an interrupted run can be completed from it.
         admin.delete([self._topic])
         return len(records)
 

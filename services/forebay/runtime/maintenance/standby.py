@@ -69,6 +69,8 @@ def standby_of(
 
 def open_copy(file: Path) -> CopyTable:
     """Return an empty copy in `file`, which replaces any existing file."""
+    # A standby reads the changelogs from the beginning, so rows of an earlier run would stay although they were deleted
+    # since.
     for leftover in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
         leftover.unlink(missing_ok=True)
     return CopyTable(file)

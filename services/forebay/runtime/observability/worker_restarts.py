@@ -60,6 +60,7 @@ class WorkerRestarts:
         for report in reports:
             place = report.part, report.task
             before = self._last.get(place)
+            # The same report again: the control group keeps the last one until the worker commits another.
             if before is not None and report.at <= before[0].at and report.worker == before[0].worker:
                 continue
             self._last[place] = report, now
@@ -73,6 +74,7 @@ class WorkerRestarts:
     def _count_move(self, before: TaskFigures, now: TaskFigures) -> None:
         """Count one restart for all tasks that moved together."""
         both = before.worker, now.worker
+        # All tasks of a group move together. That is one restart.
         if both == self._counted:
             return
         self._counted = both

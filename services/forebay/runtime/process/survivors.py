@@ -122,6 +122,8 @@ def _has_room() -> bool:
     parent = own.parent()
     workers = 1 if parent is None else len(parent.children())
     taken = sum(map(_share, psutil.process_iter()))
+    # The workers with the next leases run at the same time as these until they have taken over. Without the memory for
+    # both, the kernel would kill one of them.
     return taken + workers * _share(own) <= memory_bytes()
 
 

@@ -72,5 +72,6 @@ def die_when_silent(seconds: float = SILENT_SECONDS) -> None:
             time.sleep(seconds / _BEATS)
             arm(timer, 0, ctypes.byref(setting), None)
 
+    # Before the thread starts, so that a process that freezes right now is killed, too.
     arm(timer, 0, ctypes.byref(setting), None)
     threading.Thread(target=live, name="watchdog", daemon=True).start()

@@ -88,6 +88,7 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield (hold_lease(self._spec, partition.lease),)
 
     def __getstate__(self) -> dict[str, Any]:
+        # Connections can't be pickled. Each process that plans opens its own planner.
         return {"_spec": self._spec, "_opened": None, "_planned": None}
 
 

@@ -45,6 +45,7 @@ class Announcer:
         if self._is_new or last.caught_up != now.caught_up or last.done != now.done:
             return True
         if not now.caught_up:
+            # Readers wait for this task, so each advance of its time may let them continue.
             return now.stream_time != last.stream_time
         # A reader adds no more idle time than its senders have announced. If the end of it came late, the reader's
         # closing time would advance too far.
@@ -53,6 +54,7 @@ class Announcer:
         return self._interval_number() != self._announced_in
 
     def _interval_number(self) -> int:
+        # By the clock, not by the last announcement, so that all tasks of a process repeat theirs in the same commit.
         return int(self._clock() // self._interval)
 
     def note_announcement(self, time: TaskTime) -> None:

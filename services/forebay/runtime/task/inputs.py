@@ -113,6 +113,7 @@ class TaskInput:
             assert 0 <= count <= len(messages), (
                 f"{count} of {len(messages)} records of {stream.order} count as processed"
             )
+            # At the front and in their order: the next commit begins with them.
             stream.queue.extendleft(reversed(messages[count:]))
         return self._note_in_commit([messages[:count] for messages, count in zip(taken, processed, strict=True)])
 
@@ -159,6 +160,7 @@ class TaskInput:
         """Time (ms) of the next record that the task takes, at the earliest; EVER if it has taken everything."""
         time = EVER
         for stream in self._streams:
+            # An empty stream counts with what it has promised, because its next record may be the earliest of all.
             time = min(time, stream.head_time if stream.queue else stream.promise())
         return time
 

@@ -151,6 +151,7 @@ class _Plan:
     def _find_global(self) -> frozenset[str]:
         """Return the topics of global tables. What several places have read is one, also while no task reads it."""
         held = Counter(topic for rows in self._written for topic in {topic for topic, _ in rows.ends})
+        # Any other topic is read at one place only, so a topic at several places was a global table.
         former = {topic for topic, places in held.items() if places > 1} - self._read_topics
         return frozenset(topic for task in self._wanted for topic in task.whole) | former
 
@@ -162,6 +163,7 @@ class _Plan:
     def _find_holders(self) -> dict[Partition, int]:
         """Return the place that holds the offset of each partition: the largest, should there be two."""
         held = [(end, place, at) for place, rows in enumerate(self._written) for at, end in rows.ends.items()]
+        # Sorted by offset, so that the largest wins: what was read once must not be read again.
         return {at: place for _, place, at in sorted(held) if at[0] not in self._global}
 
     def _find_origins(self, task: Wanted) -> list[int]:
@@ -212,6 +214,8 @@ class _Plan:
         position = replace(
             known[0] if known else newest,
             n=newest.n + 1,
+            # The latest of the sub-topologies that it continues: time must not go back for a store or a topic that
+            # comes with it.
             stream_time=max((last.stream_time for last in continued), default=-1),
             closing_time=max((last.closing_time for last in continued), default=-1),
             ends=_sort(ends),
@@ -272,6 +276,7 @@ class _Plan:
         if len(heirs) < 2 or not key.startswith(TIMERS):
             return heirs
         timer = key[len(TIMERS) :].decode().partition("\0")[0]
+        # Only one place may have a timer, or it would fire twice.
         return [max(heirs, key=lambda place: self._named_in(timer, place))]
 
     def _of_store(self, store: str, origin: int) -> list[int]:

@@ -95,6 +95,7 @@ def without_lost_globals(task: StateTask, item: TaskInput, position: TaskPositio
     if not lost:
         return position
     topics = {part.topic for part in item.partitions if is_global(part) and part.order[1] in lost}
+    # Without its offsets, the table is read from its beginning, as for a task that never had it.
     return replace(position, ends=tuple(end for end in position.ends if end[0] not in topics))
 
 

@@ -55,6 +55,7 @@ def task_input(
         for partition in sorted(partitions(start)):
             if not is_whole and partition % lease.tasks != number:
                 continue
+            # The position counts. The lease's offset is only for partitions of which nothing was committed yet.
             begin = ends.get((topic, partition), start[partition])
             inputs.append(InputPartition(topic, partition, rank, begin, _last(lease, topic, partition, begin), name))
     repartitions = []
@@ -80,6 +81,7 @@ def task_input(
         )
     item = TaskInput(inputs, repartitions)
     read = {(part.topic, part.partition) for part in item.parts}
+    # Kept in the position: a later release that reads these partitions again continues from there.
     item.unread = tuple(end for end in position.ends if end[:2] not in read)
     lost = set(position.ends).difference(item.ends)
     assert not lost, f"{application}-{part}-{number}: the position's offsets {lost} are lost"

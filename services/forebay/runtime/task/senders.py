@@ -68,6 +68,8 @@ class Senders:
         for part in self._partitions():
             part.begin(ends[part.topic, part.partition], now)
             for name, stream in part.senders.items():
+                # A sender of this group can't be away while its reader runs, so what it has read is measured instead of
+                # believed.
                 stream.frontier = frontiers.get(name)
             apart = [stream for stream in part.senders.values() if stream.frontier is None]
             if apart:
@@ -90,6 +92,7 @@ class Senders:
         if not self._apart or now - self._looked_at < _LOOK_SECONDS:
             return
         ends = self._ends(part for part, _ in self._apart)
+        # Not the time after the answer: an announcement counts only if it was written after the question.
         self._looked_at = now
         for part, _ in self._apart:
             part.look(ends[part.topic, part.partition], now)

@@ -116,6 +116,8 @@ class StateTask:
         assert loaded == (position.stream_time, position.closing_time), (
             f"{name}: the engine's time is not the position's"
         )
+        # The commit of the last announcement may have failed, and readers may have started since. It is announced
+        # again.
         self._announcer.forget()
         # The commit that moved the closing time may have failed. The lease closes again then, else a rescale would join
         # tasks with different closing times.
@@ -170,6 +172,7 @@ class StateTask:
             code_version=self.settings.code_version,
             ends=self.input.ends,
             senders=self.input.senders,
+            # In the position, so that a restart does not reset the count of failed records.
             recent=recent.fade(),
             groups=self.settings.groups,
             sub_topology=self.settings.sub_topology,
@@ -178,6 +181,7 @@ class StateTask:
         if result.is_empty and not times and not self._moves(position):
             return None
         self._check_progress(position)
+        # Before the commit: fixed code can then process these records again.
         check_error_rate(self.settings.name, n, recent, result, self.settings.max_error_rate)
         return TaskCommit(self.settings.name, self.sender, result, position, self.changelogs, times)
 

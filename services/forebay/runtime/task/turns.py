@@ -66,6 +66,7 @@ class Turns:
             if task is suspect:
                 continue
             now = self._monotonic()
+            # An equal part of the remaining time, so that a slow task does not take the turns of the tasks behind it.
             bounds = Bounds(now + max(0.0, until - now) / (count - index), blames_memory, self._monotonic)
             commit = self._compute(task, lease, shares[index], bounds)
             if commit is not None:
@@ -80,6 +81,7 @@ class Turns:
         return [task.engine.progress for task in self._tasks]
 
     def _compute(self, task: StateTask, lease: Lease, most: int, bounds: Bounds) -> TaskCommit | None:
+        # A run with end offsets has no idle time: its results must not depend on how long it takes.
         idle_ms = self._idleness.of(task, may_idle=self._may_idle and lease.until is None)
         with task.figures.time_part("process"):
             return task.compute(lease, self._clock(), idle_ms, most, bounds)

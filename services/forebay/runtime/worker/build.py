@@ -101,6 +101,7 @@ def _runner(
     name = spec.transactional_id(lease.group)
     identity = {
         "transactional.id": name,
+        # It also bounds how long a killed worker's open transaction hides later records from consumers.
         "transaction.timeout.ms": spec.transaction_timeout_ms,
         **batch_limit(spec.kafka, spec.topic_limits),
     }

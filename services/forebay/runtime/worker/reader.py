@@ -77,6 +77,8 @@ class GroupReader:
         self._paused.clear()
         self._note_seconds = max(_NOTE_SECONDS, _NOTE_SECONDS * sum(map(len, self._parts.values())) / 16)
         self._skip_gaps()
+        # A global table's partition is read once for all tasks, from the earliest of their positions. Tasks that are
+        # further skip what they have.
         starts = {place: min(part.next for part in parts) for place, parts in self._parts.items()}
         self._unheard = starts
         self._consumer.assign([TopicPartition(*place, start) for place, start in starts.items()])

@@ -71,6 +71,7 @@ class GroupSurroundings:
                 answers = self._markers.committed(asked, _SECONDS)
                 break
             except KafkaException as error:
+                # The client does not wait for a coordinator that is still loading, as after a broker's start.
                 if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
                     raise failure_of(error.args[0], "can't read the marker group") from error
                 time.sleep(0.1)

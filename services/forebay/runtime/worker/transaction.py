@@ -171,6 +171,7 @@ class GroupProducer:
         ends = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
         offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in ends.items()]
         group = self._consumer.consumer_group_metadata()
+        # On another thread: the call may never return (see `_OFFSETS_SECONDS`), and the loop must be able to give up.
         self._bounded(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
 
     def discard(self) -> None:
