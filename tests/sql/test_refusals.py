@@ -23,6 +23,11 @@ REFUSED = {
         "4:46",
         "'2 or so' is not a valid INTEGER: write",
     ),
+    "CREATE STREAM a AS SELECT id, n FROM s WHERE COUNT(*) > 1;": (
+        "4:46",
+        "COUNT is an aggregate: write it in a column",
+    ),
+    "CREATE STREAM a AS SELECT id, n FROM s WHERE EXPLODE(ARRAY[n]) > 1;": ("4:46", "EXPLODE is a table function"),
     "CREATE STREAM a AS SELECT id, n FROM s WHERE n IN ();": ("4:52", "the list of IN is empty: write a value"),
     "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s GROUP id;": ("4:57", "write BY"),
     "CREATE TABLE a AS SELECT id, nothing, COUNT(*) AS c FROM s GROUP BY id;": ("4:30", "there is no column NOTHING"),

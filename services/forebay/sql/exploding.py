@@ -11,7 +11,7 @@ from forebay.sql.aliases import Item
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound, BoundColumn
 from forebay.sql.errors import SqlError
-from forebay.sql.functions.registry import Special
+from forebay.sql.functions.registry import ELSEWHERE, Special
 from forebay.sql.generate import code_of
 from forebay.sql.limits import check_items
 from forebay.sql.plan import Code, Exploded, Slot
@@ -72,3 +72,4 @@ def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
 
 TABLE_FUNCTIONS: dict[str, Special] = {"EXPLODE": _explode, "CUBE_EXPLODE": _cube_explode}
 """Table functions by name: each returns the source of an array, whose items become rows."""
+ELSEWHERE.append((TABLE_FUNCTIONS, "a table function: write it in a column of a query of a stream"))

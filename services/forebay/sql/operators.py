@@ -56,7 +56,9 @@ def apply(make: Binder, call: Call) -> Bound | None:
     if name == "IS NULL":
         return _is_null(make, make.of(arguments[0]))
     if name == "IS DISTINCT":
-        values, _ = make.alike([make.of(argument) for argument in arguments], call)
+        given = [make.of(argument) for argument in arguments]
+        _refuse_null(make, call, given)
+        values, _ = make.alike(given, call)
         return make.apply_to(name, "({0} != {1})", values, BOOLEAN)
     if name == "IN":
         return _in(make, call)
@@ -109,6 +111,7 @@ def _between(make: Binder, call: Call) -> Bound:
         sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
         return make.of(Call("AND", sides, place=call.place))
     values = [make.of(argument) for argument in call.arguments]
+    _refuse_null(make, call, values)
     for bound in values[1:]:
         if values[0].type == STRING and common(STRING, bound.type) is None:
             raise SqlError(call.place, f"STRING and {bound.type} can't be compared: write the bound as a text")
@@ -124,8 +127,7 @@ def _compare(make: Binder, call: Call) -> Bound:
         raise SqlError(
             call.place, f"{left.type} and {right.type} can't be compared: CAST one of them to the other's type"
         )
-    if kind == NULL and not make.standard:
-        raise SqlError(call.place, f"NULL {call.name} NULL has no meaning: write IS NULL, or CAST one side to a type")
+    _refuse_null(make, call, (left, right))
     has_order = not isinstance(kind, ArrayType | MapType | StructType) and (kind != BOOLEAN or make.standard)
     if call.name not in ("=", "!=") and not has_order:
         raise SqlError(call.place, f"{kind} has no order for {call.name}: write = or !=")
@@ -135,6 +137,15 @@ def _compare(make: Binder, call: Call) -> Bound:
         _order_source(make, kind, place) if call.name not in ("=", "!=") else place for place in ("{0}", "{1}")
     )
     return make.apply(call.name, f"({one} {_COMPARED[call.name]} {other})", [left, right], BOOLEAN, _unknown(make))
+
+
+def _refuse_null(make: Binder, call: Call, values: Sequence[Bound]) -> None:
+    """Refuse a comparison with the word NULL, as ksqlDB does: its result would not depend on the row."""
+    if not make.standard and any(value.type == NULL for value in values):
+        name = "IS DISTINCT FROM" if call.name == "IS DISTINCT" else call.name
+        raise SqlError(
+            call.place, f"{name} can't compare with NULL: write IS NULL or IS NOT NULL, or CAST NULL to a type"
+        )
 
 
 def _order_source(make: Binder, kind: SqlType, place: str) -> str:

@@ -8,14 +8,15 @@ from dataclasses import replace
 from forebay.names import IllegalName, check_name
 from forebay.spelling import did_you_mean
 from forebay.sql import supported
-from forebay.sql.catalog import HEADERS, NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
+from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
 from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.header_columns import header_of
 from forebay.sql.option_values import duration, with_values
 from forebay.sql.schemas.inference import Asked, Lookup, chosen, complete
 from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource
-from forebay.sql.types import BIGINT, BYTES, STRING, TIMESTAMP
+from forebay.sql.types import BIGINT, STRING, TIMESTAMP
 from forebay.sql.written_options import Options
 
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
@@ -88,19 +89,14 @@ def declare(
     if topic is None:
         raise SqlError(place, "the topic is missing: write WITH (KAFKA_TOPIC = '...', VALUE_FORMAT = 'JSON')")
     word = "PRIMARY KEY" if statement.is_table else "KEY"
-    keys, values, headers = [], [], []
+    keys, values, headers = list[Named](), list[Named](), list[Header]()
     for column in statement.columns:
         if column.role in ("KEY", "PRIMARY KEY"):
             if column.role != word:
                 raise SqlError(place, f"the column {column.name}: write {word} for a {_word(statement.is_table)}")
             keys.append(Named(column.name, column.type))
         elif column.role:
-            held = BYTES if column.header else HEADERS
-            if column.type != held:
-                raise SqlError(
-                    place, f"the column {column.name} {column.type} is of headers: write {held} for its type"
-                )
-            headers.append(Header(column.name, column.header))
+            headers.append(header_of(column, headers))
         else:
             values.append(Named(column.name, column.type))
     encoding = _encoding(given, settings, Encoding("", ""), place)
@@ -279,6 +275,11 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     pattern = str(given.get("TIMESTAMP_FORMAT", ""))
     if result.type not in (BIGINT, TIMESTAMP) and not (result.type == STRING and pattern):
         raise SqlError(place, f"TIMESTAMP {result}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
+    if pattern and result.type != STRING:
+        raise SqlError(
+            given.place_of("TIMESTAMP_FORMAT", place),
+            f"TIMESTAMP_FORMAT is for a STRING, TIMESTAMP names {result}: leave the format out",
+        )
     try:
         reader_of(pattern)
     except ValueError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from forebay.sql.functions.registry import ELSEWHERE
 from forebay.sql.types import SqlType
 
 
@@ -50,6 +51,7 @@ class Aggregate:
 Maker = Callable[[Sequence[Argument]], Aggregate]
 
 AGGREGATES: dict[str, Maker] = {}
+ELSEWHERE.append((AGGREGATES, "an aggregate: write it in a column or in HAVING of a query with GROUP BY"))
 
 
 def aggregate(names: str) -> Callable[[Maker], Maker]:

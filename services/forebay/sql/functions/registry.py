@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +111,8 @@ _ANY = 1 << 30
 
 SIGNATURES: dict[str, list[Signature]] = {}
 SPECIAL: dict[str, Special] = {}
+ELSEWHERE: list[tuple[Container[str], str]] = []
+"""Functions that are not scalar, and what a message says if an expression calls them."""
 
 
 def function(
@@ -159,6 +161,9 @@ class Registry:
             return result(make, call)
         signatures = SIGNATURES.get(call.name)
         if signatures is None:
+            for functions, remedy in ELSEWHERE:
+                if call.name in functions:
+                    raise SqlError(call.place, f"{call.name} is {remedy}")
             raise SqlError(call.place, f"there is no function {call.name}: {similar_functions(call.name)}")
         if any(isinstance(argument, Lambda) for argument in call.arguments):
             raise SqlError(call.place, f"{call.name} takes values, no functions: write a value")
