@@ -22,6 +22,7 @@ class Case:
     Args:
         topics: What is known of topics, by name: formats and schemas of their keys and values.
         is_refused: Whether the statements must be refused.
+        words: What the message of a refusal must contain. ksqlDB's own cases have none, because messages differ.
         sources: The streams and tables that exist at the end, with their columns.
     """
 
@@ -34,6 +35,7 @@ class Case:
     outputs: tuple[Json, ...]
     is_refused: bool
     sources: tuple[Json, ...]
+    words: tuple[str, ...] = ()
 
 
 def cases_of(folder: Path) -> Iterator[Case]:
@@ -66,6 +68,7 @@ def _cases_by_format(file: str, test: Json) -> Iterator[Case]:
             tuple(whole.get("outputs", [])),
             "expectedException" in whole,
             tuple(whole.get("post", {}).get("sources", [])),
+            tuple(whole.get("expectedException", {}).get("words", [])),
         )
 
 

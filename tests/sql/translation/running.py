@@ -21,6 +21,7 @@ from forebay.serde.subjects import LocalSubjects, connect
 from forebay.sql.catalog import Source
 from forebay.sql.compile import topology_of
 from forebay.sql.errors import SqlError
+from forebay.sql.evolution import reads
 from forebay.sql.program import Program, program_of
 from forebay.sql.service import NoSettings
 from forebay.sql.sources import formats_of
@@ -56,9 +57,12 @@ def _run(case: Case, registry: LocalSubjects) -> None:
         program = program_of(case.statements, "case.sql", settings=dict(case.properties))
         driver = TestDriver(job(NoSettings, lambda _: topology_of(program))) if program.queries else None
     except SqlError as error:
-        if case.is_refused:
-            return
-        raise Failed(f"refused: {error.reason}") from error
+        if not case.is_refused:
+            raise Failed(f"refused: {error.reason}") from error
+        missing = [word for word in case.words if word not in error.reason]
+        if missing:
+            raise Failed(f"the refusal does not say {', '.join(missing)}: {error.reason}") from error
+        return
     if case.is_refused and driver is None:
         raise Failed("accepted, but ksqlDB refuses it")
     for source in case.sources:
@@ -66,8 +70,12 @@ def _run(case: Case, registry: LocalSubjects) -> None:
     if driver is None:
         return
     encodings: dict[str, Encoding] = {}
+    read = {source.topic for query in program.queries for source in reads(query)}
+    results = {query.target.topic for query in program.queries}
     for record in case.inputs:
         topic = record["topic"]
+        if topic in read & results:
+            raise Failed(f"an input is of {topic}: a query that reads a result does not read its topic")
         if topic not in encodings:
             encodings[topic] = Encoding(_source_of(program, topic), case.topics.get(topic, {}), registry)
         _send(driver, encodings[topic], record)

@@ -35,6 +35,15 @@ FAILURES: dict[str, tuple[Case, str]] = {
     "missing": (replace(WINDOWS, inputs=()), "0 records in out, not 1; no record failed"),
     "topic": (wrong(topic="other"), "there is no stream or table over other"),
     "refused": (replace(WINDOWS, statements="CREATE nonsense;"), "refused: "),
+    "words": (replace(REFUSED, words=("elephant",)), "the refusal does not say elephant: "),
+    "result": (
+        replace(
+            WINDOWS,
+            statements=WINDOWS.statements + "CREATE TABLE u AS SELECT * FROM t WHERE c > 0;",
+            inputs=({"topic": "out", "key": "a", "value": {"C": 2}, "window": {"start": 0, "end": 10}},),
+        ),
+        "an input is of out: a query that reads a result",
+    ),
     "accepted": (replace(WINDOWS, is_refused=True), "accepted, but ksqlDB refuses it"),
     "columns": (
         replace(WINDOWS, sources=({"name": "T", "type": "table", "schema": "ID INT KEY, C BIGINT"},)),
