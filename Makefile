@@ -10,10 +10,11 @@ STAMP := $(VENV)/.installed
 CLASSES := $(VENV)/.classes
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
+OXLINT_VERSION := 1.94.0
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 CHART_PACKAGES := dist/charts
 
-.PHONY: help demo test quick long simulate integration slow faults lint format bench bench-check lock image sbom pin-base charts chart-packages e2e classes java clean docs
+.PHONY: help demo test quick long simulate integration slow faults lint lint-console format bench bench-check lock image sbom pin-base charts chart-packages e2e classes java clean docs
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +64,9 @@ lint: $(STAMP) ## Check style, format and types
 	@$(BIN)/ruff format --check .
 	@echo "== mypy --strict"
 	@$(BIN)/mypy --strict
+
+lint-console: ## Check the console's JavaScript with oxlint (needs Node.js)
+	@npx --yes oxlint@$(OXLINT_VERSION) --deny-warnings services/forebay/console/pages
 
 format: $(STAMP) ## Repair style and format
 	@$(BIN)/ruff check --fix .

@@ -30,6 +30,7 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// oxlint-disable-next-line no-control-regex -- these are the characters to find
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** Show characters that can't be seen, or that turn text around, as escapes. */

@@ -57,7 +57,7 @@ function bendsOf(flows, depth, stages) {
 }
 
 /** The arrows as the places they join: of one that bends each part. */
-const parts = (flows, bends) =>
+const segments = (flows, bends) =>
   flows.flatMap((arrow) => {
     const stops = [arrow.tail, ...(bends.get(arrow) ?? []).map((bend) => bend.id), arrow.head];
     return stops.slice(1).map((head, at) => ({ tail: stops[at], head }));
@@ -87,7 +87,7 @@ export function layout(graph, tall) {
     return { node, parts, depth: depth.get(node.id), across, along: Math.max(...parts.map((each) => (tall ? each.height : each.width))) };
   });
   const lanes = stageLanes(graph, blocks);
-  placeAcross(blocks, lanes, parts(flows, bends));
+  placeAcross(blocks, lanes, segments(flows, bends));
   const found = placed(graph, blocks, tall);
   const passed = new Map([...bends].map(([arrow, stops]) => [arrow, stops.map((bend) => found.boxes.get(bend.id))]));
   for (const bend of [...bends.values()].flat()) found.boxes.delete(bend.id);

@@ -5,7 +5,7 @@ import { layout } from "./layout.js";
 import { bytes, rate, short } from "./units.js";
 
 function shape(box) {
-  const { x, y, width: w, height: height } = box;
+  const { x, y, width: w, height } = box;
   if (box.node.kind === "store") {
     const rim = 7;
     return [
