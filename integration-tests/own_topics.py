@@ -26,10 +26,10 @@ def new_name(kind: str) -> str:
     return f"{kind}-{uuid.uuid4().hex[:8]}"
 
 
-def new_topic(settings: KafkaSettings, kind: str, partitions: int = 1) -> str:
+def new_topic(settings: KafkaSettings, kind: str, partitions: int = 1, **config: str) -> str:
     """Create a topic and return its name."""
     name = new_name(kind)
-    TopicAdmin(settings).create([TopicSpec(name, partitions, {"retention.ms": "-1"})])
+    TopicAdmin(settings).create([TopicSpec(name, partitions, {"retention.ms": "-1", **config})])
     return name
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -96,6 +99,26 @@ def test_records_that_the_client_s_queue_does_not_hold_at_once_are_all_sent(endp
     assert sum(len(messages) for messages in read_topic(settings, source).values()) == 50
 
 
+def test_a_record_that_is_too_large_for_its_topic_is_reported_and_the_others_are_sent(endpoints: Endpoints) -> None:
+    settings = settings_of(endpoints)
+    source = new_topic(settings, "source", 2, **{"max.message.bytes": "3000"})
+    errors, application = new_topic(settings, "errors"), new_name("replay")
+    rng = random.Random(1)
+    values = [rng.randbytes(500) for _ in range(20)]
+    values[3], values[7], values[11] = rng.randbytes(5_000), rng.randbytes(9_000), b"a" * 9_000
+    fail(settings, source, errors, range(20), values)
+
+    def run(begin: int | None) -> Replayed:
+        return ErrorReplay(settings, application, errors, {source: 2}, begin).run(lambda _: None)
+
+    result = run(0)
+    assert result.sent.total() == 18, "small records that are too large together, and one that fits if compressed"
+    assert sorted(re.findall(r"offset (\d+) of \S+ is larger than", " ".join(result.passed_over))) == ["3", "7"]
+    assert sum(len(messages) for messages in read_topic(settings, source).values()) == 18
+    fail(settings, source, errors, range(3))
+    assert run(None).sent.total() == 3, "later replays are not blocked"
+
+
 def forget_positions(settings: KafkaSettings, application: str) -> None:
     """Delete the group as a broker does after a while without commits."""
     group = replay_group(application)
@@ -112,7 +135,9 @@ def positions(settings: KafkaSettings, application: str, topic: str, partitions:
         consumer.close()
 
 
-def fail(settings: KafkaSettings, source: str, errors: str, numbers: range) -> None:
+def fail(
+    settings: KafkaSettings, source: str, errors: str, numbers: range, values: Sequence[bytes] | None = None
+) -> None:
     """Write error reports as a job does."""
     producer = Producer(settings.producer())
     for number in numbers:
@@ -121,5 +146,6 @@ def fail(settings: KafkaSettings, source: str, errors: str, numbers: range) -> N
             *(("error.topic", source.encode()), ("error.partition", b"%d" % (number % 2))),
             *(("error.offset", b"%d" % number), ("error.timestamp", b"5")),
         ]
-        producer.produce(errors, b"%d" % number, b"key", headers=headers)
+        value = b"%d" % number if values is None else values[number]
+        producer.produce(errors, value, b"key", headers=headers)
     assert producer.flush(30) == 0

@@ -124,6 +124,8 @@ class FakeProducer:
     def send_offsets_to_transaction(self, places: list[TopicPartition], _group: object, _seconds: float) -> None:
         self._places = places
 
+    def flush(self, _seconds: float) -> None: ...
+
     def commit_transaction(self, _seconds: float) -> None:
         self._job.transactions += 1
         assert self._job.transactions < MOST_TRANSACTIONS, "the replay sends what it caused, without end"

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -26,6 +28,18 @@ _LARGEST = 64 * 1024 * 1024
 
 class ReplayRefused(Exception):
     """Records would be sent twice, or passed over for good; the message says what to do."""
+
+
+class _TooLarge(Exception):
+    """The broker refused records, or batches of them, as too large for their topics.
+
+    Args:
+        places: partitions and offsets in `.errors`.
+    """
+
+    def __init__(self, places: set[tuple[int, int]]) -> None:
+        super().__init__()
+        self.places = places
 
 
 @dataclass(slots=True)
@@ -72,6 +86,10 @@ class ErrorReplay:
         self._inputs = inputs
         self._begin = begin
         self._left_out = left_out
+        self._is_one_by_one = False
+        """Whether a batch is one record, after a broker refused a batch: it compares the limit with whole batches."""
+        self._too_large: set[tuple[int, int]] = set()
+        """Partitions and offsets in `.errors` of records that are too large for their topics."""
 
     def look(self) -> Replayed:
         """Return what a run would do now; changes nothing. Raises Unavailable."""
@@ -93,9 +111,17 @@ class ErrorReplay:
         done = Replayed()
         ends = self._ends()
         self._check_begin(ends)
-        while self._send_next(ends, done):
+        while True:
+            try:
+                if not self._send_next(ends, done):
+                    return done
+            except _TooLarge as error:
+                if self._is_one_by_one:
+                    self._too_large |= error.places
+                self._is_one_by_one = True
+                continue
+            self._is_one_by_one = False
             on_transaction(done)
-        return done
 
     def _send_next(self, ends: Mapping[int, int], done: Replayed) -> bool:
         """Send some records before `ends` in one transaction; return whether there were any.
@@ -132,15 +158,18 @@ class ErrorReplay:
     def _send(self, producer: Producer, starts: Mapping[int, int], messages: list[Message], done: Replayed) -> None:
         # In the same transaction as the records: after an interruption, either both are there or neither is.
         positions = dict(starts)
-        part = Replayed()
+        part, refused = Replayed(), set[tuple[int, int]]()
         consumer = self._consumer()
         try:
             producer.begin_transaction()
             for message in messages:
-                positions[message.partition() or 0] = (message.offset() or 0) + 1
+                place = _place_of(message)
+                positions[place[0]] = place[1] + 1
                 record = self._sort(message, part, is_sent=True)
                 if record is not None:
-                    _produce(producer, record)
+                    _produce(producer, record, partial(_note_too_large, refused, place))
+            # The client calls back in here and not in the commit.
+            producer.flush(_SECONDS)
             places = [TopicPartition(self._topic, number, position) for number, position in positions.items()]
             producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), _SECONDS)
             producer.commit_transaction(_SECONDS)
@@ -149,6 +178,9 @@ class ErrorReplay:
             raise
         except KafkaException as error:
             _abort(producer)
+            producer.poll(0)
+            if refused:
+                raise _TooLarge(refused) from error
             raise failure_of(error.args[0], "these records were not sent: run the command again") from error
         finally:
             consumer.close()
@@ -159,6 +191,11 @@ class ErrorReplay:
         """Return a record to send and count it. Raises ReplayRefused: it would be passed over by mistake."""
         try:
             record = again(message, self._inputs)
+            if _place_of(message) in self._too_large:
+                raise Unfit(
+                    f"the record at offset {message.offset()} of {self._topic} is larger than max.message.bytes of "
+                    f"{record.topic}: raise the limit, and send it with another client"
+                )
         except Unfit as unfit:
             if is_sent and isinstance(unfit, NoInput) and unfit.topic not in self._left_out:
                 raise ReplayRefused(
@@ -239,8 +276,11 @@ class ErrorReplay:
         return Consumer(self._kafka.consumer(**{"group.id": self._group}))
 
     def _producer(self) -> Producer:
-        identity = {"transactional.id": self._group, "message.max.bytes": _LARGEST}
-        producer = Producer(self._kafka.producer(**identity))
+        options: dict[str, Any] = {"transactional.id": self._group, "message.max.bytes": _LARGEST}
+        if self._is_one_by_one:
+            # A record that its producer compressed may be too large without.
+            options |= {"batch.num.messages": 1, "compression.type": "gzip"}
+        producer = Producer(self._kafka.producer(**options))
         try:
             producer.init_transactions(_SECONDS)
         except KafkaException as error:
@@ -248,12 +288,31 @@ class ErrorReplay:
         return producer
 
 
-def _produce(producer: Producer, record: Again) -> None:
+def _place_of(message: Message) -> tuple[int, int]:
+    return message.partition() or 0, message.offset() or 0
+
+
+def _note_too_large(
+    refused: set[tuple[int, int]], place: tuple[int, int], error: KafkaError | None, _message: Message
+) -> None:
+    if error is not None and error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+        refused.add(place)
+
+
+def _produce(producer: Producer, record: Again, on_delivery: Callable[[KafkaError | None, Message], None]) -> None:
     at = 0 if record.timestamp is None else record.timestamp
     headers: list[tuple[str, str | bytes | None]] = list(record.headers)
     while True:
         try:
-            producer.produce(record.topic, record.value, record.key, record.partition, timestamp=at, headers=headers)
+            producer.produce(
+                record.topic,
+                record.value,
+                record.key,
+                record.partition,
+                timestamp=at,
+                headers=headers,
+                on_delivery=on_delivery,
+            )
             break
         except BufferError:
             # The client's queue is full. It is emptied by the broker's answers, or when the transaction times out.
