@@ -214,6 +214,10 @@ def test_a_paused_query_is_left_out_until_it_resumes() -> None:
     assert driven.send("s", "k", {"V": 4}) == [("k", (6,), 0)]
 
 
+def test_a_query_that_replaces_a_paused_one_runs() -> None:
+    assert names_of(f"{S}{A}PAUSE CSAS_A_0; {A.replace('CREATE', 'CREATE OR REPLACE')}") == ["A"]
+
+
 def continue_with(sql: str, *earlier: Driven) -> Driven:
     """Return a program that continues from what earlier ones left; the latest comes last."""
     driven = Driven(sql, tasks=1)

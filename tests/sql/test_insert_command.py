@@ -43,6 +43,7 @@ ROWS: dict[tuple[str, ...], tuple[bytes | None, dict[str, Any]]] = {
         None,
         {"TAGS": ["a", None], "SIZES": [], "BY_NAME": {"a": 1.0, "b": 1.5}, "PLACE": {"X": 1, "Y": "2"}, "Own": 3},
     ),
+    ("price=1.555",): (None, {"PRICE": 1.56}),
     ('{"sensor": "${x}", "n": null, "sizes": [1, 2], "place": {"y": "a"}, "by_name": {}}',): (
         b"${x}",
         {"SIZES": [1, 2], "PLACE": {"X": None, "Y": "a"}, "BY_NAME": {}},
@@ -71,6 +72,11 @@ REFUSED = {
     ("readings", '{"sensor": 5}'): 'SENSOR: 5 is not a valid STRING: write a text such as "a"',
     ("readings", "{sensor: 5}"): "the row is not JSON",
     ("readings", "{}"): "the row has no columns",
+    ("readings", '{"sensor": "a", "n": 1, "sensor": "b"}'): '"sensor" occurs twice in one object',
+    ("readings", '{"place": {"x": 1, "x": 2}}'): '"x" occurs twice in one object',
+    ("readings", 'by_name={"a": 1, "a": 2}'): '"a" occurs twice in one object',
+    ("readings", '{"sensor": "a", "SENSOR": "b"}'): "SENSOR occurs twice",
+    ("`Readings`", "n=1"): "Readings does not exist",
     ("readings", "sensor"): "'sensor' is not a value of a column: write COLUMN=VALUE",
     ("readings", "sensor=a", "SENSOR=b"): "SENSOR occurs twice",
     ("menu", "name=a"): "give ID a value",
@@ -133,3 +139,23 @@ def test_a_wrong_row_is_refused_with_what_to_write(
     assert REFUSED[arguments] in error
     assert "line 1, column" not in error
     assert sent == []
+
+
+@pytest.mark.parametrize(("target", "exit_code"), [("readings", 0), ("READINGS", 0), ("`READINGS`", 1), ("other", 1)])
+def test_the_names_of_a_server_of_views_are_in_lower_case(
+    target: str, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statements: list[str] = []
+
+    def lines(_client: SqlClient, text: str) -> Iterator[dict[str, Any]]:
+        statements.append(text)
+        if text.startswith("DESCRIBE") and "`readings`" not in text:
+            raise click.ClickException(f"line 1, column 10: {text.split('`')[1]} does not exist")
+        yield {"row": {"column": "n", "type": "INTEGER"}}
+
+    monkeypatch.setattr("forebay.cli.sql_client.SqlClient.lines", lines)
+    assert run(["insert", target, "n=1", "--server", "http://s:1"]) == exit_code
+    if exit_code:
+        assert f"{target.strip('`').upper()} does not exist" in capsys.readouterr().err
+    else:
+        assert statements[-1] == "INSERT INTO `readings` (`n`) VALUES (1);"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,3 +127,10 @@ def test_records_of_a_file_are_sent_to_topics_that_never_had_one(monkeypatch: py
     assert connected_subjects() is before
     assert inserted.send_inserted(kafka, service) == {}
     assert sent == [SENT["INTO keyless VALUES (1)"], SENT["INTO t VALUES (-7, 'a,b')"]]
+
+
+def test_a_record_for_the_result_of_a_paused_query_is_refused() -> None:
+    program = program_of(f"{HEAD} PAUSE CSAS_O_0;")
+    (statement,) = program_of(f"{HEAD} INSERT INTO s VALUES ('x', 1, 1.5, NULL, NULL);").inserts
+    with pytest.raises(SqlError, match="O is computed by a query that is paused"):
+        record_of(replace(statement, name="O"), program.catalog)

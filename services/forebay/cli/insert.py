@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from forebay.queries.sending import send_records
 from forebay.serde.subjects import connect_when_asked
 from forebay.sql.describing import describe
 from forebay.sql.errors import SqlError
-from forebay.sql.insert_texts import WrongRow, insert_of, name_of, value_of
+from forebay.sql.insert_texts import WrongRow, insert_of, json_value, name_of, value_of
 from forebay.sql.inserting import record_of
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.lookup import Kept
@@ -70,15 +68,15 @@ def insert(
     """
     try:
         name = name_of(target)
-        statement = f"DESCRIBE `{name.replace('`', '``')}`;"
         if path is None:
             client = SqlClient(server, token_of(token_file))
-            text = insert_of(name, *_row(values, _response_lines(client, statement)))
+            name, described = _describe(client, name, target)
+            text = insert_of(name, *_row(values, described))
             topic = _topic_of(_response_lines(client, text))
         else:
             connect_when_asked(lambda: read_registry(connection))
             program = _program_of(path)
-            (command,) = parse(statement)
+            (command,) = parse(_describe_statement(name))
             assert isinstance(command, Command)
             text = insert_of(name, *_row(values, describe(program, command)))
             topic = _send(text, program, connection)
@@ -90,7 +88,29 @@ def insert(
     click.echo(f"{topic or name}: 1 record sent")
 
 
-def _row(values: Sequence[str], described: Iterator[dict[str, Any]]) -> tuple[list[tuple[str, Any]], dict[str, str]]:
+def _describe_statement(name: str) -> str:
+    return f"DESCRIBE `{name.replace('`', '``')}`;"
+
+
+def _describe(client: SqlClient, name: str, target: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return the name that a server knows the target by, and the lines of its DESCRIBE. Raises click.ClickException.
+
+    The names of a service of PostgreSQL's views are in lower-case letters unless they are quoted.
+    """
+    try:
+        return name, list(_response_lines(client, _describe_statement(name)))
+    except click.ClickException:
+        lower = target.lower()
+        if target.startswith("`"):
+            raise
+        try:
+            return lower, list(_response_lines(client, _describe_statement(lower)))
+        except click.ClickException:
+            pass  # the error about the name in capital letters is the one to report
+        raise
+
+
+def _row(values: Sequence[str], described: Iterable[dict[str, Any]]) -> tuple[list[tuple[str, Any]], dict[str, str]]:
     """Return the values by column, and the types by column. Raises WrongRow."""
     types: dict[str, str] = {}
     for line in described:
@@ -112,7 +132,9 @@ def _row(values: Sequence[str], described: Iterator[dict[str, Any]]) -> tuple[li
 
 def _object_of(text: str) -> dict[str, Any]:
     try:
-        content = json.loads(text, parse_float=Decimal)
+        content = json_value(text)
+    except WrongRow:
+        raise
     except (ValueError, RecursionError) as error:
         raise WrongRow(f'the row is not JSON: {error}: write it as {{"column": value}}') from error
     if not isinstance(content, dict) or not content:

@@ -132,6 +132,7 @@ class Source:
         key_form, value_form: schemas of its topic.
         wanted: how its topic is made.
         is_read_only: whether it is declared with CREATE SOURCE.
+        is_paused: whether it is the result of a paused query. It is then read like one of CREATE SOURCE.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Source:
     value_form: Form = Form()
     wanted: Wanted = Wanted()
     is_read_only: bool = False
+    is_paused: bool = False
     place: Place = field(default=NOWHERE, compare=False)
 
     @property

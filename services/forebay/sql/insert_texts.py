@@ -50,6 +50,25 @@ class WrongRow(ValueError):
     """A row can't be written as a statement. The message says which column, and what to write."""
 
 
+def json_value(text: str) -> Any:
+    """Return the value that a text in JSON is, numbers with a point as Decimals.
+
+    Raises:
+        WrongRow: a name occurs twice in an object, of which `json` would take the last.
+        ValueError, RecursionError: it is no JSON.
+    """
+    return json.loads(text, parse_float=Decimal, object_pairs_hook=_without_duplicates)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in result:
+            raise WrongRow(f"{json.dumps(name, ensure_ascii=False)} occurs twice in one object: leave one out")
+        result[name] = value
+    return result
+
+
 def name_of(text: str) -> str:
     """Return a name of the command line as SQL reads it: a word is in capital letters unless it is in backticks.
 
@@ -94,7 +113,9 @@ def value_of(text: str, described: str | None) -> Any:
     if kind in (STRING, BYTES, *TIMES):
         return text
     try:
-        return json.loads(text.lower() if kind == BOOLEAN else text, parse_float=Decimal)
+        return json_value(text.lower() if kind == BOOLEAN else text)
+    except WrongRow:
+        raise
     except (ValueError, RecursionError) as error:
         raise WrongRow(f"{text!r} is not a valid {kind}: {_remedy(kind)}") from error
 

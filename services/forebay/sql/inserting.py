@@ -49,10 +49,11 @@ def record_of(statement: InsertValues, catalog: Catalog) -> Inserted:
 def check_values(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str, Any]]:
     """Return the source of a statement and the values of its columns. Raises SqlError."""
     source = catalog.get(statement.name, statement.place)
-    if source.is_derived:
+    if source.is_derived or source.is_paused:
+        query = "a query that is paused" if source.is_paused else "a query"
         raise SqlError(
             statement.place,
-            f"{source.name} is computed by a query, whose readers would not see the record: insert into what it reads",
+            f"{source.name} is computed by {query}, whose readers would not see the record: insert into what it reads",
         )
     if source.is_read_only:
         raise SqlError(statement.place, evolution.read_only(source, "INSERT INTO ... VALUES"))

@@ -44,7 +44,7 @@ def split_paused(
                     f"{readers[0]}, too",
                 )
             # As a SOURCE TABLE, so that pull queries read its topic.
-            catalog.add(replace(query.target, is_derived=False, is_read_only=True), replaces=True)
+            catalog.add(replace(query.target, is_derived=False, is_read_only=True, is_paused=True), replaces=True)
     return running, waiting
 
 
