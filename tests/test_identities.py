@@ -167,7 +167,9 @@ RULES: list[tuple[Any, Any, str]] = [
     (proto("int32 a = 1;"), proto("repeated int32 a = 1;"), "refused"),
     (proto("M m = 1; int32 n = 2;"), proto("M m = 1; int32 n = 2;"), "same"),
     # formats that wrap others
-    (windowed_format(TEXT, 10), windowed_format(TEXT, 20), "same"),
+    (windowed_format(TEXT, 10), windowed_format(TEXT, 10), "same"),
+    (windowed_format(TEXT, 10), windowed_format(TEXT, 20), "refused"),
+    (["windowed", "text"], windowed_format(TEXT, 20), "compatible"),
     (windowed_format(TEXT, 10), windowed_format(LONG, 10), "refused"),
     (windowed_format(TEXT, 10), session_windowed(TEXT), "refused"),
     (windowed_format(TEXT, 10), TEXT, "refused"),

@@ -12,6 +12,7 @@ An identity is a JSON value, the same in every process and release:
 - ["no columns", OTHER]: rows that are not read. OTHER identifies those written before by another format;
 - ["marked", KEY]: keys with a mark, and texts without it;
 - ["key of", PART, ...]: keys that a step composes of row texts of other keys;
+- ["windowed", KEY, SIZE]: keys with windows of a size;
 - [WORD, PART, ...]: a format that wraps others.
 """
 
@@ -29,7 +30,7 @@ from forebay.records import fields_of, is_record_type
 Identity = Any
 
 _BY_NAME, _FIELDS, _PLACES, _COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
-_KEY_OF, _NOTHING = "key of", "no columns"
+_KEY_OF, _NOTHING, _WINDOWED = "key of", "no columns", "windowed"
 _TEXT = "text"
 _READS_ALSO = {"JSON Schema": ("JSON",)}
 """By kind of format, whose rows of fields with names it reads as well."""
@@ -112,6 +113,15 @@ NOTHING: Identity = [_NOTHING, None]
 def with_mark(key: Identity) -> Identity:
     """Return the identity of keys of a store that has texts as well."""
     return [_MARKED, key]
+
+
+def windowed_keys(key: Identity, size: str | None = None) -> Identity:
+    """Return the identity of keys with windows.
+
+    Args:
+        size: of the windows. None: a store's own windows have it.
+    """
+    return [_WINDOWED, key, size]
 
 
 def is_marked(identity: Identity) -> bool:
@@ -215,6 +225,8 @@ class _Merge:
             if (recorded[1], recorded[3]) != (kind, count):
                 raise Misread
             return [_PLACES, kind, self._merge_places(kind, recorded[2], fields, has_numbers=count is None), count]
+        if head == _WINDOWED and len(recorded) < len(declared):
+            recorded = [*recorded, None]  # Earlier builds of 0.3 recorded no size.
         if len(recorded) != len(declared):
             raise Misread
         return [head, *(self.merge(*parts) for parts in zip(recorded[1:], declared[1:], strict=True))]
@@ -250,6 +262,9 @@ def words_of(identity: Identity) -> str:
     if not isinstance(identity, list):
         return "an unknown format" if identity is None else str(identity)
     head, *parts = identity
+    if head == _WINDOWED:
+        size = "".join(f" of {size}" for size in parts[1:] if size is not None)
+        return f"{head} {words_of(parts[0])}{size}"
     if head == _NOTHING:
         return "no columns" if parts[0] is None else f"no columns, and of {words_of(parts[0])}"
     if head == _COLUMNS:

@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec, registering
 from forebay.formats import Format, key_reader, key_writer, owner_of
+from forebay.identities import windowed_keys
 from forebay.stores.keys import join_key, split_key
 from forebay.time.base import Window
 
@@ -73,7 +74,9 @@ def split_row(row: str) -> tuple[str, Window]:
 
 def windowed_format(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
     """Return the format of keys with windows of one size: the key's bytes, then the start (TimeWindowedSerializer)."""
-    return windowed_by_start(inner, lambda start: Window(start, start + size_ms))
+    windowed = windowed_by_start(inner, lambda start: Window(start, start + size_ms))
+    # Row texts contain a window's end, which follows from the size.
+    return replace(windowed, identify=lambda: windowed_keys(inner.identity, f"{size_ms} ms"))
 
 
 def windowed_by_start(inner: Format[K], window_from: Callable[[int], Window]) -> Format[Windowed[K]]:
@@ -131,7 +134,7 @@ def _with_window(word: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[
         lambda contracts: codec(inner.codec(contracts)),
         lambda key: row_of(row(key.key), key.window),
         of_text,
-        identify=lambda: [word, inner.identity],
+        identify=lambda: windowed_keys(inner.identity) if word == "windowed" else [word, inner.identity],
     )
     # A windowed row belongs to the task of its key. Its own hash would spread the windows of one key over all tasks.
     return replace(format_, owner=lambda text: owner(split_row(text)[0]))
