@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from forebay.runtime.errors import Unavailable
-from forebay.runtime.task.moves import Move
 from forebay.runtime.task.moving import PlannedMove
+from forebay.runtime.task.places import Move
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail
 from tests.runtime.group_bench import GroupBench

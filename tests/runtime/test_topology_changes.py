@@ -16,7 +16,8 @@ from forebay.processor.messages import Headers
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import SenderTime, TaskPosition
-from forebay.runtime.task.moves import Move, Wanted, Written, plan_moves
+from forebay.runtime.task.moves import plan_moves
+from forebay.runtime.task.places import Move, Wanted, Written
 from forebay.runtime.task.reads import refuse_unknown, task_input
 from forebay.stores.event_ids import id_rows
 from forebay.testing import TestDriver

@@ -241,10 +241,19 @@ class CompiledSubTopology(Processor[Any, Any]):
                 # Each call is isolated, so that a processor that fails does not keep the others from being called.
                 self.apart(Timer(now, "wall clock", ""), partial(on_wall_clock, now), ctx)
 
+    def has_timer(self, timer: str) -> bool:
+        """Return whether timers of a name are of one of the nodes; a removed node's are not (see `Timers`)."""
+        return any(_is_of(timer, name) for name, _ in self._timers)
+
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
         for name, node in self._timers:
-            if timer.name == name or (name.endswith(": ") and timer.name.startswith(name)):
+            if _is_of(timer.name, name):
                 on_timer = self._made[node].on_timer
                 assert on_timer is not None
                 on_timer(timer, ctx)
                 return
+
+
+def _is_of(timer: str, name: str) -> bool:
+    """Return whether a timer is that of a node; a processor's timers begin with the node's."""
+    return timer == name or (name.endswith(": ") and timer.startswith(name))

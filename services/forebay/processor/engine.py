@@ -19,7 +19,7 @@ from forebay.processor.messages import ErrorStage, Message
 from forebay.processor.plans import context_of, plan_of
 from forebay.processor.reports import FAILURES, Reports
 from forebay.processor.steps import Steps
-from forebay.processor.timers import NEVER, Timers
+from forebay.processor.timers import NEVER, Timers, timer_names_of
 from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
@@ -56,7 +56,7 @@ class TaskEngine:
         keys = key_formats_of(processor)
         self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change, keys)
         processor.init()
-        self.timers = Timers()
+        self.timers = Timers(timer_names_of(processor))
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
         self._result = BatchResult()

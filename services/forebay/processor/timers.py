@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from forebay.processor.api import Timer
 from forebay.stores.internal import TIMERS
@@ -19,14 +19,34 @@ _MEMORY_BYTES = 370
 _DUE = struct.Struct(">q")
 
 
+HasTimer = Callable[[str], bool]
+"""Returns whether a processor sets timers of a name."""
+
+
+def timer_names_of(processor: object) -> HasTimer | None:
+    """Return the function that recognizes the timers of a processor by their names; None if it may set any timer."""
+    return getattr(processor, "has_timer", None)
+
+
+def timer_of(row_key: bytes) -> tuple[str, str]:
+    """Return name and key of the timer of a row."""
+    name, _, key = row_key[len(PREFIX) :].decode().partition("\0")
+    return name, key
+
+
 class Timers:
     """A task's timers in memory; each is also one row of the task's table.
 
     Moving a timer to a later time costs no heap operation: its old place in the heap is looked at when it
     comes up and put back at the time that counts.
+
+    Args:
+        has_timer: recognizes the timers of the processor. Timers of statements that were removed stay in the table
+            until the statements are added again. None: all timers are the processor's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, has_timer: HasTimer | None = None) -> None:
+        self._has_timer = has_timer
         self._due: dict[tuple[str, str], int] = {}
         self._queued: dict[tuple[str, str], int] = {}
         self._heap: list[tuple[int, str, str]] = []
@@ -44,10 +64,11 @@ class Timers:
 
     def load(self, table: Table) -> None:
         """Take the timers from `table` in place of those in memory."""
-        self.__init__()  # type: ignore[misc]
+        self.__init__(self._has_timer)  # type: ignore[misc]
         for row_key, value in table.scan(PREFIX, prefix_end(PREFIX)):
-            name, _, key = row_key[len(PREFIX) :].decode().partition("\0")
-            self.schedule(name, key, _DUE.unpack(value)[0])
+            name, key = timer_of(row_key)
+            if self._has_timer is None or self._has_timer(name):
+                self.schedule(name, key, _DUE.unpack(value)[0])
         assert self._due.keys() == self._queued.keys(), "a timer of the table is not queued, and would never fire"
         self._dirty.clear()
 

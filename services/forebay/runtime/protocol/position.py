@@ -57,6 +57,8 @@ class TaskPosition:
         sub_topology: the task's sub-topology, by its name (see `SubTopology.identity`); "" if a release wrote it that
             knew sub-topologies by their number only.
         reports: offsets of global tables before which the task reports bad records itself (see `own_reports`).
+        global_stores: topics of global tables, each with the name of the store that has its rows up to `ends`; () if
+            a release wrote the position that recorded none.
         handed_to: in positions of releases that handed records over through Spark: tasks that were handed any.
     """
 
@@ -72,6 +74,7 @@ class TaskPosition:
     handed_to: int = 0
     sub_topology: str = ""
     reports: Ends = ()
+    global_stores: tuple[tuple[str, str], ...] = ()
 
     @property
     def tag(self) -> bytes:
@@ -97,6 +100,8 @@ class TaskPosition:
         }
         if self.reports:
             fields["reports"] = self.reports
+        if self.global_stores:
+            fields["globals"] = self.global_stores
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
@@ -118,6 +123,7 @@ class TaskPosition:
                 groups=fields["groups"],
                 sub_topology=fields.get("part", ""),
                 reports=_ends(fields.get("reports", ())),
+                global_stores=tuple((str(topic), str(store)) for topic, store in fields.get("globals", ())),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StateConflict(

@@ -15,6 +15,7 @@ from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.coverage import Coverage, Retention
 from forebay.runtime.task.gathering import Gathering
+from forebay.runtime.task.global_tables import with_global_stores
 from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.lag import measure_lag
 from forebay.runtime.task.own_reports import with_own_reports
@@ -117,6 +118,7 @@ class TaskGroup:
         self._has_more = True
         for task in self.tasks:
             position = positions[task.place] or TaskPosition(lease.checkpoint, 0)
+            position = with_global_stores(task, inputs[task.place], position)
             position = with_own_reports(task.place, position, task.engine.reports.elsewhere, positions)
             task.stand_at(position, self._surroundings.inputs(task.place, lease, position))
             task.figures.stand(task.table)

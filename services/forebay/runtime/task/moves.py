@@ -8,76 +8,20 @@ format by the store, timers and event ids by the sub-topology that wrote them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
+from forebay.processor.timers import timer_of
 from forebay.runtime.changelog.topics import INTERNAL
 from forebay.runtime.protocol.position import Ends, TaskPosition
 from forebay.runtime.task.parked import join_ids, parked_key, parked_positions, parked_row, times_row
+from forebay.runtime.task.places import Move, Partition, Wanted, Written
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import as_of_another
 from forebay.stores.internal import KINDS, PARKED, PARKED_TIMES, TIMERS
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
-
-Partition = tuple[str, int]
-"""A topic, and the number of one of its partitions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a task of the topology as it is declared reads and keeps.
-
-    Args:
-        identity: of its sub-topology.
-        partitions: those it reads, without those of global tables.
-        whole: topics of the global tables that it reads.
-        stores: names of its stores.
-    """
-
-    identity: str
-    partitions: frozenset[Partition]
-    whole: frozenset[str]
-    stores: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What an internal changelog holds.
-
-    Args:
-        position: the last position, or None.
-        scan: gives the internal rows whose keys begin with a prefix.
-    """
-
-    position: TaskPosition | None
-    scan: Callable[[bytes], Iterable[tuple[bytes, bytes]]]
-
-    @property
-    def ends(self) -> dict[Partition, int]:
-        """The offsets of its position."""
-        return {} if self.position is None else {(topic, number): end for topic, number, end in self.position.ends}
-
-    @property
-    def name(self) -> str:
-        """Name of the sub-topology that wrote it; "" if that is not known."""
-        return "" if self.position is None else self.position.sub_topology
-
-
-@dataclass(slots=True)
-class Move:
-    """What has to be committed for one place.
-
-    Args:
-        position: where its task stands from now on.
-        origins: places that it comes from.
-        changes: of its internal rows.
-    """
-
-    position: TaskPosition
-    origins: tuple[int, ...] = ()
-    changes: list[Change] = field(default_factory=list)
 
 
 def plan_moves(wanted: Sequence[Wanted], written: Sequence[Written]) -> dict[int, Move]:
@@ -98,6 +42,7 @@ class _Plan:
         self._wanted, self._written = wanted, written
         self._readers = {partition: at for at, task in enumerate(wanted) for partition in task.partitions}
         self._read_topics = frozenset(topic for topic, _ in self._readers)
+        self._whole = frozenset(topic for task in wanted for topic in task.whole)
         self._parked = parked_positions(row for rows in written for row in rows.scan(PARKED))
         self._global = self._find_global()
         self._holders = self._find_holders()
@@ -118,10 +63,14 @@ class _Plan:
             if any(origin != place for origin in origins) or self._written[place].name not in ("", task.identity):
                 return True
         is_removed = any(place < len(self._wanted) for place, _ in self._topics_to_park())
-        if is_removed or self._parked.keys() & self._read_topics:
+        if is_removed or self._parked.keys() & (self._read_topics | self._whole):
             return True
-        formats = ((place, key) for place, rows in enumerate(self._written) for key, _ in rows.scan(KINDS))
-        return any(self._targets(key, place) != [place] for place, key in formats)
+        return any(
+            self._targets(key, place) not in ([], [place])
+            for prefix in (KINDS, TIMERS)
+            for place, rows in enumerate(self._written)
+            for key, _ in rows.scan(prefix)
+        )
 
     def moves(self) -> dict[int, Move]:
         """Return the moves of the places that change."""
@@ -149,11 +98,13 @@ class _Plan:
         return changed
 
     def _find_global(self) -> frozenset[str]:
-        """Return the topics of global tables. What several places have read is one, also while no task reads it."""
+        """Return the topics of global tables, also of those that no task reads."""
+        recorded = {topic for rows in self._written if rows.position for topic, _ in rows.position.global_stores}
+        # Positions of earlier releases record no global tables, but what several places have read is one:
+        # any other topic is read at one place only.
         held = Counter(topic for rows in self._written for topic in {topic for topic, _ in rows.ends})
-        # Any other topic is read at one place only, so a topic at several places was a global table.
-        former = {topic for topic, places in held.items() if places > 1} - self._read_topics
-        return frozenset(topic for task in self._wanted for topic in task.whole) | former
+        former = recorded | {topic for topic, places in held.items() if places > 1}
+        return self._whole | (former - self._read_topics)
 
     def _last_readers(self, place: int) -> set[str]:
         """Return the names of the sub-topologies that last read the parked topics of a place."""
@@ -205,7 +156,8 @@ class _Plan:
         known = [position for origin in origins if (position := self._written[origin].position) is not None]
         named = [origin for origin in origins if self._written[origin].name == task.identity or origins == [place]]
         for rows in [self._written[origin] for origin in named]:
-            ends |= {at: end for at, end in rows.ends.items() if at[0] in self._global}
+            lost = {topic for topic, store in task.global_stores if not self._has_rows(rows, topic, store)}
+            ends |= {at: end for at, end in rows.ends.items() if at[0] in self._global - lost}
         own = next((rows.position for rows in self._written if rows.name == task.identity), None)
         read = {at: last for at in sorted(task.partitions) if (last := self._reader(at)) is not None}
         continued = [*read.values(), *(() if own is None else (own,))]
@@ -224,8 +176,20 @@ class _Plan:
             ),
             sub_topology=task.identity,
             reports=() if reporting is None else reporting.reports,
+            global_stores=() if own is None else own.global_stores,
         )
         return Move(position, tuple(origins))
+
+    def _has_rows(self, rows: Written, topic: str, store: str) -> bool:
+        """Return whether the store of a global table has the rows up to the offsets of a place.
+
+        It has not if its sub-topology has read the table into a store of another name, or if another sub-topology has
+        filled the store since, to whose place the record of the store's format went.
+        """
+        recorded = () if rows.position is None else rows.position.global_stores
+        if recorded and (topic, store) not in recorded:
+            return False
+        return rows.has_record(store) or (bool(recorded) and not any(one.has_record(store) for one in self._written))
 
     def _ends(self) -> dict[Partition, int]:
         return {at: self._written[place].ends[at] for at, place in self._holders.items()}
@@ -248,14 +212,12 @@ class _Plan:
         if key.startswith(PARKED):
             name, row = parked_row(key)
             if row == PARKED_TIMES:
-                return [] if name in self._read_topics else [(origin, key)]
+                return [] if name in self._read_topics | self._whole else [(origin, key)]
             back = [place for place, task in enumerate(self._wanted) if task.identity == name]
             heirs = [place for place in range(len(self._wanted)) if name in self._last_readers(place)]
             if row.startswith(TIMERS):
-                # A timer is of one store: a topic's next reader may have it without the former one's other stores.
-                timer = row[len(TIMERS) :].decode().partition("\0")[0]
-                back = [place for place in heirs if self._named_in(timer, place)] or back
-                return [(back[0], row)] if back else [(origin, key)]
+                places = self._of_timer(row, heirs) or back
+                return [(places[0], row)] if places else [(origin, key)]
             if back:
                 return [(place, row) for place in dict.fromkeys((*back, *heirs))]
             return [(origin, key), *((place, as_of_another(row, origin)) for place in heirs)]
@@ -273,15 +235,24 @@ class _Plan:
         if not key.startswith((TIMERS, EVENT_IDS)):
             return self._of_store(store_of(key).decode(), origin)
         heirs = self._heirs[origin]
-        if len(heirs) < 2 or not key.startswith(TIMERS):
-            return heirs
-        timer = key[len(TIMERS) :].decode().partition("\0")[0]
-        # Only one place may have a timer, or it would fire twice.
-        return [max(heirs, key=lambda place: self._named_in(timer, place))]
+        return heirs if key.startswith(EVENT_IDS) else self._of_timer(key, heirs) or heirs[:1]
 
     def _of_store(self, store: str, origin: int) -> list[int]:
         """Return the places of a store. Rows of a removed store stay, as its changelog does."""
         return [place for place, task in enumerate(self._wanted) if store in task.stores] or [origin]
+
+    def _of_timer(self, row: bytes, heirs: list[int]) -> list[int]:
+        """Return the place of a timer: the one whose operators set it, or else the heir with a store that it names.
+
+        A timer is of one store: a topic's next reader may have it without the former one's other stores.
+        """
+        # Only one place may have a timer, or it would fire twice.
+        timer, _ = timer_of(row)
+        sets = [place for place, task in enumerate(self._wanted) if task.has_timer and task.has_timer(timer)]
+        if sets:
+            return [place for place in heirs if place in sets][:1] or sets[:1]
+        named = [place for place in heirs if self._named_in(timer, place)]
+        return [max(named, key=lambda place: self._named_in(timer, place))] if named else []
 
     def _named_in(self, timer: str, place: int) -> int:
         """Return the length of the longest store's name in a timer's; operators name their timers by their stores."""

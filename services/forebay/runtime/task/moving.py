@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from forebay.processor.batch import BatchResult
 from forebay.processor.declared import declared_stores
+from forebay.processor.timers import timer_names_of
 from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import TaskCommit
+from forebay.runtime.task.global_tables import global_stores, scan_of
 from forebay.runtime.task.inputs import TaskInput
-from forebay.runtime.task.moves import Move, Wanted, Written, plan_moves
+from forebay.runtime.task.moves import plan_moves
+from forebay.runtime.task.places import Move, Wanted, Written
 from forebay.runtime.task.reads import is_global
 from forebay.runtime.task.snapshot import Place
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail
-from forebay.stores.kinds import PREFIX as FORMATS
-from forebay.stores.table import Table, prefix_end
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ def planned_moves(
         ]
         mine += [(tail, None) for tail in former if tail.number == number]
         wanted = [_wanted_task(task, inputs[task.place]) for _, task in mine if task is not None]
-        written = [Written(_position(tail, task), _scan(tail.table)) for tail, task in mine]
+        written = [Written(_position(tail, task), scan_of(tail.table)) for tail, task in mine]
         planned += [PlannedMove(*mine[place], move) for place, move in plan_moves(wanted, written).items()]
     return planned
 
@@ -88,17 +89,6 @@ def log_moves(group: str, moves: Iterable[PlannedMove]) -> None:
             )
 
 
-def without_lost_globals(task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
-    """Return a position that reads global tables again whose rows are not there: their store has another name now."""
-    stores = [store for _, store in declared_stores(task.engine.processor) if store.is_global]
-    lost = {store.source for store in stores if task.table.get(FORMATS + store.name.encode()) is None}
-    if not lost:
-        return position
-    topics = {part.topic for part in item.partitions if is_global(part) and part.order[1] in lost}
-    # Without its offsets, the table is read from its beginning, as for a task that never had it.
-    return replace(position, ends=tuple(end for end in position.ends if end[0] not in topics))
-
-
 def _position(tail: Tail, task: StateTask | None) -> TaskPosition | None:
     if tail.position is not None or task is None:
         return tail.position
@@ -111,8 +101,6 @@ def _wanted_task(task: StateTask, item: TaskInput) -> Wanted:
         frozenset((part.topic, part.partition) for part in item.parts if not is_global(part)),
         frozenset(part.topic for part in item.parts if is_global(part)),
         frozenset(store.name for _, store in declared_stores(task.engine.processor)),
+        global_stores(task, item),
+        timer_names_of(task.engine.processor),
     )
-
-
-def _scan(table: Table) -> Callable[[bytes], Iterable[tuple[bytes, bytes]]]:
-    return lambda prefix: table.scan(prefix, prefix_end(prefix))

@@ -177,6 +177,7 @@ class StateTask:
             groups=self.settings.groups,
             sub_topology=self.settings.sub_topology,
             reports=self.position.reports,
+            global_stores=self.position.global_stores,
         )
         if result.is_empty and not times and not self._moves(position):
             return None

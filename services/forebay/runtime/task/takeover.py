@@ -9,8 +9,9 @@ from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease, partitions
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.task.coverage import Coverage
+from forebay.runtime.task.global_tables import purges, without_lost_globals
 from forebay.runtime.task.inputs import TaskInput
-from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves, without_lost_globals
+from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves
 from forebay.runtime.task.ports import Committer, Surroundings
 from forebay.runtime.task.reads import refuse_unknown
 from forebay.runtime.task.replay import replay_changelogs
@@ -98,12 +99,14 @@ class Takeover:
             move.tail.position = move.move.position
         positions = {}
         for task, tail in zip(self._tasks, tails, strict=True):
-            position = check(task, tail)
-            if position is not None:
-                position = without_lost_globals(task, inputs[task.place], position)
-            positions[task.place] = position
+            positions[task.place] = check(task, tail)
         if moves:
             self._move(moves)
+        for task in self._tasks:
+            position = positions[task.place]
+            if position is not None:
+                position = without_lost_globals(task, inputs[task.place], position)
+                positions[task.place] = self._purge(task, inputs[task.place], position)
         for task, tail in zip(self._tasks, tails, strict=True):
             position = positions[task.place]
             task.dirty.update(tail.keys)
@@ -118,6 +121,15 @@ class Takeover:
             task.position = position or task.position
         coverage.learn()
         return positions
+
+    def _purge(self, task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
+        """Empty the stores of global tables that are read from the beginning; return the position then."""
+        for commit in purges(task, item, position):
+            self._producer.commit([commit])
+            task.table.apply(commit.result.changes, commit.position.tag)
+            task.dirty.update(dict.fromkeys(key for key, _ in commit.result.changes))
+            position = commit.position
+        return position
 
     def _move(self, moves: list[PlannedMove]) -> None:
         """Commit at once what belongs to other places now: a kill leaves all of it here or there."""
