@@ -7,10 +7,9 @@ from pathlib import Path
 
 from confluent_kafka import Message
 from replays import compare
-from service_bench import Output, ServiceBench, Value
+from service_bench import Brokers, Output, ServiceBench, Value
 
 from forebay.catalog import find_service
-from forebay.platform import Platform
 from tests.user_sessions.replay import replay
 
 SERVICE = find_service("user-sessions")
@@ -44,7 +43,7 @@ class Expected:
 class Bench(ServiceBench):
     """user-sessions, compared with its replay."""
 
-    def __init__(self, platform: Platform, application: str, folder: Path, rules: Rules | None = None) -> None:
+    def __init__(self, platform: Brokers, application: str, folder: Path, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()
         super().__init__(platform, "user-sessions", application, folder, self.rules.arguments())
 

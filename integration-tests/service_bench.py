@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from job_process import JobProcess
@@ -21,7 +21,7 @@ from forebay.kafka.identities import control_group
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
-from forebay.platform import Platform
+from forebay.platform import Endpoints
 from forebay.producing.base import Options
 from forebay.producing.run import produce
 from forebay.producing.send import Sent
@@ -46,6 +46,13 @@ class Received:
     unusable: dict[tuple[int, int], Message] = field(default_factory=dict)
 
 
+class Brokers(Protocol):
+    """Brokers and a registry, such as the embedded platform."""
+
+    def up(self) -> Endpoints:
+        """Start what does not run, and return where clients find it."""
+
+
 class ServiceBench:
     """A service under an application id of its own, with new topics.
 
@@ -54,7 +61,7 @@ class ServiceBench:
     """
 
     def __init__(
-        self, platform: Platform, service: str, application: str, folder: Path, arguments: tuple[str, ...] = ()
+        self, platform: Brokers, service: str, application: str, folder: Path, arguments: tuple[str, ...] = ()
     ) -> None:
         endpoints = platform.up()
         self.service = find_service(service).as_application(application)

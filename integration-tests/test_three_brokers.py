@@ -1,0 +1,111 @@
+"""Kafka Streams' broker bounce tests: of three brokers one after another ends while a job runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench import INPUT, Bench
+from faults.feeder import Feeder
+from faults.watch import PositionSampler
+from job_process import JobProcess
+from three_brokers import ThreeBrokers
+
+from forebay.platform import Platform
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+COMMITS = ("--max-records-per-commit", "2000")
+BOUNCES = 5
+log = logging.getLogger(__name__)
+
+
+@pytest.fixture(scope="module")
+def brokers(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
+    brokers = ThreeBrokers(tmp_path_factory.mktemp("three-brokers"), platform.up().registry_url)
+    try:
+        brokers.up()
+        yield brokers
+    finally:
+        brokers.close()
+
+
+class Run:
+    """A job under load, and its progress."""
+
+    def __init__(self, brokers: ThreeBrokers, application: str, folder: Path) -> None:
+        self.brokers = brokers
+        self.bench = Bench(brokers, application, folder)
+        self.sampler = PositionSampler(self.bench)
+        self.load = Feeder(self.bench, 7, self.sampler.ends)
+        self.job: JobProcess = self.bench.job(*COMMITS)
+        self.until_committed(20)
+
+    def until_committed(self, count: int) -> None:
+        """Wait for so many more commits of tasks."""
+        wanted = self.sampler.commits() + count
+        self.job.until(lambda: self.sampler.commits() >= wanted, f"{count} more commits")
+        assert self.sampler.failure is None
+
+    def check(self) -> None:
+        """Process what is left, and compare all results with the replay of the input."""
+        self.load.close()
+        assert self.job.terminate() == 0
+        self.bench.drain(*COMMITS)
+        self.sampler.close()
+        assert self.sampler.failure is None
+        expected = self.bench.check()
+        assert sum(map(len, expected.outputs.values())) > 2_000
+        topics = [topic.name for topic in self.bench.service.topics(self.bench.application)]
+        assert self.brokers.open_transactions(topics) == {}
+
+    def close(self) -> None:
+        """End what still runs."""
+        self.load.close()
+        self.sampler.close()
+        self.bench.close()
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "hard"])
+@pytest.mark.parametrize("role", ["leader", "controller"])
+def test_one_broker_bounces(brokers: ThreeBrokers, tmp_path: Path, role: str, *, clean: bool) -> None:
+    run = Run(brokers, f"bounce-{role}-{'clean' if clean else 'hard'}", tmp_path)
+    try:
+        for number in range(BOUNCES):
+            node = brokers.controller() if role == "controller" else brokers.leader_of(INPUT, number % 4)
+            brokers.bounce(node, clean=clean)
+            run.until_committed(8)
+        run.check()
+    finally:
+        run.close()
+
+
+def test_all_brokers_are_killed_at_once(brokers: ThreeBrokers, tmp_path: Path) -> None:
+    run = Run(brokers, "bounce-all", tmp_path)
+    try:
+        for _ in range(2):
+            for node in brokers.nodes.values():
+                node.end(clean=False)
+            brokers.up()
+            run.until_committed(8)
+        run.check()
+    finally:
+        run.close()
+
+
+def test_a_job_that_starts_without_brokers_waits_for_them(brokers: ThreeBrokers, tmp_path: Path) -> None:
+    run = Run(brokers, "bounce-start", tmp_path)
+    try:
+        run.job.kill()
+        run.load.close()
+        for node in brokers.nodes.values():
+            node.end(clean=True)
+        run.job = run.bench.job(*COMMITS)
+        run.job.until(lambda: "waiting for the broker" in run.job.text(), "the job says what it waits for")
+        brokers.up()
+        run.job.until(run.bench.has_read_everything, "everything is read")
+        run.check()
+    finally:
+        run.close()
