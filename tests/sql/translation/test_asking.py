@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.sql.translation.asking import failure_of_question, questions_of
+from tests.sql.translation.asking import Question, failure_of_question, questions_of
 
+QUESTIONS = list(questions_of(Path(__file__).with_name("questions")))
 HEAD = [
     "CREATE STREAM s (id STRING KEY, n INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='{FORMAT}');",
     "CREATE TABLE t AS SELECT id, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 10 MILLISECONDS) GROUP BY id;",
@@ -31,6 +32,11 @@ def failures(folder: Path, sql: str, answer: list[Any] | None) -> list[str]:
     test |= {"expectedError": {"status": 400}} if answer is None else {"responses": [{"query": answer}]}
     (folder / "cases.json").write_text(json.dumps({"tests": [test]}))
     return [failure_of_question(question) for question in questions_of(folder)]
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.case.name)
+def test_a_question_of_the_folder_passes(question: Question) -> None:
+    assert failure_of_question(question) == ""
 
 
 @pytest.mark.parametrize(("sql", "answer"), [(PULL, PULLED), (PUSH, PUSHED), ("SELECT x FROM t;", None)])
