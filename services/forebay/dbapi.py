@@ -28,6 +28,7 @@ Description = tuple[tuple[str, str | None, None, None, None, None, None], ...]
 
 _REFUSALS = range(400, 500)
 _LOGIN = (401, 403)
+_OTHER_SERVER = "the server does not answer like a query server: check the URL that connect was called with"
 
 
 class Warning(UserWarning):
@@ -181,9 +182,7 @@ class Cursor:
             columns = next(self._lines)["columns"]
             self.description = tuple((item["name"], item.get("type"), None, None, None, None, None) for item in columns)
         except (KeyError, TypeError) as error:
-            raise InterfaceError(
-                "the server does not answer like a query server: check the URL that connect was called with"
-            ) from error
+            raise InterfaceError(_OTHER_SERVER) from error
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Cursor:
@@ -249,9 +248,7 @@ class Cursor:
                 if text.strip():
                     line: dict[str, Any] = json.loads(text, parse_float=Decimal)
                     if not isinstance(line, dict):
-                        raise InterfaceError(
-                            "the server does not answer like a query server: check the URL that connect was called with"
-                        )
+                        raise InterfaceError(_OTHER_SERVER)
                     if "error" in line:
                         raise DatabaseError(str(line["error"]))
                     is_whole |= "end" in line

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.identities import Identity, by_name, shape_of
 from forebay.records import is_record_type
+from forebay.row_texts import double_row, of_double_row, whole_rows
 
 T = TypeVar("T")
 
@@ -176,22 +177,6 @@ def _packed_format(
     return _of_codec(codec(name, encode, lambda data: cast(T, pack.unpack(data)[0])), name, kind, row, of_row, name)
 
 
-def _whole(bits: int) -> tuple[Callable[[int], str], Callable[[str], int]]:
-    offset, digits = 1 << (bits - 1), bits // 4
-    return lambda value: f"{value + offset:0{digits}x}", lambda text: int(text, 16) - offset
-
-
-def _double_row(value: float) -> str:
-    (number,) = struct.unpack(">Q", struct.pack(">d", value if value == value else math.nan))  # noqa: PLR0124
-    return f"{number ^ (0xFFFFFFFFFFFFFFFF if number >> 63 else 1 << 63):016x}"
-
-
-def _of_double_row(text: str) -> float:
-    number = int(text, 16)
-    number ^= 1 << 63 if number >> 63 else 0xFFFFFFFFFFFFFFFF
-    return cast(float, struct.unpack(">d", struct.pack(">Q", number))[0])
-
-
 def _boolean(data: bytes) -> bool:
     if data not in (b"\0", b"\x01"):
         raise ValueError("neither 0 nor 1")
@@ -209,10 +194,10 @@ TEXT: Format[str] = dataclasses.replace(
     takes=lambda wire: wire in (TEXT_WIRE, JSON_WIRE, MARKUP_WIRE),
 )
 BYTES: Format[bytes] = dataclasses.replace(_scalar("bytes", bytes, bytes, _same), takes=lambda _: True)
-INT: Format[int] = _packed_format("int", int, ">i", *_whole(32))
-LONG: Format[int] = _packed_format("long", int, ">q", *_whole(64))
-DOUBLE: Format[float] = _packed_format("double", float, ">d", _double_row, _of_double_row)
-FLOAT: Format[float] = _packed_format("float", float, ">f", _double_row, _of_double_row)
+INT: Format[int] = _packed_format("int", int, ">i", *whole_rows(32))
+LONG: Format[int] = _packed_format("long", int, ">q", *whole_rows(64))
+DOUBLE: Format[float] = _packed_format("double", float, ">d", double_row, of_double_row)
+FLOAT: Format[float] = _packed_format("float", float, ">f", double_row, of_double_row)
 BOOLEAN: Format[bool] = _scalar("boolean", bool, lambda value: b"\x01" if value else b"\0", _boolean)
 UUID: Format[uuid.UUID] = _scalar(
     "uuid", uuid.UUID, lambda value: str(value).encode(), lambda data: uuid.UUID(data.decode("ascii"))

@@ -17,7 +17,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.flags import Flag
 from forebay.runtime.driver.causes import cause_of, is_out_of_memory, stop_message
+from forebay.runtime.driver.commit_limits import CommitLimits
 from forebay.runtime.driver.lease_end import LeaseEnd, ended_by_another
+from forebay.runtime.driver.leased_topics import LeasedTopics
 from forebay.runtime.driver.plan import Plan, Trigger
 from forebay.runtime.driver.query_retries import Retries, RetriesExhausted
 from forebay.runtime.driver.remedies import explain
@@ -30,7 +32,6 @@ from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spark.source import data_source
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.task.commit_size import CommitSize
 from forebay.runtime.task.figures import TaskFigures
 
 log = logging.getLogger(__name__)
@@ -73,13 +74,10 @@ class JobRunner:
         self._failed = failed
         self._is_followed = is_followed
         self._monotonic = monotonic
-        self._limits, self._size = spec.limits, CommitSize(spec.limits.max_records)
+        self._limits = CommitLimits(spec.limits)
+        self._topics = LeasedTopics(spec.application)
         self._stopping = Flag()
         self._rebalancing = threading.Event()
-        self._leased: tuple[int, str] = -1, ""
-        """When (ms) the latest lease that tasks reported was planned, and the digest of its topics."""
-        self._outdated: int | None = None
-        """When (ms) the leases were planned that end because of their topics."""
         self._expects_leases = True
         self._restarting = threading.Event()
         self._abandoning = threading.Event()
@@ -97,7 +95,12 @@ class JobRunner:
         """Until when (ms) leases were planned that this driver ends as its query starts."""
 
     def _new_steadiness(self) -> Steadiness:
-        return Steadiness(self._limits.checkpoint_interval_ms / 1000, self._monotonic)
+        return Steadiness(self._limits.full.checkpoint_interval_ms / 1000, self._monotonic)
+
+    @property
+    def _has_ends(self) -> bool:
+        """Whether this driver plans leases with end offsets."""
+        return self._plan.trigger is Trigger.AVAILABLE_NOW
 
     def stop(self) -> None:
         """Ask the job to end once its running leases have. Safe in a signal handler."""
@@ -109,7 +112,7 @@ class JobRunner:
         Args:
             is_followed: whether workers may expect other leases soon.
         """
-        if self._plan.trigger is Trigger.AVAILABLE_NOW:
+        if self._has_ends:
             # Leases with ends obey the command, too, and this query would then take everything for read.
             return
         self._expects_leases = is_followed
@@ -121,17 +124,7 @@ class JobRunner:
         Args:
             topics: digest of the topics as they are now.
         """
-        planned, leased = self._leased
-        if not leased or planned == self._outdated:
-            return
-        if leased != topics:
-            reason = "the topics have changed"
-        elif self._plan.trigger is Trigger.AVAILABLE_NOW:
-            reason = "an earlier run planned the leases without ends"
-        else:
-            return
-        log.info("%s: %s: ending the leases, which are planned again", self._spec.application, reason)
-        self._outdated = planned
+        self._topics.compare(topics, has_ends=self._has_ends)
 
     def end_former_leases(self) -> None:
         """End the leases of an earlier driver, and the loops that wait for other leases. It is called before `run`."""
@@ -200,7 +193,7 @@ class JobRunner:
 
     def _smaller_commits(self) -> None:
         """Make commits smaller until workers work steadily: one died as if it had not had the memory."""
-        self._size.on_failure()
+        self._limits.shrink()
         self._limit_commits()
         log.warning(
             "%s: a worker died: commits have at most %d records now",
@@ -210,9 +203,7 @@ class JobRunner:
 
     def _limit_commits(self) -> None:
         """Give the workers of the next query their limits."""
-        size, full = self._size, self._limits
-        most_bytes = size.share_of(full.max_bytes) if full.max_bytes else 0
-        limits = replace(full, max_records=size.share_of(full.max_records), max_bytes=most_bytes)
+        limits = self._limits.now
         if limits != self._spec.limits:
             self._spec = replace(self._spec, limits=limits)
             self._register(SealedSpec(self._spec))
@@ -223,8 +214,8 @@ class JobRunner:
 
     def _may_grow(self) -> None:
         """Start the query again if its workers have worked for long enough to try larger commits."""
-        self._size.on_commit()
-        if self._size.share_of(self._limits.max_records) > self._spec.limits.max_records:
+        self._limits.note_steady()
+        if self._limits.now.max_records > self._spec.limits.max_records:
             log.info("%s: commits get larger again", self._spec.application)
             # Limits reach the workers with the query: a running one keeps those it was started with.
             self._restarting.set()
@@ -236,7 +227,7 @@ class JobRunner:
             .foreachBatch(self._on_batch)
             .option("checkpointLocation", self._plan.checkpoint)
         )
-        if self._plan.trigger is Trigger.AVAILABLE_NOW:
+        if self._has_ends:
             writer = writer.trigger(availableNow=True)
         control = self._control = self._connect()
         # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
@@ -282,7 +273,7 @@ class JobRunner:
 
     def _must_end(self, control: DriverControl) -> bool:
         """Return whether leases should end, or those that tasks reported."""
-        return self._is_asked or self._lease_end.is_expected or control.planned == self._outdated
+        return self._is_asked or self._lease_end.is_expected or control.planned == self._topics.outdated
 
     def _end_leases(self, control: DriverControl) -> None:
         """End the leases; only those that tasks have reported if the driver is not asked to end all."""
@@ -306,8 +297,8 @@ class JobRunner:
         hindrance = self._lease_end.hindrance(is_last=self._ending)
         if not hindrance or not (self._expects_leases or self._ending):
             return False
-        has_ends = self._plan.trigger is Trigger.AVAILABLE_NOW and not control.topics
-        if has_ends and not self._ending and control.planned > self._started_at:
+        are_with_ends = self._has_ends and not control.topics
+        if are_with_ends and not self._ending and control.planned > self._started_at:
             raise self._ended_by_another(control)
         log.warning("%s: %s: Spark stops their tasks; nothing is lost", self._spec.application, hindrance)
         self._restarting.set()
@@ -320,7 +311,7 @@ class JobRunner:
             log.debug("the tasks' statistics can't be read: %s", error)
             self._lease_end.note_silence()
             return
-        self._leased = control.planned, control.topics
+        self._topics.note(control.planned, control.topics)
         self._lease_end.observe(control.command, control.planned, control.begun)
         if self._steadiness.observe(figures, trouble):
             self._progressed.set()
