@@ -91,6 +91,7 @@ class SessionAggregate(Generic[V, A]):
             aggregate = self._merger(key, aggregate, entry.value)
         updates: list[WindowResult[A]] = []
         before: list[A | None] = [entry.value for entry in entries]
+        # As in Kafka Streams, which compares the merged session with a session of this record alone.
         if start != end:
             updates += [WindowResult(key, Window(entry.start, entry.end), None, entry.end) for entry in entries]
             before.append(None)

@@ -19,7 +19,6 @@ from forebay.kafka.errors import LoginRefused
 from forebay.kafka.patience import REFUSED_S, keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
-from forebay.processor.declared import declared_stores
 from forebay.renaming import actual_topics, rename
 from forebay.runtime.broker.tombstones import kept_seconds
 from forebay.runtime.code_version import code_version
@@ -31,7 +30,14 @@ from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.jvmlock import held_by_jvm
 from forebay.runtime.driver.logic_settings import parse_logic
 from forebay.runtime.driver.matched import find_matches
-from forebay.runtime.driver.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
+from forebay.runtime.driver.prepare import (
+    check_gaps,
+    check_topics,
+    count_tasks,
+    find_former,
+    register_contracts,
+    warn_of_unlogged_stores,
+)
 from forebay.runtime.driver.query import JobRunner
 from forebay.runtime.driver.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.driver.rights import JobRights
@@ -168,7 +174,7 @@ class JobApplication:
             check_topics(options.kafka, service, self._application, tasks)
             for topic, count in count_abandoned(options.kafka, self._application, load_job(service.job)).items():
                 self.metrics.count_dropped(topic, count)
-            self._log_unlogged_stores()
+            warn_of_unlogged_stores(service, self._application, self._logic)
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
             limits = read_topic_limits(options.kafka, written)
@@ -217,17 +223,6 @@ class JobApplication:
         except Exception as error:
             self.health.failing(str(error))
             raise
-
-    def _log_unlogged_stores(self) -> None:
-        job = load_job(self._service.job)
-        parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
-        names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.options.logging)
-        if names:
-            log.warning(
-                "%s: the stores %s have no changelog: they are empty after each start",
-                self._application,
-                ", ".join(names),
-            )
 
     def _restores(self, tasks: int) -> bool:
         """Return whether the state is taken from the changelogs, which no other process may write then.

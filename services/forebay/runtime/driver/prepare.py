@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from forebay.catalog import Service, Topic
 from forebay.codec import registering
@@ -14,6 +15,7 @@ from forebay.kafka.codecs import register_contract
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
+from forebay.processor.declared import declared_stores
 from forebay.runtime.changelog.topics import former_topics, internal_topic
 from forebay.runtime.errors import StopJob
 from forebay.runtime.protocol.gaps import AcceptedGaps
@@ -172,3 +174,18 @@ def _register_formats(job: Job) -> None:
                 register = registering(kind.codec(no_contracts))
                 if register is not None:
                     register()
+
+
+def warn_of_unlogged_stores(service: Service, application: str, logic: Mapping[str, Any]) -> None:
+    """Warn of the stores that are empty after each start.
+
+    Args:
+        logic: settings of the service's logic.
+    """
+    job = load_job(service.job)
+    parts = [part.processor(job.settings(**logic)) for part in job.topology]
+    names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.options.logging)
+    if names:
+        log.warning(
+            "%s: the stores %s have no changelog: they are empty after each start", application, ", ".join(names)
+        )
