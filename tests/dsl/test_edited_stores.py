@@ -12,7 +12,7 @@ from forebay import Fold
 from forebay.builder import Topology, job
 from forebay.builder.shown import NoSettings
 from forebay.formats import INT, LONG, no_contracts, simple
-from forebay.processor import Context, Processor
+from forebay.processor import Context, Processor, Timer
 from forebay.records import Record
 from forebay.runtime.errors import StoreChanged
 from forebay.serde.json_format import JSON, json_of
@@ -284,3 +284,37 @@ def test_a_processors_window_store_with_keys_of_another_format_is_refused() -> N
 
 def test_a_processors_store_tells_its_texts_from_keys() -> None:
     assert start(BY_TEXT, BY_LONG) == [1]
+
+
+class Reminding(Processor[str, int]):
+    """Forwards the key of a record some time after it."""
+
+    def process(self, event: str, ctx: Context[int]) -> None:
+        key: Any = ctx.key
+        ctx.schedule("remind", 1_500, key=key)
+
+    def on_timer(self, timer: Timer, ctx: Context[int]) -> None:
+        ctx.forward(int(ctx.key), key=str(ctx.key))
+
+
+def remind(key: Any, key_of: Callable[[str], Any]) -> Edit:
+    def edit(t: Topology) -> None:
+        stream = t.stream("s", str).select_key(lambda _, value: key_of(value), key)
+        stream.process(Reminding, int, key=str, name="p").to("o")
+
+    return edit
+
+
+def test_timers_whose_keys_have_another_format_are_refused() -> None:
+    assert start(remind(int, int), remind(int, int)) == [12]
+    for other in (remind(INT, int), remind(str, str)):
+        with pytest.raises(
+            StoreChanged, match=r"process p has timers and holds keys in the format long, but .*`forebay"
+        ):
+            start(remind(int, int), other)
+
+
+def test_a_processor_without_timers_may_have_keys_of_another_format() -> None:
+    timer = b"\x01timer\0process p: "
+    before, after = remind(int, int), remind(INT, int)
+    assert start(before, after, lambda rows: [row for row in rows if not row[0].startswith(timer)]) == []

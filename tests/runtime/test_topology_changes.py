@@ -341,3 +341,18 @@ def test_a_partition_whose_position_is_lost_is_refused() -> None:
     refuse_unknown("app-group-0", [read], [START], set())
     with pytest.raises(StateConflict, match=r"app-group-0: a-0 was read by this job before.*forebay reset"):
         refuse_unknown("app-group-0", [read], [START], {("a", 0)})
+
+
+def test_the_format_of_timers_keys_follows_the_timers() -> None:
+    places, own = Places(), {b"\x01timer\0process p: t\0k": b"T", b"\x01layout\0process p": b"L"}
+    x, y = reader_of("x", "x"), reader_of("y", "y")
+    places.start(x, y)
+    places.run(0, x, 10)
+    places.run(1, y, 20)
+    places.rows[1] |= own
+    places.start(y, x)
+    assert own.items() <= places.rows[0].items()
+    assert not places.rows[1].keys() & own.keys()
+    places.start(x)
+    places.start(x, y)
+    assert own.items() <= places.rows[1].items()

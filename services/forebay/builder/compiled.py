@@ -18,6 +18,7 @@ from forebay.builder.read_back import receiving
 from forebay.builder.sending import isolating, sending
 from forebay.builder.stored_keys import StoredKeys
 from forebay.formats import Format
+from forebay.identities import Identity
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
@@ -216,6 +217,9 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def key_format_of(self, store: str) -> Format[Any] | None:
         return self._keys.format_of(store)
+
+    def timer_keys(self) -> Mapping[str, Identity]:
+        return self._keys.timer_keys()
 
     def process(self, event: Any, ctx: Context[Any]) -> None:
         self._entries[ctx.topic](ctx.key, event, ctx.timestamp, ctx)

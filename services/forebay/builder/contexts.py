@@ -35,7 +35,8 @@ class NodeContext:
         name: before the names of its timers.
         out: where forwards go.
         children: names that a forward may choose among; none: there is one way on.
-        of_row, row: read and write keys.
+        of_row, row: read the keys of elements, and write those of forwards.
+        timer_row: writes the keys of timers, which are the elements'. None: as of forwards.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class NodeContext:
         row: Callable[[Any], str],
         keeps_key: bool,
         children: Collection[str] = (),
+        timer_row: Callable[[Any], str] | None = None,
     ) -> None:
         self._name = name
+        self._timer_row = timer_row or row
         self._out = out
         self._children = children
         self._of_row = of_row
@@ -127,7 +130,7 @@ class NodeContext:
     def _timer_key(self, key: Any) -> str:
         if key == "":
             return ""
-        return (self._text or "") if key is None else self._row(key)
+        return (self._text or "") if key is None else self._timer_row(key)
 
 
 class RowContext(NodeContext):

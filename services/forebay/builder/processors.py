@@ -65,7 +65,7 @@ def processor_node(
         processor = _bound(bound, make_processor(), parent.key)
         timer = f"process {name}: "
         rows = reader_of_rows(parent.key), writer_of_rows(key)
-        context: Any = NodeContext(timer, out, *rows, keeps_key, children)
+        context: Any = NodeContext(timer, out, *rows, keeps_key, children, writer_of_rows(parent.key))
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             if value is not None:

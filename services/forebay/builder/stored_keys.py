@@ -9,6 +9,7 @@ from forebay.builder.components import Component
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.nodes import Node
 from forebay.formats import Format, owner_of
+from forebay.identities import Identity
 from forebay.stores.binding import Store
 from forebay.stores.keyed import MARK
 from forebay.stores.keys import split_key
@@ -57,6 +58,11 @@ class StoredKeys:
         if isinstance(store, TtlKeyValueStore) and not _is_process(node):
             return owner_of(inner)(split_key(key)[0])
         return owner_of(inner)(key)
+
+    def timer_keys(self) -> dict[str, Identity]:
+        """Return the identities of processors' timers' keys by what begins the timers' names."""
+        processes = [node for node in self._component.nodes if _is_process(node)]
+        return {f"{node.name}: ": node.parents[0].key.identity for node in processes}
 
     def _key_of_timer(self, name: str, key: str) -> str | bytes | None:
         """Return the record key of a processor's timer; others are the task's."""

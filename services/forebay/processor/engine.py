@@ -19,6 +19,7 @@ from forebay.processor.messages import ErrorStage, Message
 from forebay.processor.plans import context_of, plan_of
 from forebay.processor.reports import FAILURES, Reports
 from forebay.processor.steps import Steps
+from forebay.processor.timer_keys import TimerKeys, timer_keys_of
 from forebay.processor.timers import NEVER, Timers, timer_names_of
 from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
@@ -57,6 +58,7 @@ class TaskEngine:
         self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change, keys)
         processor.init()
         self.timers = Timers(timer_names_of(processor))
+        self._timer_keys = TimerKeys(settings.service, timer_keys_of(processor))
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
         self._result = BatchResult()
@@ -93,6 +95,7 @@ class TaskEngine:
         self._kinds.load(self.table, position.stream_time)
         # A conversion puts rows as a record does. No record may undo them.
         self._journal.commit()
+        self._timer_keys.load(self.table)
         self.timers.load(self.table)
         self.dedupe.load(self.table)
         self.position = position
@@ -103,6 +106,7 @@ class TaskEngine:
         self._kinds.settle()
         for rows in self._stores:
             rows.settle()
+        self._timer_keys.settle()
         self.timers.settle()
         self.dedupe.settle(batch)
 
@@ -269,7 +273,10 @@ class TaskEngine:
             changes.extend(rows.changes())
         changes.extend(self._kinds.changes())
         result.conversions = list(self._kinds.conversions)
-        changes.extend(self.timers.changes())
+        timers = list(self.timers.changes())
+        if timers:
+            changes.extend(self._timer_keys.changes())
+            changes.extend(timers)
         changes.extend(self.dedupe.changes(batch))
         result.position = self.position
         return result

@@ -26,8 +26,9 @@ from forebay.stores.table import Change, Table, prefix_end
 PREFIX = b"\x01layout\0"
 _MARK = b"\0"
 """Begins a layout with names. Earlier builds of 0.3 recorded only columns, which do not begin with it."""
-_VALUES, _KEYS, _WINDOWS = "values", "keys", "windows"
-_PARTS = (_VALUES, _KEYS, _WINDOWS)
+KEYS = "keys"
+_VALUES, _WINDOWS = "values", "windows"
+_PARTS = (_VALUES, KEYS, _WINDOWS)
 
 KeyFormatOf = Callable[[str], Format[Any] | None]
 """Returns the format of a store's keys by the store's name. None: the keys are texts."""
@@ -60,7 +61,7 @@ def layout_of(store: Store[Any], key_format_of: KeyFormatOf) -> Layout:
     keys = store.key_identity
     if keys is None:
         keys = (key_format_of(store.name) or TEXT).identity if kind is None else with_mark(kind.identity)
-    return {_VALUES: store.format.identity, _KEYS: keys, _WINDOWS: store.windows or None}
+    return {_VALUES: store.format.identity, KEYS: keys, _WINDOWS: store.windows or None}
 
 
 def encode_layout(layout: Layout) -> bytes:
@@ -81,7 +82,7 @@ def merge_layouts(recorded: Layout, declared: Layout) -> Layout:
     for part in _PARTS:
         before, now = recorded.get(part), declared.get(part)
         try:
-            merged[part] = merge_identities(before, now, is_key=part == _KEYS)
+            merged[part] = merge_identities(before, now, is_key=part == KEYS)
         except Misread as error:
             reason = f" ({error})" if str(error) else ""
             raise Misread(_difference(part, words_of(before), words_of(now)) + reason) from None
@@ -91,7 +92,7 @@ def merge_layouts(recorded: Layout, declared: Layout) -> Layout:
 def _difference(part: str, before: str, now: str) -> str:
     if part == _WINDOWS:
         return f"holds rows of {before} windows, but is declared with {now} windows"
-    if part == _KEYS:
+    if part == KEYS:
         return f"holds keys in the format {before}, but is declared with keys in the format {now}"
     return f"holds rows of {before}, but is declared with {now}"
 
@@ -125,9 +126,9 @@ def merge_with_rows(recorded: Layout, declared: Layout, table: Table, store: Sto
     try:
         return merge_layouts(recorded, declared)
     except Misread:
-        if not is_marked(recorded.get(_KEYS)) or any(_marked_keys(table, store)):
+        if not is_marked(recorded.get(KEYS)) or any(_marked_keys(table, store)):
             raise
-    return merge_layouts(recorded | {_KEYS: TEXT.identity}, declared)
+    return merge_layouts(recorded | {KEYS: TEXT.identity}, declared)
 
 
 def _marked_keys(table: Table, store: Store[Any]) -> Iterator[str]:

@@ -215,7 +215,7 @@ class _Plan:
                 return [] if name in self._read_topics | self._whole else [(origin, key)]
             back = [place for place, task in enumerate(self._wanted) if task.identity == name]
             heirs = [place for place in range(len(self._wanted)) if name in self._last_readers(place)]
-            if row.startswith(TIMERS):
+            if _is_of_timers(row):
                 places = self._of_timer(row, heirs) or back
                 return [(places[0], row)] if places else [(origin, key)]
             if back:
@@ -230,12 +230,12 @@ class _Plan:
 
     def _targets(self, key: bytes, origin: int) -> list[int]:
         """Return the places that need an internal row; none: its sub-topology is gone."""
+        heirs = self._heirs[origin]
+        if _is_of_timers(key):
+            return self._of_timer(key, heirs) or heirs[:1]
         if key.startswith((KINDS, LAYOUTS)):
             return self._of_store(key.partition(b"\0")[2].decode(), origin)
-        if not key.startswith((TIMERS, EVENT_IDS)):
-            return self._of_store(store_of(key).decode(), origin)
-        heirs = self._heirs[origin]
-        return heirs if key.startswith(EVENT_IDS) else self._of_timer(key, heirs) or heirs[:1]
+        return heirs if key.startswith(EVENT_IDS) else self._of_store(store_of(key).decode(), origin)
 
     def _of_store(self, store: str, origin: int) -> list[int]:
         """Return the places of a store. Rows of a removed store stay, as its changelog does."""
@@ -244,10 +244,11 @@ class _Plan:
     def _of_timer(self, row: bytes, heirs: list[int]) -> list[int]:
         """Return the place of a timer: the one whose operators set it, or else the heir with a store that it names.
 
-        A timer is of one store: a topic's next reader may have it without the former one's other stores.
+        A timer is of one store: a topic's next reader may have it without the former one's other stores. What is
+        recorded of a processor's timers goes with them.
         """
         # Only one place may have a timer, or it would fire twice.
-        timer, _ = timer_of(row)
+        timer = timer_of(row)[0] if row.startswith(TIMERS) else f"{row[len(LAYOUTS) :].decode()}: "
         sets = [place for place, task in enumerate(self._wanted) if task.has_timer and task.has_timer(timer)]
         if sets:
             return [place for place in heirs if place in sets][:1] or sets[:1]
@@ -257,6 +258,11 @@ class _Plan:
     def _named_in(self, timer: str, place: int) -> int:
         """Return the length of the longest store's name in a timer's; operators name their timers by their stores."""
         return max((len(store) for store in self._wanted[place].stores if store in timer), default=0)
+
+
+def _is_of_timers(key: bytes) -> bool:
+    """Return whether a row is a timer or the format of a processor's timers, which has a space in its name."""
+    return key.startswith(TIMERS) or (key.startswith(LAYOUTS) and b" " in key)
 
 
 def _sort(ends: dict[Partition, int]) -> Ends:
