@@ -118,7 +118,10 @@ class Spreader:
         place = None if declared is None else declared.key_places.get(kind)
         if declared is None or place is None:
             known = "is not declared" if declared is None else f"of the kind {declared.kind!r} can't be spread"
-            raise NotSpreadable(f"store {store} {known}, so its rows can't be assigned to another number of tasks")
+            remedy = ": add the statement or operator that had it, and rescale the job then" if declared is None else ""
+            raise NotSpreadable(
+                f"store {store} {known}, so its rows can't be assigned to another number of tasks{remedy}"
+            )
         if not rest and kind != OWN:
             return _Place(None, min, by_all=True)
         if declared.is_global:

@@ -6,7 +6,7 @@ counts, and publishing it can be repeated until it is through. Nothing is delete
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -25,6 +25,7 @@ from forebay.runtime.changelog.stage_log import StageLog, stage_logs
 from forebay.runtime.changelog.topics import former_topics, internal_topic
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.maintenance.staging import MAX_BYTES, Record, Staging
+from forebay.runtime.maintenance.unread import former_repartitions, places_with_records
 from forebay.runtime.positions import undelivered_tasks
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.tail import Tail
@@ -146,8 +147,33 @@ class Rescale:
         if undelivered_tasks(positions):
             raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
         refuse_other_topology(self._application, positions, self._identities)
+        recreated = self._repartitions | self._refuse_unread(positions.values())
         for stage, (tables, positions_of) in enumerate(stages):
-            yield from self._stage_records(stage, tables, positions_of)
+            yield from self._stage_records(stage, tables, positions_of, recreated)
+
+    def _refuse_unread(self, positions: Collection[TaskPosition]) -> set[str]:
+        """Refuse records that wait for a removed sub-topology; return the repartition topics that it would read.
+
+        Raises:
+            StateConflict: the records are in the partitions that their keys have had so far. Unavailable.
+        """
+        offsets = former_repartitions(self._application, positions, self._repartitions)
+        if not offsets:
+            return set()
+        inputs, existing = {topic.name for topic in self._service.inputs}, set(TopicAdmin(self._kafka).names())
+        former = {topic for topic, _ in offsets} - inputs
+        places = {place: offset for place, offset in offsets.items() if place[0] in former & existing}
+        waiting = sorted({topic for topic, _ in self._places_with_records(places)})
+        if waiting:
+            raise StateConflict(
+                f"{', '.join(waiting)}: records wait for a sub-topology that was removed, in partitions of the former "
+                "number of tasks: nothing was staged. Add its statements again, run the job until it has read them, "
+                "and rescale it then; or delete these topics, if you do not need the records"
+            )
+        return former
+
+    def _places_with_records(self, offsets: Mapping[tuple[str, int], int]) -> set[tuple[str, int]]:
+        return places_with_records(self._new_consumer(), offsets) if offsets else set()
 
     def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
         name, rows = self._application, log.rows()
@@ -162,7 +188,11 @@ class Rescale:
         return Consumer(self._kafka.consumer(**{"group.id": marker_group(self._application)}))
 
     def _stage_records(
-        self, stage: int, tables: list[MemoryTable], positions: list[TaskPosition | None]
+        self,
+        stage: int,
+        tables: list[MemoryTable],
+        positions: list[TaskPosition | None],
+        recreated: AbstractSet[str],
     ) -> Iterator[Record]:
         log = self._logs[stage]
         internal = log.internal
@@ -171,7 +201,7 @@ class Rescale:
             known = [position for a in spreader.ancestors(task) if (position := positions[a]) is not None]
             if not known:
                 continue
-            position = merge_positions(known, task, self._after, self._repartitions, self._global)
+            position = merge_positions(known, task, self._after, recreated, self._global)
             time = max(position.stream_time, 0)
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
                 yield Record(topic, task, key, value, at)
@@ -231,12 +261,15 @@ def merge_positions(
         repartitions: topics that are drained and recreated, so no position in them is kept.
         whole: topics that every task has read whole.
     """
+    global_stores = {record for position in positions for record in position.global_stores}
+    # The changelogs of removed stores stay as they are, so global tables that are not read lose their positions.
+    former = {topic for topic, _ in global_stores} - whole
     ends = {
         (topic, partition): end
         for position in positions
         for topic, partition, end in position.ends
         # Repartition topics are recreated, so offsets in them mean nothing afterwards.
-        if topic not in repartitions and (partition % tasks == task or topic in whole)
+        if topic not in repartitions | former and (partition % tasks == task or topic in whole)
     }
     return replace(
         positions[0],
@@ -247,4 +280,5 @@ def merge_positions(
         # These are offsets in repartition topics, too.
         senders=(),
         handed_to=0,
+        global_stores=tuple(sorted(record for record in global_stores if record[0] in whole)),
     )

@@ -1,0 +1,36 @@
+"""Before a rescale, the records that wait in repartition topics of removed sub-topologies are looked up."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, Producer
+from own_topics import new_topic, settings_of, write
+
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Platform
+from forebay.runtime.maintenance.unread import places_with_records
+from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
+
+
+def announce(settings: KafkaSettings, topic: str, partition: int) -> None:
+    producer = Producer(settings.producer())
+    producer.produce(topic, None, None, partition, headers=time_headers("a-0", TaskTime()))
+    assert producer.flush(30) == 0
+
+
+def test_records_wait_and_announcements_and_used_records_do_not(platform: Platform) -> None:
+    settings = settings_of(platform.up())
+    topic = new_topic(settings, "app-gone-repartition", 4)
+    write(settings, topic, [(0, "used"), (1, "used")])
+    producer = Producer(settings.producer())
+    producer.produce(topic, "waits", "k", 1, headers=data_headers("a-0"))
+    assert producer.flush(30) == 0
+    announce(settings, topic, 0)
+    announce(settings, topic, 3)
+
+    def waiting(offsets: dict[int, int]) -> set[int]:
+        consumer = Consumer(settings.consumer(**{"group.id": topic}))
+        places = {(topic, partition): offset for partition, offset in offsets.items()}
+        return {partition for _, partition in places_with_records(consumer, places)}
+
+    assert waiting({0: 1, 1: 1, 2: 0, 3: 0}) == {1}
+    assert waiting({0: 900, 1: 900, 2: 0}) == {0, 1}, "the topic was created again"
