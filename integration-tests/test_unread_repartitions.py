@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from confluent_kafka import Consumer, Producer
 from own_topics import new_topic, settings_of, write
 
@@ -11,19 +13,21 @@ from forebay.runtime.maintenance.unread import places_with_records
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
 
 
-def announce(settings: KafkaSettings, topic: str, partition: int) -> None:
+def produce(settings: KafkaSettings, topic: str, partition: int, value: str | None, headers: Any) -> None:
     producer = Producer(settings.producer())
-    producer.produce(topic, None, None, partition, headers=time_headers("a-0", TaskTime()))
+    producer.produce(topic, value, value, partition, headers=headers)
     assert producer.flush(30) == 0
+
+
+def announce(settings: KafkaSettings, topic: str, partition: int) -> None:
+    produce(settings, topic, partition, None, time_headers("a-0", TaskTime()))
 
 
 def test_records_wait_and_announcements_and_used_records_do_not(platform: Platform) -> None:
     settings = settings_of(platform.up())
     topic = new_topic(settings, "app-gone-repartition", 4)
     write(settings, topic, [(0, "used"), (1, "used")])
-    producer = Producer(settings.producer())
-    producer.produce(topic, "waits", "k", 1, headers=data_headers("a-0"))
-    assert producer.flush(30) == 0
+    produce(settings, topic, 1, "waits", data_headers("a-0"))
     announce(settings, topic, 0)
     announce(settings, topic, 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
 from forebay.catalog import all_services
 from forebay.kafka.settings import KafkaSettings
@@ -48,14 +48,16 @@ class Event:
 class Consumer:
     def __init__(self, *events: Event) -> None:
         self._events = list(events)
-        self.assigned: list[TopicPartition] = []
-        self.sought: list[TopicPartition] = []
+        self.assigned: list[list[int]] = []
+        self.left: list[int] = []
 
     def assign(self, partitions: list[TopicPartition]) -> None:
-        self.assigned = partitions
+        self.assigned.append([partition.offset for partition in partitions])
 
-    def seek(self, partition: TopicPartition) -> None:
-        self.sought.append(partition)
+    incremental_assign = assign
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
+        self.left += [partition.partition for partition in partitions]
 
     def poll(self, _seconds: float) -> Event | None:
         return self._events.pop(0) if self._events else None
@@ -68,8 +70,8 @@ def end(partition: int) -> Event:
     return Event(partition, error=KafkaError._PARTITION_EOF)
 
 
-def places(*events: Event) -> set[tuple[str, int]]:
-    consumer: Any = Consumer(*events)
+def places(*events: Event, consumer: Any = None) -> set[tuple[str, int]]:
+    consumer = consumer or Consumer(*events)
     return places_with_records(consumer, {(TOPIC, 0): 7, (TOPIC, 1): 3})
 
 
@@ -79,8 +81,9 @@ def test_forwarded_records_wait_and_announcements_do_not() -> None:
 
 
 def test_a_topic_that_was_created_again_is_read_from_its_beginning() -> None:
-    lost = Event(0, error=KafkaError._AUTO_OFFSET_RESET)
-    assert places(lost, Event(0, FORWARDED), end(1)) == {(TOPIC, 0)}
+    consumer = Consumer(Event(0, error=KafkaError._AUTO_OFFSET_RESET), Event(0, FORWARDED), end(1))
+    assert places(consumer=consumer) == {(TOPIC, 0)}
+    assert (consumer.assigned, consumer.left) == ([[7, 3], [OFFSET_BEGINNING]], [0])
 
 
 def test_a_broker_that_does_not_answer_is_reported() -> None:
@@ -111,8 +114,9 @@ def test_a_rescale_stops_before_it_stages_anything(monkeypatch: pytest.MonkeyPat
         with pytest.raises(StateConflict, match=f"{TOPIC}: records wait for a sub-topology that was removed"):
             list(job._records())
         return
-    monkeypatch.setattr(job, "_stage_records", lambda _stage, _tables, _positions, recreated: [TOPIC in recreated])
-    assert list(job._records()) == [True], "its offsets would be those of another topic once it is created again"
+    monkeypatch.setattr(job, "_stage_records", lambda _stage, _tables, _positions, recreated: recreated)
+    staged: list[Any] = list(job._records())
+    assert staged == [TOPIC], "its offsets would be those of another topic once it is created again"
 
 
 def test_a_global_table_that_is_not_read_begins_anew_after_a_rescale() -> None:

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.catalog import Service
 from forebay.kafka.identities import restore_group
+from forebay.kafka.rewinding import read_from_beginning
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog.topics import internal_topic
 from forebay.runtime.errors import Unavailable
@@ -65,7 +66,7 @@ def _read(consumer: Consumer, ends: Mapping[tuple[str, int], int], look: int) ->
             if error.code() == KafkaError._PARTITION_EOF:
                 reading.discard(place)
             elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-                consumer.seek(TopicPartition(*place, 0))
+                read_from_beginning(consumer, *place)
             elif error.fatal():
                 raise Unavailable(f"reading {place[0]}: {error}")
             continue

@@ -6,12 +6,13 @@ import logging
 from collections import Counter
 from collections.abc import Collection
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import Unavailable
 from forebay.job import Job
 from forebay.kafka.errors import NotAuthorized, failure_of
 from forebay.kafka.identities import marker_group
+from forebay.kafka.rewinding import read_from_beginning
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog.topics import repartition_topic
 from forebay.runtime.protocol.times import announced_time
@@ -38,8 +39,8 @@ def count_abandoned(kafka: KafkaSettings, application: str, job: Job) -> Counter
     for topic, count in counts.items():
         log.warning(
             "%s: %s holds %s records that an earlier release forwarded. This release has no sub-topology that reads "
-            "them, so they are dropped. To process them, run the earlier release with `--trigger available-now`, then "
-            "start this one again. To forget them, delete the topic",
+            "them. They wait until a release reads the topic again. To process them, run the earlier release with "
+            "`--trigger available-now`, then start this one again. To forget them, delete the topic",
             application,
             topic,
             f"more than {_MOST}" if count > _MOST else count,
@@ -90,7 +91,7 @@ def _count(consumer: Consumer, places: list[TopicPartition]) -> Counter[str]:
         elif error.code() == KafkaError._PARTITION_EOF:
             left.discard(place)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            consumer.seek(TopicPartition(*place, OFFSET_BEGINNING))
+            read_from_beginning(consumer, *place)
         else:
             raise failure_of(error, f"can't read {place[0]}")
     return +counts

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from forebay.kafka.rewinding import read_from_beginning
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import announced_time
@@ -43,7 +44,8 @@ def places_with_records(consumer: Consumer, offsets: Mapping[Place, int]) -> set
     Raises:
         Unavailable.
     """
-    places, unread = set(), set(offsets)
+    places: set[Place] = set()
+    unread = set(offsets)
     try:
         consumer.assign([TopicPartition(*place, offset) for place, offset in offsets.items()])
         while unread:
@@ -58,7 +60,7 @@ def places_with_records(consumer: Consumer, offsets: Mapping[Place, int]) -> set
                     unread.discard(place)
             elif error.code() == KafkaError._AUTO_OFFSET_RESET:
                 # Records were deleted by hand, or the topic was created again: what it holds now has not been read.
-                consumer.seek(TopicPartition(*place, OFFSET_BEGINNING))
+                read_from_beginning(consumer, *place)
             elif error.code() == KafkaError._PARTITION_EOF:
                 unread.discard(place)
             elif error.fatal():
