@@ -224,7 +224,7 @@ class Binder:
         if kind == NULL:
             raise SqlError(where.place, "every value of this CASE is null: give one a type with CAST")
         conditions = [self.condition(condition) for condition, _ in whens]
-        return BoundCase(tuple(zip(conditions, values[:-1], strict=True)), values[-1], kind)
+        return BoundCase(tuple(zip(conditions, values[:-1], strict=True)), values[-1], kind, not self.standard)
 
     def condition(self, expression: Expression) -> Bound:
         """Return a condition, bound. Raises SqlError where it is none."""

@@ -53,21 +53,32 @@ class BoundCall:
 
 @dataclass(frozen=True, slots=True)
 class BoundLogic:
-    """AND or OR: unknown unless one side decides."""
+    """AND or OR: unknown unless one side decides.
+
+    Args:
+        is_java: whether a null on the left is the result, as in Java code, which reads the right side only if the left
+            one does not decide.
+    """
 
     name: str
     left: Bound
     right: Bound
+    is_java: bool
     type: SqlType = BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
 class BoundCase:
-    """The value of the first condition that is true."""
+    """The value of the first condition that is true.
+
+    Args:
+        is_java: whether a condition that is null makes the result null, as in Java code.
+    """
 
     whens: tuple[tuple[Bound, Bound], ...]
     default: Bound
     type: SqlType
+    is_java: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,20 @@ Bound = (
     | BoundLambda
 )
 NOTHING = BoundLiteral(None, NULL)
+
+
+def is_known(condition: Bound) -> bool:
+    """Return whether a condition is never null."""
+    match condition:
+        case BoundCall("NOT", _, (argument,)):
+            return is_known(argument)
+        case BoundCall():
+            return condition.null is False or condition.name in ("IS NULL", "IS DISTINCT")
+        case BoundLogic(_, left, right):
+            return is_known(left) and is_known(right)
+        case BoundLiteral(value):
+            return value is not None
+    return False
 
 
 def to_text(expression: Bound) -> str:

@@ -18,6 +18,7 @@ from forebay.sql.bound import (
     BoundMap,
     BoundNullIf,
     BoundRow,
+    is_known,
 )
 from forebay.sql.compiled import SIMPLE, attempt, constant_of
 from forebay.sql.plan import Code
@@ -55,11 +56,8 @@ class _Generator:
                 return self._call(expression)
             case BoundLogic():
                 return self._logic(expression)
-            case BoundCase(whens, default):
-                result = self.of(default)
-                for condition, value in reversed(whens):
-                    result = f"({self.of(value)} if {self.of(condition)} else {result})"
-                return result
+            case BoundCase():
+                return self._case(expression)
             case BoundCoalesce(values):
                 *sources, result = map(self._attempt, values)
                 for source in reversed(sources):
@@ -89,7 +87,18 @@ class _Generator:
         outcome = call.template.format(*names)
         return f"({call.null} if {' or '.join(tests)} else {outcome})" if tests else outcome
 
+    def _case(self, case: BoundCase) -> str:
+        result = self.of(case.default)
+        for condition, value in reversed(case.whens):
+            name, test = self._once(self.of(condition))
+            if test and case.is_java and not is_known(condition):
+                result = f"None if {name} is None else {result}"
+            result = f"({self.of(value)} if {test or name} else {result})"
+        return result
+
     def _logic(self, logic: BoundLogic) -> str:
+        if logic.is_java:
+            return self._java_logic(logic)
         decides, rest = ("False", "True") if logic.name == "AND" else ("True", "False")
         one, first = self._once(self.of(logic.left))
         other, second = self._once(self.of(logic.right))
@@ -97,6 +106,13 @@ class _Generator:
             f"({decides} if {first or one} is {decides} else {decides} if {second or other} is {decides} "
             f"else None if {one} is None or {other} is None else {rest})"
         )
+
+    def _java_logic(self, logic: BoundLogic) -> str:
+        right = self.of(logic.right)
+        if logic.name == "AND" or is_known(logic.left):  # Python's `and` gives a left None back
+            return f"({self.of(logic.left)} {logic.name.lower()} {right})"
+        name, test = self._once(self.of(logic.left))
+        return f"(True if {test or name} else None if {name} is None else {right})"
 
     def _once(self, source: str) -> tuple[str, str]:
         """Return the name of a value to be used several times, and its first use; "" where it is never null."""

@@ -50,7 +50,7 @@ def apply(make: Binder, call: Call) -> Bound | None:
     name, arguments = call.name, call.arguments
     if name in ("AND", "OR"):
         left, right = map(make.condition, arguments)
-        return BoundLogic(name, left, right)
+        return BoundLogic(name, left, right, not make.standard)
     if name == "NOT" and len(arguments) == 1:
         return make.apply("NOT", "(not {0})", [make.condition(arguments[0])], BOOLEAN)
     if name == "IS NULL":

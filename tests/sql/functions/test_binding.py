@@ -45,10 +45,13 @@ NULL_INT = BoundLiteral(None, INT)
             "AND",
             BoundCall("=", "({0} == {1})", (INTEGER, ONE), BOOLEAN, False, range(2)),
             BoundCall("IS NULL", "({0} is None)", (TEXT,), BOOLEAN),
+            is_java=True,
         )),
         ("COALESCE(i, b)", BoundCoalesce((BoundCall("CAST", "{0}", (INTEGER,), BIGINT), LONG), BIGINT)),
         ("NULLIF(i, 1)", BoundNullIf(INTEGER, ONE, INT)),
-        ("CASE WHEN true THEN i END", BoundCase(((BoundLiteral(True, BOOLEAN), INTEGER),), NULL_INT, INT)),
+        ("CASE WHEN true THEN i END", BoundCase(
+            ((BoundLiteral(True, BOOLEAN), INTEGER),), NULL_INT, INT, is_java=True
+        )),
         ("ARRAY[1, '2']", BoundRow((ONE, BoundLiteral(2, INT)), ArrayType(INT))),
         ("MAP(s := 1)", BoundMap(((TEXT, ONE),), MapType(STRING, INT))),
     ],
@@ -90,7 +93,7 @@ def test_a_bound_expression_is_shown_with_its_types(text: str, shown: str) -> No
         ),
         (BoundCoalesce((LONG, BoundCall("/", "({0} / 0)", (INTEGER,), DOUBLE), ONE), DOUBLE), None, 1),
         (BoundNullIf(INTEGER, BoundLiteral(7, INT), INT), "(None if r[0] == 7 else r[0])", None),
-        (BoundCase(((BoundLiteral(False, BOOLEAN), INTEGER),), ONE, INT), "(r[0] if False else 1)", 1),
+        (BoundCase(((BoundLiteral(False, BOOLEAN), INTEGER),), ONE, INT, is_java=True), "(r[0] if False else 1)", 1),
         (BoundRow((INTEGER, BoundCall("/", "({0} / 0)", (INTEGER,), DOUBLE)), ArrayType(DOUBLE)), None, (7, None)),
         (BoundMap(((TEXT, INTEGER),), MapType(STRING, INT)), "{r[2]: r[0]}", {"a": 7}),
         (
