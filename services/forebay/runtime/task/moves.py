@@ -47,6 +47,8 @@ class _Plan:
         self._global = self._find_global()
         self._holders = self._find_holders()
         self._origins = [self._find_origins(task) for task in wanted]
+        self._timer_places: dict[tuple[str | int, ...], list[int]] = {}
+        """Places by a timer's name and the heirs of its place: there may be a million timers of one name."""
         self._heirs = [
             [
                 place
@@ -249,6 +251,12 @@ class _Plan:
         """
         # Only one place may have a timer, or it would fire twice.
         timer = timer_of(row)[0] if row.startswith(TIMERS) else f"{row[len(LAYOUTS) :].decode()}: "
+        places = self._timer_places.get((timer, *heirs))
+        if places is None:
+            places = self._timer_places[timer, *heirs] = self._find_place_of(timer, heirs)
+        return places
+
+    def _find_place_of(self, timer: str, heirs: list[int]) -> list[int]:
         sets = [place for place, task in enumerate(self._wanted) if task.has_timer and task.has_timer(timer)]
         if sets:
             return [place for place in heirs if place in sets][:1] or sets[:1]
