@@ -17,6 +17,7 @@ from forebay.builder import job
 from forebay.interactive.pickling import dumps, loads
 from forebay.processor import RejectedRecord
 from forebay.records import fields_of
+from forebay.runtime.errors import StoreChanged
 from forebay.stores.keys import split_key
 from forebay.testing import TestDriver
 from forebay.views import Source, load_views, views_job, views_topology
@@ -199,3 +200,27 @@ def total(values: list[Any]) -> float | int | None:
     if not results:
         return None
     return sum(results) if isinstance(results[0], int) else float(sum(map(Fraction, results), Fraction(0)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("area, SUM(reading) AS total", "area, SUM(timestamp) AS total"),
+        ("area, MIN(reading) AS total", "area, MAX(reading) AS total"),
+        ("area, SUM(reading) AS total", "note, SUM(reading) AS total"),
+    ],
+)
+def test_a_view_of_other_columns_is_refused(before: str, after: str, tmp_path: Path) -> None:
+    def driver_of(columns: str) -> TestDriver:
+        select = f"SELECT {columns} FROM readings GROUP BY {columns.partition(',')[0]}"
+        (tmp_path / "v.sql").write_text(f"CREATE MATERIALIZED VIEW v AS {select}")
+        return TestDriver(views_job(Settings, READINGS, load_views(tmp_path, READINGS)), tasks=1)
+
+    old = driver_of(before)
+    old.pipe("s-1", new_record(reading=2.5, note="n"))
+    left = {
+        task.place: (list(task.table.scan(b"")), task.position) for stage in old.stages for task in stage.state_tasks
+    }
+    driver_of(before).restore(left)
+    with pytest.raises(StoreChanged, match=r"store v holds rows of AVRO .* but is declared with AVRO"):
+        driver_of(after).restore(left)

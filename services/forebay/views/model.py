@@ -10,6 +10,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
+from forebay.identities import Identity, by_typed_name
 from forebay.records import fields_of
 from forebay.sql import catalog
 from forebay.sql.computed import row_of
@@ -121,6 +122,13 @@ class View:
         step, names = self._projection, self.aggregate_step.names
         shown = zip(step.into, step.columns, strict=True)
         return {into.name: names.index(code.shown) for into, code in shown if into.name not in self.groups}
+
+    @property
+    def identity(self) -> Identity:
+        """What its store records: what each column of a row is computed from, and the columns that make the key."""
+        names = self.aggregate_step.names
+        groups = [(f"group {place}", name) for place, name in enumerate(self.group_by, 1)]
+        return by_typed_name("AVRO", [*groups, *((name, names[number]) for name, number in self.aggregates.items())])
 
     @property
     def columns(self) -> tuple[str, ...]:

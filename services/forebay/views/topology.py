@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from forebay.builder import Stream, Topology, job
+from forebay.formats import avro
 from forebay.job import Job
 from forebay.processor.api import RejectedRecord
 from forebay.records import fields_of
@@ -93,7 +95,8 @@ class _Plan:
             stream = stream.filter(lambda _, record: all(getattr(record, name) is not None for name in nullable))
         if where is not None:
             stream = stream.filter(lambda _, record: bool(where(record)))
-        rows = stream.group_by_key().aggregate(records.fold, records.stored, store=view.store)
+        stored = replace(avro(records.stored), identify=lambda: view.identity)
+        rows = stream.group_by_key().aggregate(records.fold, stored, store=view.store)
         rows.map_values(records.row_of, records.row).to_stream().to(view.name)
 
 
