@@ -21,6 +21,8 @@ POSITION = TaskPosition(
     senders=(SenderTime("app-grouped-repartition", "0-1", 104, 990, 7 << 32 | 3),),
     recent=ErrorCount(500, 3),
     groups=2,
+    reports=(("prices", 0, 5),),
+    global_stores=(("prices", "prices-orders"),),
 )
 
 
@@ -31,6 +33,14 @@ def of_release_before(**changes: object) -> bytes:
 
 def test_it_is_read_as_it_was_written() -> None:
     assert TaskPosition.from_json(POSITION.to_json()) == POSITION
+
+
+def test_fields_that_earlier_releases_did_not_write_have_their_defaults() -> None:
+    fields = json.loads(POSITION.to_json())
+    for name in ("reports", "globals"):
+        del fields[name]
+    earlier = replace(POSITION, reports=(), global_stores=())
+    assert TaskPosition.from_json(json.dumps(fields).encode()) == earlier
 
 
 def test_a_position_of_release_0_2_with_a_caught_up_sender_is_read_without_that_mark() -> None:
