@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, tzinfo
+from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -37,6 +41,7 @@ from forebay.sql.types import DOUBLE as SQL_DOUBLE
 from forebay.sql.types import INT as SQL_INT
 from forebay.stateful.formats import map_keys, state_format
 from forebay.stateful.grouping import json_key
+from forebay.time.base import Window, Windows
 
 
 class Place(Record):
@@ -291,3 +296,47 @@ def test_messages_that_use_each_other_many_times_have_an_identity() -> None:
     messages = "".join(f"message M{n} {{ M{n + 1} a = 1; M{n + 1} b = 2; }} " for n in range(30))
     described = message_of(f'syntax = "proto3"; {messages} message M30 {{ int32 n = 1; }}')
     assert words_of(identity_of(described, "Protobuf")) == "Protobuf a message, b message"
+
+
+class _Zone(tzinfo):
+    """A time zone whose text shows where it lies in memory."""
+
+    def utcoffset(self, _moment: datetime | None) -> timedelta:
+        return timedelta()
+
+    def dst(self, _moment: datetime | None) -> timedelta:
+        return timedelta()
+
+    def tzname(self, _moment: datetime | None) -> str:
+        return "here"
+
+
+class _Start(Enum):
+    AT = object()
+
+
+class _Weeks(Windows):
+    size_ms, grace_ms = 10, 0
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+    @cached_property
+    def step(self) -> int:
+        return 5
+
+    def windows_for(self, ts: int) -> list[Window]:
+        return [Window(ts, ts + self.size_ms)]
+
+
+@pytest.mark.parametrize("make", [_Zone, lambda: _Start.AT, lambda: ("x", _Zone()), lambda: lambda: 1, object])
+def test_windows_are_known_by_no_text_that_differs_between_processes(make: Callable[[], object]) -> None:
+    assert " at 0x" not in _Weeks(first=3, by=make()).identity
+    assert _Weeks(first=3, by=make()).identity == _Weeks(first=3, by=make()).identity != _Weeks(first=4).identity
+
+
+def test_windows_whose_cached_properties_were_read_are_the_same() -> None:
+    windows = _Weeks(first=3)
+    before = windows.identity
+    assert windows.step == 5
+    assert windows.identity == before

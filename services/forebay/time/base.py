@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date, timedelta, tzinfo
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 FOREVER = (1 << 62) - 1
@@ -14,6 +16,8 @@ FOREVER = (1 << 62) - 1
 
 _NOT_IN_ROWS = frozenset({"grace_ms", "retention_ms"})
 """Attributes that change no window."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
 
 class Window(NamedTuple):
@@ -69,6 +73,7 @@ class Windows(abc.ABC):
 
         By default, it is the name of the class with its public attributes: texts, numbers, time zones, durations,
         dates, members of enums, and tuples of them. The grace period is left out, because it changes no window.
+        Cached properties are left out, too.
         """
         named = sorted(_attributes_of(self).items())
         known = [f"{name}={value!r}" for name, value in named if name not in _NOT_IN_ROWS and _has_one_text(value)]
@@ -101,14 +106,21 @@ class Windows(abc.ABC):
 def _attributes_of(windows: object) -> dict[str, Any]:
     """Return the public attributes of an object."""
     names = [field.name for field in fields(windows)] if is_dataclass(windows) else [*getattr(windows, "__dict__", ())]
-    return {name: getattr(windows, name) for name in names if not name.startswith("_")}
+    # A cached property is an attribute only once it was read.
+    return {
+        name: getattr(windows, name)
+        for name in names
+        if not name.startswith("_") and not isinstance(getattr(type(windows), name, None), cached_property)
+    }
 
 
 def _has_one_text(value: object) -> bool:
     """Return whether the text of a value is the same in every process, unlike that of a function or a set."""
     if isinstance(value, tuple):
         return all(map(_has_one_text, value))
-    return value is None or isinstance(value, str | int | float | timedelta | date | tzinfo | Enum)
+    known = value is None or isinstance(value, str | int | float | timedelta | date | tzinfo | Enum)
+    # A time zone of a user's class, and a member of an enum whose value is an object, show an address of memory.
+    return known and not _ADDRESS.search(repr(value))
 
 
 def check_grace(grace_ms: int) -> None:
