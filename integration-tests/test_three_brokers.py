@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench import INPUT, Bench
 from faults.feeder import Feeder
+from faults.verdict import Verdict, judge
 from faults.watch import PositionSampler
 from job_process import JobProcess
+from service_bench import ServiceBench
 from three_brokers import ThreeBrokers
 
 from forebay.platform import Platform
@@ -35,9 +36,9 @@ def brokers(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Ite
 class Run:
     """A job under load, and its progress."""
 
-    def __init__(self, brokers: ThreeBrokers, application: str, folder: Path) -> None:
-        self.brokers = brokers
-        self.bench = Bench(brokers, application, folder)
+    def __init__(self, brokers: ThreeBrokers, service: str, application: str, folder: Path) -> None:
+        self.brokers, self.service = brokers, service
+        self.bench = ServiceBench(brokers, service, application, folder)
         self.sampler = PositionSampler(self.bench)
         self.load = Feeder(self.bench, 7, self.sampler.ends)
         self.job: JobProcess = self.bench.job(*COMMITS)
@@ -56,8 +57,8 @@ class Run:
         self.bench.drain(*COMMITS)
         self.sampler.close()
         assert self.sampler.failure is None
-        expected = self.bench.check()
-        assert sum(map(len, expected.outputs.values())) > 2_000
+        assert sum(map(len, self.bench.outputs().values())) > 2_000
+        assert judge(self.service, self.bench) == Verdict()
         topics = [topic.name for topic in self.bench.service.topics(self.bench.application)]
         assert self.brokers.open_transactions(topics) == {}
 
@@ -69,12 +70,15 @@ class Run:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "hard"])
-@pytest.mark.parametrize("role", ["leader", "controller"])
-def test_one_broker_bounces(brokers: ThreeBrokers, tmp_path: Path, role: str, *, clean: bool) -> None:
-    run = Run(brokers, f"bounce-{role}-{'clean' if clean else 'hard'}", tmp_path)
+@pytest.mark.parametrize(
+    ("role", "service"),
+    [("leader", "user-sessions"), ("leader", "order-stores"), ("controller", "user-sessions")],
+)
+def test_one_broker_bounces(brokers: ThreeBrokers, tmp_path: Path, role: str, service: str, *, clean: bool) -> None:
+    run = Run(brokers, service, f"{role}-{'clean' if clean else 'hard'}", tmp_path)
     try:
         for number in range(BOUNCES):
-            node = brokers.controller() if role == "controller" else brokers.leader_of(INPUT, number % 4)
+            node = brokers.controller() if role == "controller" else brokers.leader_of(run.bench.input, number % 4)
             brokers.bounce(node, clean=clean)
             run.until_committed(8)
         run.check()
@@ -82,8 +86,9 @@ def test_one_broker_bounces(brokers: ThreeBrokers, tmp_path: Path, role: str, *,
         run.close()
 
 
-def test_all_brokers_are_killed_at_once(brokers: ThreeBrokers, tmp_path: Path) -> None:
-    run = Run(brokers, "bounce-all", tmp_path)
+@pytest.mark.parametrize("service", ["user-sessions", "order-stores"])
+def test_all_brokers_are_killed_at_once(brokers: ThreeBrokers, tmp_path: Path, service: str) -> None:
+    run = Run(brokers, service, "all-brokers", tmp_path)
     try:
         for _ in range(2):
             for node in brokers.nodes.values():
@@ -96,12 +101,12 @@ def test_all_brokers_are_killed_at_once(brokers: ThreeBrokers, tmp_path: Path) -
 
 
 def test_a_job_that_starts_without_brokers_waits_for_them(brokers: ThreeBrokers, tmp_path: Path) -> None:
-    run = Run(brokers, "bounce-start", tmp_path)
+    run = Run(brokers, "user-sessions", "start", tmp_path)
     try:
         run.job.kill()
         run.load.close()
         for node in brokers.nodes.values():
-            node.end(clean=True)
+            node.end(clean=False)
         run.job = run.bench.job(*COMMITS)
         run.job.until(lambda: "waiting for the broker" in run.job.text(), "the job says what it waits for")
         brokers.up()

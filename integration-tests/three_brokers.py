@@ -109,7 +109,8 @@ class ThreeBrokers:
 
     def controller(self) -> Node:
         """Return the active controller."""
-        described = self._admin().describe_cluster().result(20)
+        admin = self._admin()
+        described = admin.describe_cluster().result(20)
         return self.nodes[described.controller.id]
 
     def open_transactions(self, topics: list[str]) -> dict[tuple[str, int], int]:
