@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from forebay.runtime.errors import StoreChanged
+from forebay.stores.rows import Rows
 from forebay.testing import TestDriver
 from tests.sql.driven import Driven
 from tests.sql.test_rows_of_0_2 import without_layouts
@@ -147,6 +148,18 @@ def test_rows_behind_the_first_ones_are_decoded_after_an_edit() -> None:
         old.send("t", f"{number:03}", {"X": "abc" if number == 149 else "1"})
     with pytest.raises(StoreChanged, match="store t-table holds rows from before an edit"):
         carry(old.driver, new.driver)
+
+
+def test_rows_are_not_decoded_again_when_a_commit_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = Driven(table("x INT"), tasks=1), Driven(table("x INT, y INT"), tasks=1)
+    old.send("t", "a", {"X": 1})
+    decoded: list[int] = []
+    monkeypatch.setattr(Rows, "decode_first", lambda _self, most: decoded.append(most))
+    carry(old.driver, new.driver)
+    assert decoded == [200_000]
+    for engine in (engine for stage in new.driver.stages for engine in stage.engines):
+        engine.load(engine.position)
+    assert decoded == [200_000]
 
 
 def test_groups_whose_keys_contain_another_name_are_refused() -> None:

@@ -181,8 +181,10 @@ class Layouts:
         self._merged = dict(self._declared)
         self._has_changes = has_changes
         self._unwritten = dict.fromkeys(self._declared)
-        self._unchecked: dict[str, bool] = {}
-        """Stores whose first rows are decoded, and whether the reason is an edit."""
+        self._unchecked: dict[str, bytes | None] = {}
+        """Stores whose first rows are decoded, and what is recorded if the reason is an edit."""
+        self._decoded: dict[str, bytes] = {}
+        """Edited stores whose first rows were decoded, and what was recorded then."""
 
     def check(self, table: Table) -> None:
         """Compare what `table` records with what is declared. Raises DeclarationChanged."""
@@ -200,21 +202,24 @@ class Layouts:
             if data != encode_layout(self._merged[name]):
                 self._unwritten[name] = None
             if data is None and self._stores[name].format.layout:
-                self._unchecked[name] = False
+                self._unchecked[name] = None
             elif data is not None and recorded.get(_VALUES) not in (None, self._merged[name][_VALUES]):
-                self._unchecked[name] = True
+                self._unchecked[name] = data
 
     def check_rows(self) -> None:
         """Decode the first rows of stores whose format is compatible or not known. Raises DeclarationChanged.
 
         Otherwise each record would fail that reads such a row.
         """
-        for name, is_edited in self._unchecked.items():
+        for name, recorded in self._unchecked.items():
+            # A failed commit loads the table again, but the edit is recorded only with the store's next row.
+            if recorded is not None and self._decoded.get(name) == recorded:
+                continue
             try:
-                self._decode_first(name, is_edited=is_edited)
+                self._decode_first(name, is_edited=recorded is not None)
             except DecodeError as error:
                 declared = words_of(self._declared[name][_VALUES])
-                if is_edited:
+                if recorded is not None:
                     what = f"rows from before an edit that {declared} can't read: {error}"
                 else:
                     what = (
@@ -227,6 +232,8 @@ class Layouts:
             except Unavailable:
                 # What the rows need is away, such as a schema registry. The records that read them wait for it.
                 continue
+            if recorded is not None:
+                self._decoded[name] = recorded
 
     def _remedies(self, name: str, recorded: Layout) -> str:
         what, named = "the declaration with its formats as they were", "the table, the statement or the store"
