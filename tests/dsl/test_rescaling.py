@@ -150,3 +150,17 @@ def test_every_task_has_all_rows_of_a_global_table_for_any_number_of_tasks() -> 
         held = [len(list(store.all())) for store in stores if isinstance(store, KeyValueStore)]
         assert held == [8] * tasks
         assert run.feed("in", *((key, "town-5", 2) for key in KEYS)) == [(key, "town-5 5", 2) for key in KEYS]
+
+
+def test_timers_of_keys_wait_for_their_processor_before_a_rescale() -> None:
+    """With a copy in each task, the timer would fire several times once the processor is declared again."""
+
+    def build(t: Topology) -> None:
+        t.stream("in", str).group_by_key().count(store="n").to_stream().map_values(lambda _, n: str(n), str).to("out")
+
+    spreader = Spreader([], Driven(build, 1).driver.stages[0].processors[0].record_key, 1, 3)
+    due = (1).to_bytes(8, "big")
+    with pytest.raises(NotSpreadable, match="process gone is not declared, so the timer of the key 'k'"):
+        spreader.spread([[(b"\x01timer\0process gone: t\0k", due)]])
+    task_timer = b"\x01timer\0process gone: t\0", due
+    assert spreader.spread([[task_timer]]) == [dict([task_timer])] * 3

@@ -16,6 +16,9 @@ from forebay.stores.keys import split_key
 from forebay.stores.spread import NotSpreadable
 from forebay.stores.ttl import TtlKeyValueStore
 
+_PROCESS = "process "
+"""Begins the names of nodes of processors, and of their timers."""
+
 
 class StoredKeys:
     """Reads the keys of stores.
@@ -69,6 +72,12 @@ class StoredKeys:
         for node in self._component.nodes:
             if key and _is_process(node) and name.startswith(f"{node.name}: "):
                 return owner_of(node.parents[0].key)(key)
+        if key and name.startswith(_PROCESS):
+            # In all tasks, it would fire several times once the processor is declared again.
+            raise NotSpreadable(
+                f"{name.partition(': ')[0]} is not declared, so the timer of the key {key!r} can't be assigned to "
+                "another number of tasks: add the processor that had it, and rescale the job then"
+            )
         return None
 
     def keys_of(self, name: str) -> Callable[[str], Any]:
@@ -94,4 +103,4 @@ def _format_of(node: Node) -> Format[Any]:
 
 
 def _is_process(node: Node) -> bool:
-    return node.name.startswith("process ")
+    return node.name.startswith(_PROCESS)
