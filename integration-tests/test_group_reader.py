@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient
 from own_topics import new_topic, send, settings_of, texts, transactional, write, write_aborted
 
+from forebay.kafka.ends import partition_ends, readable_ends
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
 from forebay.runtime.errors import OffsetsLost
@@ -170,13 +171,7 @@ def test_deleted_records_end_the_job_by_name(settings: KafkaSettings, reader: Gr
 def test_deleted_records_are_skipped_if_that_is_accepted(settings: KafkaSettings) -> None:
     topic = new_topic(settings, "reader")
     write(settings, topic, texts(20))
-    admin = AdminClient(settings.admin())
-    for future in admin.delete_records([TopicPartition(topic, 0, 12)]).values():
-        future.result(30)
-    consumer = Consumer(settings.consumer(**{"group.id": topic}))
-    accepting = GroupReader(consumer, admin, AcceptedGaps.parse([f"{topic}:0"]))
-    item = task(topic, 5)
-    accepting.assign([item])
+    accepting, item = after_a_deletion(settings, topic)
     read(accepting, item)
     assert take(item) == [names(20)[12:]]
     assert item.deleted_unread == {topic: 7}
@@ -188,6 +183,19 @@ def test_records_deleted_while_their_transaction_is_open_are_skipped_too(setting
     producer = transactional(settings, topic)
     producer.begin_transaction()
     send(producer, topic, texts(20))
+    accepting, item = after_a_deletion(settings, topic)
+    assert item.deleted_unread == {topic: 7}
+    admin, place = AdminClient(settings.admin()), (topic, 0)
+    assert partition_ends(admin, [place], IsolationLevel.READ_COMMITTED, "the topic's") == {place: 0}
+    assert readable_ends(admin, [place], "the topic's") == {place: 12}
+    producer.commit_transaction(30)
+    read(accepting, item)
+    assert take(item) == [names(20)[12:]]
+    accepting.close()
+
+
+def after_a_deletion(settings: KafkaSettings, topic: str) -> tuple[GroupReader, TaskInput]:
+    """Delete the first 12 records, and begin to read at offset 5, where a gap is accepted."""
     admin = AdminClient(settings.admin())
     for future in admin.delete_records([TopicPartition(topic, 0, 12)]).values():
         future.result(30)
@@ -195,11 +203,7 @@ def test_records_deleted_while_their_transaction_is_open_are_skipped_too(setting
     accepting = GroupReader(consumer, admin, AcceptedGaps.parse([f"{topic}:0"]))
     item = task(topic, 5)
     accepting.assign([item])
-    assert item.deleted_unread == {topic: 7}
-    producer.commit_transaction(30)
-    read(accepting, item)
-    assert take(item) == [names(20)[12:]]
-    accepting.close()
+    return accepting, item
 
 
 def test_a_topic_that_became_shorter_ends_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:

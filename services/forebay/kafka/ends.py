@@ -49,6 +49,20 @@ def partition_begins(
     return _request_offsets(admin, specs, IsolationLevel.READ_COMMITTED, f"can't ask for {whose} begins", seconds)
 
 
+def readable_ends(
+    admin: AdminClient, places: Iterable[Place], whose: str, seconds: float = _SECONDS
+) -> dict[Place, int]:
+    """Return where read_committed consumers stop in each partition: at its last stable offset, or at its first offset.
+
+    If records of an open transaction were deleted, the last stable offset lies before the first offset, as if the
+    partition had become shorter. Arguments and errors as of `partition_ends`.
+    """
+    places = list(places)
+    stable = partition_ends(admin, places, IsolationLevel.READ_COMMITTED, whose, seconds)
+    begins = partition_begins(admin, places, whose, seconds)
+    return {place: max(end, begins[place]) for place, end in stable.items()}
+
+
 def offsets_at(consumer: Consumer, times: Mapping[Place, int], seconds: float = _SECONDS) -> dict[Place, int | None]:
     """Return the first offset at or after a time (ms) in each partition; None: the partition has no such record.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import offsets_at, partition_begins, partition_ends
+from forebay.kafka.ends import offsets_at, partition_begins, readable_ends
 from forebay.kafka.errors import KafkaUnavailable, from_kafka
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
@@ -98,8 +98,8 @@ class Broker:
         return partition_begins(self._admin, self.partitions(), "the topics'")
 
     def ends(self) -> Positions:
-        """Return the last stable offset of each partition: what read_committed consumers can read up to."""
-        return partition_ends(self._admin, self.partitions(), IsolationLevel.READ_COMMITTED, "the topics'")
+        """Return the end of what read_committed consumers can read in each partition."""
+        return readable_ends(self._admin, self.partitions(), "the topics'")
 
     def positions(self, place: Place) -> Positions:
         """Return the offsets of a place in each partition.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection
+from confluent_kafka import Consumer, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import offsets_at, partition_begins, partition_ends
+from forebay.kafka.ends import offsets_at, partition_begins, readable_ends
 from forebay.kafka.errors import failure_of, without_partitions
 from forebay.runtime.errors import TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import Partitioned as Ends
@@ -77,12 +77,8 @@ class BrokerView:
         return ids
 
     def latest(self) -> Ends:
-        """Return the last stable offset of every partition."""
-        return self._offsets(
-            lambda places: partition_ends(
-                self._admin, places, IsolationLevel.READ_COMMITTED, "the inputs'", self._timeout
-            )
-        )
+        """Return the end of what can be read now in every partition: the last stable offset, or the first offset."""
+        return self._offsets(lambda places: readable_ends(self._admin, places, "the inputs'", self._timeout))
 
     def earliest(self) -> Ends:
         """Return the first offset of every partition."""
