@@ -84,8 +84,8 @@ class WindowAggregate(Generic[V, A]):
             return []
         finals: list[WindowResult[A]] = []
         until, done, next_close = self.windows.closed_until(now), self.store.marks.get(CLOSED), FOREVER
-        # All windows up to the last one that was given are closed, however far time has jumped since. So none is lost,
-        # and none is given twice.
+        # `done` is the start of the last window that was emitted. The search continues after it, however far time has
+        # jumped since, so that every window is emitted exactly once.
         for entry in self.store.fetch_all(done + 1, FOREVER):
             window = self.windows.window_from(entry.start)
             if window.end > until:

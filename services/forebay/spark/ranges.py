@@ -58,7 +58,7 @@ def limit(start: Positions, end: Positions, most: int) -> Positions:
     if not most or total <= most:
         return dict(end)
     return {
-        # At least one offset: a partition whose share rounds to zero would otherwise not be read while others have a
+        # At least one offset, because a partition whose share rounds to zero would not be read while others have a
         # backlog.
         place: start.get(place, end[place]) + (min(count, max(1, count * most // total)) if count else 0)
         for place, count in waiting.items()

@@ -176,7 +176,7 @@ class PartitionWriter:
                 return time.monotonic() - ended
             except BaseException:
                 with suppress(KafkaException):
-                    # The queued records must not be sent any more. An abort would otherwise wait for them.
+                    # Discard the queued records. If they stay in the queue, the abort waits until they are sent.
                     producer.purge()
                     producer.abort_transaction(_SECONDS)
                 raise

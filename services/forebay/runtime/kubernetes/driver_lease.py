@@ -98,7 +98,7 @@ class DriverLease:
             return
         self._thread.join(10.0)
         with suppress(ApiConflict, ApiRefused, ApiUnavailable):
-            # Only our own: another driver may have taken it meanwhile, and must keep it.
+            # Another driver may have taken the lease since. It must keep it.
             if self._lease.read()[0] == self._holder:
                 self._lease.write("", LEASE_SECONDS)
 

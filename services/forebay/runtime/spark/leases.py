@@ -101,8 +101,8 @@ class Holding:
                 self._check_broker(self._logged)
                 return None
         if not self._needs_change(runner):
-            # It sends snapshots and reports, which may take long. The lease may end meanwhile, so the check is
-            # repeated.
+            # This sends snapshots and reports, which may take long. The check is repeated because the lease may end
+            # during that time.
             self._hold(runner)
             if not self._needs_change(runner):
                 self._check_broker(runner.trouble)

@@ -98,8 +98,8 @@ class LeasePlanner:
             replace(
                 begin,
                 number=begin.number + 1,
-                # Never earlier than the plan before, even if the clock was set back: a command ends leases by this
-                # time, and would otherwise end some leases of a plan and not others.
+                # Always later than the previous plan, even if the clock was set back. A command ends all leases that
+                # were planned up to its time, so the leases of two plans must have different times.
                 planned_at=max(self._now(), begin.planned_at + 1),
                 until=self._until,
                 restore=False,

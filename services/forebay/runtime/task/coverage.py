@@ -89,7 +89,7 @@ class Coverage:
         """
         by_clock = self._clock() - self.known_at
         # The wall clock compares with the worker that wrote the snapshot. The monotonic clock also counts if this
-        # worker's clock was set back meanwhile.
+        # worker's clock has been set back since.
         age = max(by_clock, int((self._monotonic() - self._known_since) * 1_000))
         retention_ms = self._retention.tombstone_ms
         if age > _ASK_MS and self._retention.ask is not None:

@@ -113,7 +113,7 @@ class TaskGroup:
         if not may_fence():
             raise Unavailable("the lease ended before the group was opened")
         self._producer.fence()
-        # After the fencing: otherwise the previous owner could commit after its changelogs were read.
+        # This must follow the fencing, or the previous owner could still commit after its changelogs were read.
         positions = self._takeover.complete(lease, inputs, marked)
         self._has_more = True
         for task in self.tasks:

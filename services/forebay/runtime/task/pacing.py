@@ -155,8 +155,8 @@ class Pacing:
         """
         interval = self._limits.commit_interval_ms / 1_000
         self._patience = BACKLOG_SECONDS
-        # An interval after the commit was due, not after it ended: otherwise the time of a commit would add to the
-        # latency of each record. At least half an interval is left for a slow broker.
+        # The interval begins when the commit was due. If it began when the commit ended, the time of a commit would
+        # add to the latency of each record. At least half an interval is left for a slow broker.
         self._due = max(self._gathered_at + interval, self._clock() + interval / 2)
         if not is_empty:
             self._size.on_commit()
