@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from forebay.codec import Codec, DecodeError, EncodeError
-from forebay.identities import Identity, by_name, shape_of
+from forebay.identities import Identity, by_name
+from forebay.record_shapes import shape_of
 from forebay.records import is_record_type
 from forebay.row_texts import double_row, of_double_row, whole_rows
 

@@ -5,9 +5,11 @@ An identity is a JSON value, the same in every process and release:
 - None: not known, and never compared;
 - text: an encoding, such as "long";
 - ["by name", KIND, SHAPE]: fields are found by their names. SHAPE is a digest of the fields and their types;
+- ["by name", KIND, SHAPE, {"text": DIGEST, "id": ID}]: so that a schema describes. DIGEST is of its text, and SHAPE
+  leaves out what changes no byte of a key. ID is what keys begin with;
 - ["fields", HEAD, {NAME: TYPE}]: fields are found by their names, and each is read as its type;
 - ["places", HEAD, {PLACE: [NAME, TYPE]}, COUNT]: fields are found by their places or numbers. With a COUNT, there are
-  no further fields;
+  no further fields. {"id": ID} may follow;
 - ["columns", TEXT, TOPIC]: columns of SQL in this order. TOPIC identifies other rows that the format reads as well;
 - ["no columns", OTHER]: rows that are not read. OTHER identifies those written before by another format;
 - ["marked", KEY]: keys with a mark, and texts without it;
@@ -18,20 +20,17 @@ An identity is a JSON value, the same in every process and release:
 
 from __future__ import annotations
 
-import types
-import typing
 from collections.abc import Iterable
 from hashlib import sha256
 from itertools import combinations
 from typing import Any
-
-from forebay.records import fields_of, is_record_type
 
 Identity = Any
 
 _BY_NAME, _FIELDS, _PLACES, _COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
 _KEY_OF, _NOTHING, _WINDOWED = "key of", "no columns", "windowed"
 _TEXT = "text"
+_TEXT_OF_SCHEMA, _ID = "text", "id"
 _READS_ALSO = {"JSON Schema": ("JSON",)}
 """By kind of format, whose rows of fields with names it reads as well."""
 _NUMBERS = ("tinyint", "smallint", "integer", "bigint", "real", "double")
@@ -57,13 +56,24 @@ class Misread(Exception):
     """Rows of one format would be misread by the other; the message says why if the two formats do not show it."""
 
 
-def by_name(kind: str, shape: str = "") -> Identity:
+def by_name(kind: str, shape: str = "", text: str = "", schema_id: int | None = None) -> Identity:
     """Return the identity of a format that finds fields by their names.
 
     Args:
         shape: the fields and their types, as text.
+        text: of the schema; earlier builds of 0.3 recorded a digest of it as the shape.
+        schema_id: id of the schema in a registry, which the bytes begin with.
     """
-    return [_BY_NAME, kind, sha256(shape.encode()).hexdigest()[:16] if shape else ""]
+    details = ({_TEXT_OF_SCHEMA: _digest(text)} if text else {}) | _under(schema_id)
+    return [_BY_NAME, kind, _digest(shape), *([details] if details else [])]
+
+
+def _under(schema_id: int | None) -> dict[str, Any]:
+    return {} if schema_id is None else {_ID: schema_id}
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16] if text else ""
 
 
 def by_typed_name(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity:
@@ -76,15 +86,17 @@ def by_typed_name(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity
     return [_FIELDS, head, dict(fields)]
 
 
-def by_place(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity:
+def by_place(head: str, fields: Iterable[tuple[str, Identity]], schema_id: int | None = None) -> Identity:
     """Return the identity of a format of a fixed number of fields in this order.
 
     Args:
         head: what else the encoding consists of.
         fields: name and type of each.
+        schema_id: id of the schema in a registry, which the bytes begin with.
     """
     numbered = {str(place): [name, kind] for place, (name, kind) in enumerate(fields)}
-    return [_PLACES, head, numbered, len(numbered)]
+    details = _under(schema_id)
+    return [_PLACES, head, numbered, len(numbered), *([details] if details else [])]
 
 
 def by_number(head: str, fields: Iterable[tuple[int, str, Identity]]) -> Identity:
@@ -136,25 +148,6 @@ def key_of(*parts: Identity) -> Identity:
         parts: identities of the keys whose row texts they consist of, in their order.
     """
     return [_KEY_OF, *parts]
-
-
-def shape_of(kind: Any) -> str:
-    """Return the fields of a record class and their types as text; "" if they can't be read."""
-    try:
-        return _shape(kind, ())
-    except (NameError, TypeError):
-        return ""
-
-
-def _shape(kind: Any, within: tuple[Any, ...]) -> str:
-    if is_record_type(kind) and kind not in within:
-        hints = typing.get_type_hints(kind)
-        return f"({', '.join(f'{name} {_shape(hints.get(name), (*within, kind))}' for name in fields_of(kind))})"
-    parts = ", ".join(_shape(part, within) for part in typing.get_args(kind))
-    origin = typing.get_origin(kind) or kind
-    # Releases of Python name the two spellings of a union differently.
-    name = "Union" if origin is types.UnionType else getattr(origin, "__name__", "any")
-    return f"{name}[{parts}]" if parts else name
 
 
 def merge_identities(recorded: Identity, declared: Identity, *, is_key: bool = False) -> Identity:
@@ -210,10 +203,12 @@ class _Merge:
 
     def _merge_lists(self, recorded: list[Any], declared: list[Any]) -> Identity:
         head, kind, *rest = declared
+        if self._is_key:
+            _check_ids(_details(recorded).get(_ID), _details(declared).get(_ID))
         if head == _BY_NAME:
             if recorded[1] != kind and recorded[1] not in _READS_ALSO.get(kind, ()):
                 raise Misread
-            if self._is_key and (recorded[1], recorded[2]) != (kind, *rest):
+            if self._is_key and not (recorded[1] == kind and _is_shaped_alike(recorded, declared)):
                 raise Misread("other fields make other bytes of the same key")
             return declared
         if head == _FIELDS:
@@ -223,10 +218,11 @@ class _Merge:
             merged = {name: self.merge(types_before.get(name), now) for name, now in types_now.items()}
             return [_FIELDS, kind, types_before | merged]
         if head == _PLACES:
-            fields, count = rest
+            fields, count, *details = rest
             if (recorded[1], recorded[3]) != (kind, count):
                 raise Misread
-            return [_PLACES, kind, self._merge_places(kind, recorded[2], fields, has_numbers=count is None), count]
+            merged = self._merge_places(kind, recorded[2], fields, has_numbers=count is None)
+            return [_PLACES, kind, merged, count, *details]
         if head == _WINDOWED and len(recorded) < len(declared):
             recorded = [*recorded, None]  # Earlier builds of 0.3 recorded no size.
         if len(recorded) != len(declared):
@@ -253,6 +249,27 @@ class _Merge:
                 former_kind = kind
             merged[place] = [name, self.merge(former_kind, kind)]
         return merged
+
+
+def _details(identity: list[Any]) -> dict[str, Any]:
+    """Return what is recorded of the schema that describes a format's bytes."""
+    has_details = identity[0] in (_BY_NAME, _PLACES) and isinstance(identity[-1], dict)
+    return identity[-1] if has_details else {}
+
+
+def _check_ids(before: int | None, now: int | None) -> None:
+    # Earlier builds of 0.3 recorded no ids.
+    if before != now and None not in (before, now):
+        raise Misread(
+            f"the keys' schema had the id {before}, and has {now}: the id is a part of a key's bytes, and keys with "
+            "another id are in other partitions"
+        )
+
+
+def _is_shaped_alike(recorded: list[Any], declared: list[Any]) -> bool:
+    if recorded[2] == declared[2]:
+        return True
+    return not _details(recorded) and recorded[2] == _details(declared).get(_TEXT_OF_SCHEMA)
 
 
 def _is_of(identity: Identity, word: str) -> bool:

@@ -7,10 +7,9 @@ from typing import Any
 
 from forebay.codec import Codec
 from forebay.formats import Format, bytes_rows, no_contracts
-from forebay.identities import by_name
 from forebay.ksml.parsing import float_of, number_or_text, text_of_scalar, whole_of
 from forebay.ksml.types import UnknownType
-from forebay.serde.json_schema_format import json_schema
+from forebay.serde.json_schema_format import json_schema, schema_identity
 
 
 class _FittedCodec:
@@ -35,10 +34,16 @@ def json_schema_format(name: str, text: str, schema_id: int, values: Format[Any]
         inner = json_schema(text, values, schema_id=schema_id)
     except ValueError as error:
         raise UnknownType(f"the schema {name}: {error}") from error
-    codec = _FittedCodec(inner.codec(no_contracts), json.loads(text))
+    schema = json.loads(text)
+    codec = _FittedCodec(inner.codec(no_contracts), schema)
     row, of_row = bytes_rows(codec)
     return Format(
-        f"JSON Schema {name}", object, lambda _: codec, row, of_row, identify=lambda: by_name("JSON Schema", text)
+        f"JSON Schema {name}",
+        object,
+        lambda _: codec,
+        row,
+        of_row,
+        identify=lambda: schema_identity(schema, text, values, schema_id),
     )
 
 

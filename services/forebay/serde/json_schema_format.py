@@ -12,9 +12,10 @@ from jsonschema.validators import validator_for
 
 from forebay.codec import Codec, DecodeError, EncodeError, is_frozen
 from forebay.formats import JSON_WIRE, Format, bytes_rows, no_contracts
-from forebay.identities import by_name
+from forebay.identities import Identity, by_name
 from forebay.serde.framing import header, schema_id_of
 from forebay.serde.json_format import JSON, json_of
+from forebay.serde.json_schema_wording import without_wording
 
 T = TypeVar("T")
 
@@ -102,5 +103,16 @@ def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_i
         row,
         of_row,
         wire=JSON_WIRE if schema_id is None else None,
-        identify=lambda: by_name("JSON" if schema_id is None else "JSON Schema", json.dumps(read, sort_keys=True)),
+        identify=lambda: schema_identity(read, json.dumps(read, sort_keys=True), inner, schema_id),
     )
+
+
+def schema_identity(schema: Any, text: str, inner: Format[Any], schema_id: int | None) -> Identity:
+    """Return what stores record of JSON that fits a schema.
+
+    Args:
+        text: of the schema, as earlier builds of 0.3 recorded it.
+        inner: writes the JSON.
+    """
+    shape = json.dumps([without_wording(schema), inner.identity], sort_keys=True)
+    return by_name("JSON" if schema_id is None else "JSON Schema", shape, text, schema_id)

@@ -84,11 +84,16 @@ def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
         TypeError: a field is no text, bytes, number, boolean or uuid. ContractMismatch: record and schema differ.
     """
     codec = AvroCodec(record, RegisteredSchema(schema_id, Schema(schema)), OneSchema(schema_id))
-    return _key(f"Avro key {record.__name__} ({schema_id})", "AVRO", record, codec, _fields(record))
+    return _key(f"Avro key {record.__name__} ({schema_id})", "AVRO", record, codec, _fields(record), schema_id)
 
 
 def _key(
-    name: str, head: str, record: type[T], codec: Codec[T], fields: tuple[tuple[str, Format[Any]], ...]
+    name: str,
+    head: str,
+    record: type[T],
+    codec: Codec[T],
+    fields: tuple[tuple[str, Format[Any]], ...],
+    schema_id: int | None = None,
 ) -> Format[T]:
     rows: list[tuple[str, Any, Any]] = [(field, kind.row, kind.of_row) for field, kind in fields]
 
@@ -99,14 +104,13 @@ def _key(
         parts = split_key(text)
         return record(**{field: read(part) for (field, _, read), part in zip(rows, parts, strict=True)})
 
-    # The id of a schema is left out: another registry gives others.
     return Format(
         name,
         record,
         lambda _: codec,
         row,
         of_row,
-        identify=lambda: by_place(head, [(field, kind.identity) for field, kind in fields]),
+        identify=lambda: by_place(head, [(field, kind.identity) for field, kind in fields], schema_id),
     )
 
 
