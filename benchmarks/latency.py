@@ -3,7 +3,8 @@
     python -m benchmarks.latency [SERVICE] [--rate 1000] [--seconds 60]
 
 Services of one input topic, whose results carry the time of the record they follow from. The reference, in the same
-run, is a consumer of the input topic: the broker's own part of the way.
+run, is a consumer of the input topic: the broker's own part of the way. CPU is that of the job's processes and of the
+broker, in cores, from the first event to the last.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 import click
+import psutil
 from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
 from benchmarks.backlog import codecs
@@ -45,7 +47,9 @@ def measure(home: Path, kafka: KafkaSettings, service: Service, rate: int, secon
     job.wait_until_it_runs()
     began = time.time()
     consumers = [Latencies(kafka, name, began + WARM_UP_SECONDS) for name in (topic, service.output.name)]
+    before = job_and_broker_cpu(job)
     produce(topic, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _subject, _text: 0)
+    after, elapsed = job_and_broker_cpu(job), time.time() - began
     for consumer in consumers:
         consumer.wait_for(rate * seconds)
     reference, job_latency = (consumer.close() for consumer in consumers)
@@ -55,7 +59,20 @@ def measure(home: Path, kafka: KafkaSettings, service: Service, rate: int, secon
         print(
             f"  {name}: p50 {_quantile(values, 50):.0f} ms, p99 {_quantile(values, 99):.0f} ms, {len(values):,} records"
         )
+    cpu = [(end - start) / elapsed for start, end in zip(before, after, strict=True)]
+    print(f"  CPU: job {cpu[0]:.3f}, broker {cpu[1]:.3f} cores")
     print(f"  ratio of medians {_quantile(job_latency, 50) / max(1.0, _quantile(reference, 50)):.0f}")
+
+
+def job_and_broker_cpu(job: JobProcess) -> tuple[float, float]:
+    """Return the CPU seconds that the job's processes, and the broker and registry, have taken."""
+    of_job = {process.pid for process in psutil.Process(job.process.pid).children(recursive=True)}
+    others = [
+        process.cpu_times()
+        for process in psutil.Process().children(recursive=True)
+        if process.pid not in of_job and process.name() == "java"
+    ]
+    return sum(job.cpu().values()), sum(times.user + times.system for times in others)
 
 
 def _quantile(values: list[float], percent: int) -> float:

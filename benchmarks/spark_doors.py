@@ -12,17 +12,18 @@ from __future__ import annotations
 import io
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import fastavro
+import psutil
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from pyspark.sql import SparkSession
 
@@ -48,6 +49,7 @@ ORDER = {
 COLUMNS = "concat('k', id % 1000) k", "id", "concat('customer-', id % 997) customer", "id / 7.0D price"
 PARTITIONS = 2
 SECONDS = 60.0
+SAMPLE_SECONDS = 0.1
 
 
 def session() -> SparkSession:
@@ -167,13 +169,25 @@ def fill_topic(settings: KafkaSettings, name: str, rows: int) -> None:
 
 def measure(side: str, settings: KafkaSettings, topic: str, rows: int) -> tuple[float, float]:
     """Return the CPU time and the elapsed time of a run, of all its processes."""
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    begin = time.monotonic()
     command = [sys.executable, "-m", "benchmarks.spark_doors", side, topic, str(rows), *connection(settings).values()]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=environment)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return cpu, time.monotonic() - begin
+    driver = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)
+    # Spark kills its Python workers without waiting for them. Their CPU time is then counted nowhere, so it is sampled
+    # while they live.
+    seconds: dict[int, float] = {}
+    root = psutil.Process(driver.pid)
+    while driver.poll() is None:
+        with suppress(psutil.NoSuchProcess):
+            for process in (root, *root.children(recursive=True)):
+                with suppress(psutil.Error):
+                    times = process.cpu_times()
+                    seconds[process.pid] = times.user + times.system
+        time.sleep(SAMPLE_SECONDS)
+    elapsed = time.monotonic() - begin
+    if driver.returncode:
+        raise subprocess.CalledProcessError(driver.returncode, command)
+    return sum(seconds.values()), elapsed
 
 
 def compare(rows: int) -> None:

@@ -23,7 +23,8 @@ def clock() -> Clock:
 
 @pytest.fixture
 def pacing(clock: Clock) -> Pacing:
-    pacing = Pacing(Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200), clock, read_ahead=0)
+    limits = Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200, shortest_interval_ms=200)
+    pacing = Pacing(limits, clock, read_ahead=0)
     clock.now += 0.2
     _is_due_with(3, pacing)
     pacing.on_commit()
@@ -77,6 +78,46 @@ def test_a_slow_broker_is_given_half_an_interval_between_two_commits(pacing: Pac
     pacing.on_commit()
     pacing.took(3, 10)
     assert pacing.wait() == pytest.approx(0.1)
+
+
+def interval_after(pacing: Pacing, clock: Clock, costs: list[float]) -> float:
+    """Return the interval in seconds after commits that took so long."""
+    for cost in costs:
+        clock.now += 1.0
+        _is_due_with(3, pacing)
+        clock.now += cost
+        pacing.on_commit()
+        pacing.begin(0)
+    pacing.took(3, 10)
+    return pacing.wait() + costs[-1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "interval"), [(0.001, 0.025), (0.01, 0.025), (0.02, 0.04), (0.04, 0.08), (0.06, 0.11)]
+)
+def test_the_interval_follows_what_a_commit_takes(clock: Clock, cost: float, interval: float) -> None:
+    """Short while commits are cheap, longer under load; half an interval is left to a broker that takes too long."""
+    assert interval_after(Pacing(Limits(), clock), clock, [cost] * 100) == pytest.approx(interval, abs=1e-4)
+
+
+def test_one_slow_commit_changes_the_interval_little(clock: Clock) -> None:
+    assert interval_after(Pacing(Limits(), clock), clock, [0.015] * 100 + [0.06, 0.015]) < 0.045
+
+
+def test_a_commit_that_was_never_due_says_nothing_about_the_time_of_commits(clock: Clock) -> None:
+    """It only announces times, after seconds without records."""
+    pacing = Pacing(Limits(), clock)
+    interval_after(pacing, clock, [0.005] * 100)
+    for _ in range(100):
+        pacing.begin(0)
+        clock.now += 3.0
+        pacing.on_commit(is_empty=True)
+    assert interval_after(pacing, clock, [0.005]) == pytest.approx(0.025)
+
+
+def test_a_fixed_interval_stays(clock: Clock) -> None:
+    pacing = Pacing(Limits(commit_interval_ms=70, shortest_interval_ms=70), clock)
+    assert interval_after(pacing, clock, [0.001] * 100) == pytest.approx(0.07)
 
 
 def test_while_full_reads_come_a_backlog_is_gathered_for_a_while(pacing: Pacing, clock: Clock) -> None:

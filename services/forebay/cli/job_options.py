@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -79,7 +80,13 @@ _OPTIONS = (
         "--emit", [emit.value for emit in Emit], "Every output, or of tables' rows the last one per key and commit."
     ),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
-    _number("--commit-interval-ms", 100, "Time between two commits of a group that has caught up.", 1, 60_000),
+    _number(
+        "--commit-interval-ms",
+        0,
+        "Time between two commits of a group that has caught up. 0: 25 to 100, twice as long as a commit takes.",
+        0,
+        60_000,
+    ),
     _number("--checkpoint-interval-ms", 30_000, "Time between two snapshots of a task.", 1_000, 600_000),
     _number("--max-records-per-commit", 50_000, "Most records of a group's commit in a backlog.", low=1),
     click.option(
@@ -154,9 +161,9 @@ def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a JobSpec that the options set."""
     limit = options["max_bytes_per_commit"]
     most = batch_bytes(memory_bytes()) if limit is None else limit
-    limits = Limits(
-        options["max_records_per_commit"], most, options["commit_interval_ms"], options["checkpoint_interval_ms"]
-    )
+    limits = Limits(options["max_records_per_commit"], most, checkpoint_interval_ms=options["checkpoint_interval_ms"])
+    if interval := options["commit_interval_ms"]:
+        limits = replace(limits, commit_interval_ms=interval, shortest_interval_ms=interval)
     names = (
         *("dedupe_retention_ms", "max_state_bytes", "max_error_rate", "table_directory", "standby_directory"),
         *("table_memory_bytes", "transaction_timeout_ms", "log_format"),

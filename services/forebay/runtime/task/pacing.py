@@ -20,6 +20,10 @@ _AHEAD_BYTES = 8 << 20
 """Of these records, as large as the last ones were."""
 _FULL_READ = 1_000
 """Records that arrive at once where there are more behind them."""
+_INTERVAL_PER_COST = 2.0
+"""How many times as long as a commit takes the time between two commits is at least, if the limits allow it."""
+_SMOOTHING = 8.0
+"""Commits over which the cost is averaged, so that a single slow commit changes little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class Limits:
     Args:
         max_records: of a commit, over all partitions of a group.
         max_bytes: of a commit; 0: no limit.
-        commit_interval_ms: time between two commits while caught up.
+        commit_interval_ms: longest time between two commits while caught up.
+        shortest_interval_ms: shortest such time, if commits take little of it.
         checkpoint_interval_ms: time between two snapshots of a task.
         idle: whether idle time passes on idle topics.
     """
@@ -37,6 +42,7 @@ class Limits:
     max_records: int = 50_000
     max_bytes: int = 0
     commit_interval_ms: int = 100
+    shortest_interval_ms: int = 25
     checkpoint_interval_ms: int = 30_000
     idle: bool = True
 
@@ -56,14 +62,17 @@ class Pacing:
         self._read_ahead = read_ahead
         self._size = CommitSize(limits.max_records)
         self._record_bytes = 1
-        self._gathered_at = float("-inf")
-        self._due = float("-inf")
+        self._gathered_at = self._due = float("-inf")
+        self._is_timed = False
+        self._longest = limits.commit_interval_ms / 1_000
+        self._shortest = min(limits.shortest_interval_ms / 1_000, self._longest)
+        self._cost = self._longest / _INTERVAL_PER_COST
         self.start()
         self.begin(0)
 
     def start(self) -> None:
         """Note that a group begins: its first commit, which shows that it works, gathers for one interval at most."""
-        self._patience = min(BACKLOG_SECONDS, self._limits.commit_interval_ms / 1_000)
+        self._patience = min(BACKLOG_SECONDS, self._longest)
 
     def begin(self, waiting: int, *, goes_on: bool = False) -> None:
         """Begin to gather; `waiting` records are there.
@@ -107,7 +116,7 @@ class Pacing:
 
     def on_due(self) -> None:
         """Note that the commit is due: the interval to the next one begins."""
-        self._gathered_at = self._clock()
+        self._gathered_at, self._is_timed = self._clock(), True
 
     @property
     def is_empty(self) -> bool:
@@ -153,13 +162,22 @@ class Pacing:
         Args:
             is_empty: whether the commit only announced times: its success says nothing about the size of commits.
         """
-        interval = self._limits.commit_interval_ms / 1_000
+        now = self._clock()
+        if self._is_timed:
+            self._cost += (now - self._gathered_at - self._cost) / _SMOOTHING
+        self._is_timed = False
+        interval = self._interval
         self._patience = BACKLOG_SECONDS
         # The interval begins when the commit was due. If it began when the commit ended, the time of a commit would
         # add to the latency of each record. At least half an interval is left for a slow broker.
-        self._due = max(self._gathered_at + interval, self._clock() + interval / 2)
+        self._due = max(self._gathered_at + interval, now + interval / 2)
         if not is_empty:
             self._size.on_commit()
+
+    @property
+    def _interval(self) -> float:
+        """Seconds between two commits: short while they are cheap, longer where the broker or the logic takes long."""
+        return max(self._shortest, min(self._longest, _INTERVAL_PER_COST * self._cost))
 
     def halve(self) -> int:
         """Make commits smaller, until they succeed again; return how many records they may have now."""
