@@ -111,7 +111,10 @@ def test_a_record_that_is_too_large_for_its_topic_is_reported_and_the_others_are
     def run(begin: int | None) -> Replayed:
         return ErrorReplay(settings, application, errors, {source: 2}, begin).run(lambda _: None)
 
+    expected = ErrorReplay(settings, application, errors, {source: 2}, 0).look({source: 3_000})
     result = run(0)
+    assert (expected.sent, expected.passed_over, expected.too_large) == (result.sent, result.passed_over, 2)
+    assert result.too_large == 2
     assert result.sent.total() == 18, "small records that are too large together, and one that fits if compressed"
     assert sorted(re.findall(r"offset (\d+) of \S+ is larger than", " ".join(result.passed_over))) == ["3", "7"]
     assert sum(len(messages) for messages in read_topic(settings, source).values()) == 18

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from forebay.catalog import Service, Topic
 from forebay.cli import error_records, names
+from forebay.kafka.topics import TopicDescription
 from forebay.runtime.maintenance.error_replay import Replayed
 
 TOPICS = {"orders": 2, "clicks-eu": 3, "clicks-us": 4, "other": 1, "shop.errors": 1}
@@ -28,8 +30,12 @@ class Admin:
     def partitions(self, wanted: Iterable[str]) -> dict[str, int]:
         return {name: TOPICS[name] for name in wanted if name in TOPICS}
 
+    def describe(self, wanted: Iterable[str]) -> dict[str, TopicDescription]:
+        config = {"max.message.bytes": "3000"}
+        return {name: TopicDescription(name, "", TOPICS[name], 1, config, frozenset()) for name in wanted}
 
-def look(monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[Result, list[Any]]:
+
+def replay(monkeypatch: pytest.MonkeyPatch, *options: str, result: Replayed | None = None) -> tuple[Result, list[Any]]:
     """Return the command's result, and what it would replay."""
     runs: list[Any] = []
 
@@ -37,14 +43,23 @@ def look(monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[Result, list[A
         def __init__(self, *arguments: object) -> None:
             runs.append(arguments[1:])
 
-        def look(self) -> Replayed:
-            return Replayed()
+        def look(self, max_bytes: Mapping[str, int]) -> Replayed:
+            assert max_bytes == dict.fromkeys(runs[0][2], 3_000)
+            return result or Replayed()
+
+        def run(self, _on_transaction: object) -> Replayed:
+            return result or Replayed()
 
     service = replace(SHOP, patterns={"clicks-.*": ""})
     monkeypatch.setattr(names, "find_service", lambda _: service)
     monkeypatch.setattr(error_records, "TopicAdmin", Admin)
     monkeypatch.setattr(error_records, "ErrorReplay", Replay)
-    return CliRunner().invoke(error_records.errors, ["replay", "shop", "--dry-run", *BROKER, *options]), runs
+    return CliRunner().invoke(error_records.errors, ["replay", "shop", *BROKER, *options]), runs
+
+
+def look(monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[Result, list[Any]]:
+    """Return the result of a dry run, and what it would replay."""
+    return replay(monkeypatch, "--dry-run", *options)
 
 
 def test_topics_that_match_a_pattern_are_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +73,14 @@ def test_a_beginning_that_is_no_offset_is_refused(monkeypatch: pytest.MonkeyPatc
     result, runs = look(monkeypatch, "--from", text)
     assert (result.exit_code, runs) == (2, [])
     assert "specify beginning, or an offset" in result.output
+
+
+@pytest.mark.parametrize(("too_large", "exit_code"), [(0, 0), (2, 1)])
+def test_records_that_are_too_large_for_their_topics_are_a_failure(
+    monkeypatch: pytest.MonkeyPatch, too_large: int, exit_code: int
+) -> None:
+    done = Replayed(Counter({("orders", "decode"): 1}), Counter({"larger": too_large}), too_large)
+    result, _ = replay(monkeypatch, result=done)
+    assert result.exit_code == exit_code
+    assert "1 record sent to orders" in result.output
+    assert ("2 records of shop.errors" in result.output) == bool(too_large)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from forebay.processor.messages import Headers
 from forebay.processor.side_topics import error_record
 from forebay.room import Room
-from forebay.runtime.maintenance.failed_records import Again, Unfit, again, reason_of
+from forebay.runtime.maintenance.failed_records import Again, Unfit, again, fits, reason_of
 
 INPUTS = {"events": 4}
 
@@ -119,3 +120,17 @@ def test_shortened_records_are_skipped() -> None:
 def test_reasons_that_differ_in_names_are_one() -> None:
     texts = {reason_of(failed_record(Record(), f"order order_{number} is unknown,\nof {number}")) for number in (1, 22)}
     assert texts == {"decode: ValueError: order … is unknown, of …"}
+
+
+@pytest.mark.parametrize(
+    ("value", "headers", "expected"),
+    [
+        (b"small", [], True),
+        (random.Random(1).randbytes(2_000), [], False),
+        (b"a" * 2_000, [], True),
+        (None, [("trace", random.Random(1).randbytes(2_000))], False),
+        (None, [("trace", None), ("text", b"t")], True),
+    ],
+)
+def test_a_record_fits_if_it_fits_compressed(value: bytes | None, headers: Headers, expected: bool) -> None:
+    assert fits(Again("events", 0, b"key", value, 1, headers), 1_000) is expected

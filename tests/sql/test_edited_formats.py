@@ -154,12 +154,41 @@ def test_rows_are_not_decoded_again_when_a_commit_is_repeated(monkeypatch: pytes
     old, new = Driven(table("x INT"), tasks=1), Driven(table("x INT, y INT"), tasks=1)
     old.send("t", "a", {"X": 1})
     decoded: list[int] = []
-    monkeypatch.setattr(Rows, "decode_first", lambda _self, most: decoded.append(most))
+
+    def note(_rows: Rows[Any], most: int) -> int:
+        decoded.append(most)
+        return 0
+
+    monkeypatch.setattr(Rows, "decode_first", note)
     carry(old.driver, new.driver)
     assert decoded == [200_000]
     for engine in (engine for stage in new.driver.stages for engine in stage.engines):
         engine.load(engine.position)
     assert decoded == [200_000]
+
+
+def test_edited_stores_of_a_task_share_the_limit_of_rows_that_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.stores.layouts._CHECKED_ROWS_OF_EDITS", 10)
+    joins = "CREATE STREAM o AS SELECT s.k AS k, u.x FROM s JOIN u ON s.k = u.k JOIN v ON s.k = v.k;"
+    declared = "CREATE TABLE {0} (k STRING PRIMARY KEY, {1}) WITH (KAFKA_TOPIC='{0}', VALUE_FORMAT='JSON');\n"
+    old, new = (
+        Driven("".join(declared.format(name, columns) for name in "uv") + STREAM.format(key="STRING") + joins, tasks=1)
+        for columns in ("x INT", "x INT, y INT")
+    )
+    # The second store has what the first one leaves.
+    for number in range(20):
+        old.send("v", str(number), {"X": 1})
+    old.send("u", "a", {"X": 1})
+    decoded: list[int] = []
+    decode_first = Rows.decode_first
+
+    def count(rows: Rows[Any], most: int) -> int:
+        decoded.append(decode_first(rows, most))
+        return decoded[-1]
+
+    monkeypatch.setattr(Rows, "decode_first", count)
+    carry(old.driver, new.driver)
+    assert sorted(decoded) == [1, 9]
 
 
 def test_groups_whose_keys_contain_another_name_are_refused() -> None:

@@ -11,7 +11,9 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.lazy import CommandGroup
 from forebay.cli.names import rename_topics, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.errors import TopicMissing
+from forebay.kafka.errors import KafkaForbidden, TopicMissing
+from forebay.kafka.settings import KafkaSettings
+from forebay.limits import UNLIMITED, TopicLimits
 from forebay.runtime.driver.matched import matches
 from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
 
@@ -69,7 +71,8 @@ def replay(
     the error.* headers are left out. A thousand records at most are one transaction, which also commits the position in
     .errors to the group APPLICATION-replay: if a run breaks off, run the command again; it resumes. The first replay
     needs --from beginning. A record that fails again is a new record of .errors. The job may run meanwhile. If a window
-    is closed by now, the record goes to .late.
+    is closed by now, the record goes to .late. If a record is larger than its topic takes, it is skipped, and the
+    exit code is 1.
     """
     (service,) = rename_topics((service,), topics)
     kafka = connect(**connection)
@@ -88,12 +91,27 @@ def replay(
         kafka, name, topic, {topic_name: partitions[topic_name] for topic_name in inputs}, begin, left_out
     )
     if dry_run:
-        would = run.look()
+        would = run.look(_max_bytes(kafka, inputs))
         first = " --from beginning" if would.is_first and begin is None else ""
         _show(would, "would be sent", f"nothing was sent: `forebay errors replay {service.name}{first}` sends them")
         return
     result = run.run(lambda so_far: click.echo(f"{so_far.sent.total()} sent", err=True))
     _show(result, "sent", "")
+    if result.too_large:
+        raise click.ClickException(
+            f"{_records(result.too_large)} of {topic} skipped for good, because max.message.bytes of the input is "
+            "smaller. The lines above name the offsets"
+        )
+
+
+def _max_bytes(kafka: KafkaSettings, inputs: list[str]) -> dict[str, int]:
+    """Return max.message.bytes by topic; nothing if that can't be known."""
+    try:
+        descriptions = TopicAdmin(kafka).describe(inputs)
+    except KafkaForbidden as error:
+        click.echo(f"warning: whether records are too large for their topics is not known: {error}", err=True)
+        return {}
+    return {name: TopicLimits.of(name, topic.config, UNLIMITED).max_bytes for name, topic in descriptions.items()}
 
 
 def _show(done: Replayed, verb: str, hint: str) -> None:

@@ -15,9 +15,6 @@ from forebay.stores.table import Change, Table
 from forebay.stores.upgrade import Conversion, Way, convert, describe_store, row_value_of, way_to
 
 PREFIX = KINDS
-_CHECKED_ROWS = 100
-_CHECKED_ROWS_OF_AN_EDIT = 200_000
-"""They take a second or two. A worker that opens a task is expected to respond within a minute."""
 
 
 class OnChange(Enum):
@@ -126,13 +123,11 @@ class Kinds:
     def _has_changes(self, name: str) -> bool:
         return any(rows.has_changes for rows in self._lent.of_store.get(name, ()))
 
-    def _decode_first(self, name: str, *, is_edited: bool) -> None:
+    def _decode_first(self, name: str, most: int) -> int:
         if any(done.store == name for done in self.conversions):
             # The table still has the rows in their previous format.
-            return
-        for rows in self._lent.of_store.get(name, ()):
-            if rows.store == name:
-                rows.decode_first(_CHECKED_ROWS_OF_AN_EDIT if is_edited else _CHECKED_ROWS)
+            return 0
+        return sum(rows.decode_first(most) for rows in self._lent.of_store.get(name, ()) if rows.store == name)
 
     def _check(self, store: Store[Any], recorded: str) -> None:
         what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {describe_store(store)!r}"

@@ -29,6 +29,10 @@ _MARK = b"\0"
 KEYS = "keys"
 _VALUES, _WINDOWS = "values", "windows"
 _PARTS = (_VALUES, KEYS, _WINDOWS)
+_CHECKED_ROWS = 100
+_CHECKED_ROWS_OF_EDITS = 200_000
+"""Of all edited stores of a task. They take a second or two. A worker that opens a task is expected to respond within a
+minute."""
 
 KeyFormatOf = Callable[[str], Format[Any] | None]
 """Returns the format of a store's keys by the store's name. None: the keys are texts."""
@@ -37,8 +41,8 @@ KeyFormatOf = Callable[[str], Format[Any] | None]
 class DecodeFirst(Protocol):
     """Function that decodes the first rows of a store."""
 
-    def __call__(self, name: str, /, *, is_edited: bool) -> None:
-        """Decode the first rows of the store of a name."""
+    def __call__(self, name: str, most: int, /) -> int:
+        """Decode rows of the store of a name, up to `most`; return their number."""
         ...
 
 
@@ -163,8 +167,7 @@ class Layouts:
         service: named in remedies.
         stores: of the task.
         has_changes: returns whether the store of a name changed in this commit.
-        decode_first: decodes the first rows of the store of a name, more of them after an edit. It raises
-            DecodeError, Unavailable.
+        decode_first: decodes the first rows of the store of a name. It raises DecodeError, Unavailable.
     """
 
     def __init__(
@@ -211,12 +214,20 @@ class Layouts:
 
         Otherwise each record would fail that reads such a row.
         """
-        for name, recorded in self._unchecked.items():
-            # A failed commit loads the table again, but the edit is recorded only with the store's next row.
-            if recorded is not None and self._decoded.get(name) == recorded:
-                continue
+        # A failed commit loads the table again, but the edit is recorded only with the store's next row.
+        unchecked = {
+            name: recorded
+            for name, recorded in self._unchecked.items()
+            if recorded is None or self._decoded.get(name) != recorded
+        }
+        edited, left = sum(recorded is not None for recorded in unchecked.values()), _CHECKED_ROWS_OF_EDITS
+        for name, recorded in unchecked.items():
             try:
-                self._decode_first(name, is_edited=recorded is not None)
+                if recorded is None:
+                    self._decode_first(name, _CHECKED_ROWS)
+                else:
+                    most, edited = left // edited, edited - 1
+                    left -= self._decode_first(name, most)
             except DecodeError as error:
                 declared = words_of(self._declared[name][_VALUES])
                 if recorded is not None:

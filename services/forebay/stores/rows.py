@@ -148,10 +148,13 @@ class Rows(Generic[V]):
         cut = len(self.prefix)
         return (key[cut:] for key, _ in self._table.scan(self.prefix, prefix_end(self.prefix)))
 
-    def decode_first(self, most: int) -> None:
-        """Decode the first rows of the table, up to `most`. Raises DecodeError, Unavailable."""
+    def decode_first(self, most: int) -> int:
+        """Decode the first rows of the table, up to `most`; return their number. Raises DecodeError, Unavailable."""
+        count = 0
         for _, data in islice(self._table.scan(self.prefix, prefix_end(self.prefix)), most):
             self._codec.decode(data)
+            count += 1
+        return count
 
     @property
     def has_changes(self) -> bool:

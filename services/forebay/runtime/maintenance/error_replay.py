@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,7 +16,8 @@ from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.maintenance.failed_records import Again, NoInput, Unfit, again, reason_of
+from forebay.runtime.maintenance.error_sending import abort, note_too_large, place_of, produce_again
+from forebay.runtime.maintenance.failed_records import Again, NoInput, TooLarge, Unfit, again, fits, reason_of
 
 _SECONDS = 30.0
 _BATCH = 1_000
@@ -30,7 +31,7 @@ class ReplayRefused(Exception):
     """Records would be sent twice, or passed over for good; the message says what to do."""
 
 
-class _TooLarge(Exception):
+class _RecordsRefused(Exception):
     """The broker refused records, or batches of them, as too large for their topics.
 
     Args:
@@ -49,11 +50,13 @@ class Replayed:
     Args:
         sent: records by input topic and by what they failed of.
         passed_over: records that can't be sent again, by why.
+        too_large: number of those among them that are larger than their topics take.
         is_first: whether no position of an earlier replay is known.
     """
 
     sent: Counter[tuple[str, str]] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
+    too_large: int = 0
     is_first: bool = False
 
 
@@ -91,14 +94,18 @@ class ErrorReplay:
         self._too_large: set[tuple[int, int]] = set()
         """Partitions and offsets in `.errors` of records that are too large for their topics."""
 
-    def look(self) -> Replayed:
-        """Return what a run would do now; changes nothing. Raises Unavailable."""
+    def look(self, max_bytes: Mapping[str, int]) -> Replayed:
+        """Return what a run would do now; changes nothing. Raises Unavailable.
+
+        Args:
+            max_bytes: max.message.bytes of the input topics, as far as they are known.
+        """
         ends = self._ends()
         starts, is_first = self._starts(ends)
         replayed = Replayed(is_first=is_first)
         for messages in self._batches(starts, ends):
             for message in messages:
-                self._sort(message, replayed)
+                self._sort(message, replayed, max_bytes)
         return replayed
 
     def run(self, on_transaction: Callable[[Replayed], None]) -> Replayed:
@@ -115,7 +122,7 @@ class ErrorReplay:
             try:
                 if not self._send_next(ends, done):
                     return done
-            except _TooLarge as error:
+            except _RecordsRefused as error:
                 if self._is_one_by_one:
                     self._too_large |= error.places
                 self._is_one_by_one = True
@@ -163,47 +170,51 @@ class ErrorReplay:
         try:
             producer.begin_transaction()
             for message in messages:
-                place = _place_of(message)
+                place = place_of(message)
                 positions[place[0]] = place[1] + 1
-                record = self._sort(message, part, is_sent=True)
+                record = self._sort(message, part)
                 if record is not None:
-                    _produce(producer, record, partial(_note_too_large, refused, place))
+                    produce_again(producer, record, partial(note_too_large, refused, place))
             # The client calls back in here and not in the commit.
             producer.flush(_SECONDS)
             places = [TopicPartition(self._topic, number, position) for number, position in positions.items()]
             producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), _SECONDS)
             producer.commit_transaction(_SECONDS)
         except ReplayRefused:
-            _abort(producer)
+            abort(producer)
             raise
         except KafkaException as error:
-            _abort(producer)
+            abort(producer)
             producer.poll(0)
             if refused:
-                raise _TooLarge(refused) from error
+                raise _RecordsRefused(refused) from error
             raise failure_of(error.args[0], "these records were not sent: run the command again") from error
         finally:
             consumer.close()
         done.sent += part.sent
         done.passed_over += part.passed_over
+        done.too_large += part.too_large
 
-    def _sort(self, message: Message, found: Replayed, *, is_sent: bool = False) -> Again | None:
-        """Return a record to send and count it. Raises ReplayRefused: it would be passed over by mistake."""
+    def _sort(self, message: Message, found: Replayed, max_bytes: Mapping[str, int] | None = None) -> Again | None:
+        """Return a record to send and count it. Raises ReplayRefused: it would be passed over by mistake.
+
+        Args:
+            max_bytes: of the input topics, if nothing is sent. Otherwise the broker decides what is too large.
+        """
         try:
             record = again(message, self._inputs)
-            if _place_of(message) in self._too_large:
-                raise Unfit(
-                    f"the record at offset {message.offset()} of {self._topic} is larger than max.message.bytes of "
-                    f"{record.topic}: raise the limit, and send it with another client"
-                )
+            is_too_large = max_bytes is not None and not fits(record, max_bytes.get(record.topic, _LARGEST))
+            if is_too_large or place_of(message) in self._too_large:
+                raise TooLarge(message.offset(), self._topic, record.topic)
         except Unfit as unfit:
-            if is_sent and isinstance(unfit, NoInput) and unfit.topic not in self._left_out:
+            if max_bytes is None and isinstance(unfit, NoInput) and unfit.topic not in self._left_out:
                 raise ReplayRefused(
                     f"the record at offset {message.offset()} of {self._topic} failed in {unfit.topic}, which is no "
                     "input of the job. If the job has other topic names, give its --topic options; to pass over the "
                     f"records of this topic for good, give `--leave-out {unfit.topic}`"
                 ) from None
             found.passed_over[str(unfit)] += 1
+            found.too_large += isinstance(unfit, TooLarge)
             return None
         found.sent[record.topic, reason_of(message)] += 1
         return record
@@ -286,41 +297,3 @@ class ErrorReplay:
         except KafkaException as error:
             raise failure_of(error.args[0], f"no transaction can begin as {self._group}") from error
         return producer
-
-
-def _place_of(message: Message) -> tuple[int, int]:
-    return message.partition() or 0, message.offset() or 0
-
-
-def _note_too_large(
-    refused: set[tuple[int, int]], place: tuple[int, int], error: KafkaError | None, _message: Message
-) -> None:
-    if error is not None and error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-        refused.add(place)
-
-
-def _produce(producer: Producer, record: Again, on_delivery: Callable[[KafkaError | None, Message], None]) -> None:
-    at = 0 if record.timestamp is None else record.timestamp
-    headers: list[tuple[str, str | bytes | None]] = list(record.headers)
-    while True:
-        try:
-            producer.produce(
-                record.topic,
-                record.value,
-                record.key,
-                record.partition,
-                timestamp=at,
-                headers=headers,
-                on_delivery=on_delivery,
-            )
-            break
-        except BufferError:
-            # The client's queue is full. It is emptied by the broker's answers, or when the transaction times out.
-            producer.poll(_POLL_S)
-    producer.poll(0)
-
-
-def _abort(producer: Producer) -> None:
-    """Abort what can't be committed: an open transaction hides what comes behind it until it times out."""
-    with suppress(KafkaException):
-        producer.abort_transaction(_SECONDS)

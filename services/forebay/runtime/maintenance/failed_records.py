@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import Message
 
 from forebay.processor.messages import Headers
+from forebay.room import FRAME_BYTES, HEADER_BYTES
 from forebay.runtime.changelog.topics import repartition_topic
 
 _LONGEST = 200
@@ -40,6 +42,25 @@ class NoInput(Unfit):
     def __init__(self, topic: str) -> None:
         super().__init__(f"{topic}, where it failed, is not an input of the job")
         self.topic = topic
+
+
+class TooLarge(Unfit):
+    """A record is larger than its topic takes."""
+
+    def __init__(self, offset: int | None, errors: str, topic: str) -> None:
+        super().__init__(
+            f"the record at offset {offset} of {errors} is larger than max.message.bytes of {topic}: raise the limit, "
+            "and send it with another client"
+        )
+
+
+def fits(record: Again, max_bytes: int) -> bool:
+    """Return whether a topic with this max.message.bytes takes a record, at least compressed."""
+    parts = [record.key or b"", record.value or b""]
+    for name, value in record.headers:
+        parts += [name.encode(), value or b"", bytes(HEADER_BYTES)]
+    most = max_bytes - FRAME_BYTES
+    return sum(map(len, parts)) <= most or len(zlib.compress(b"".join(parts))) <= most
 
 
 def again(message: Message, inputs: Mapping[str, int]) -> Again:
