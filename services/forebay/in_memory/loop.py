@@ -18,6 +18,8 @@ from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.reads import repartition_topics
+from forebay.stores.kinds import recorded_formats
+from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Change
 
 Left = tuple[Iterable[Change], TaskPosition]
@@ -200,10 +202,14 @@ class Loop:
         reached = {end[:2]: end[2] for task in self._group.tasks for end in task.input.ends}
         for (place, number), (rows, position) in tasks.items():
             left, at, internal = list(rows), max(position.stream_time, 0), internal_topic(self._application, place)
+            table = MemoryTable()
+            table.apply(left, b"")
             for task in self._group.tasks:
                 if task.changelogs.partition == number:
                     own = [row for row in left if not row[0].startswith(INTERNAL)]
-                    for topic, key, value, when in task.changelogs.route(own, at):
+                    # The other driver may have declared other kinds of stores.
+                    router = task.changelogs.of_formats(recorded_formats(table, task.changelog_rows.stores))
+                    for topic, key, value, when in router.route(own, at):
                         self.topics.changelog(topic, number).append(key, value, when)
             for key, value in left:
                 if key.startswith(INTERNAL):

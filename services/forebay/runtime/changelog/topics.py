@@ -41,10 +41,16 @@ class ChangelogRouter:
         unlogged: frozenset[bytes] = frozenset(),
     ) -> None:
         self._unlogged = unlogged
+        self._formats = formats
         self._stamped = {name.encode() for name, kind in formats.items() if kind in STAMPED}
         self._topics = {name.encode(): topic for name, topic in topics.items()}
         self.internal = internal
         self.partition = partition
+
+    def of_formats(self, recorded: Mapping[str, RowValue]) -> ChangelogRouter:
+        """Return the same for rows in other formats, by store; a store that is missing keeps its format."""
+        topics = {store.decode(): topic for store, topic in self._topics.items()}
+        return ChangelogRouter(topics, self.internal, self.partition, {**self._formats, **recorded}, self._unlogged)
 
     def destinations(self) -> set[str]:
         """Return the changelogs' names."""
