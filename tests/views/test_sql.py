@@ -36,7 +36,7 @@ def test_grouped_by_the_topic_s_key() -> None:
 
 def computation(found: View) -> tuple[object, ...]:
     """Return what a view computes, independent of the form of its SQL."""
-    arguments = [code.source for codes in found.aggregate_step.arguments for code in codes]
+    arguments = [argument.bound for arguments in found.aggregate_step.arguments for argument in arguments]
     return found.name, found.select, found.groups, found.columns, arguments
 
 

@@ -32,7 +32,7 @@ def compile_aggregate(compiler: Compiler, step: Aggregated, name: str) -> Any:
     make_key, make_row = row_of(grouped.keys, windowed=windowed), row_of(codes, windowed=windowed)
     store = compiler.name(name)
     compiler.stores[id(step)] = store
-    state = state_format(step.aggregates, step.names, [f"{code.shown} {code.type}" for code in grouped.keys])
+    state = state_format(step.aggregates, step.names, [f"{code.text} {code.type}" for code in grouped.keys])
     key = key_format(grouped.into, grouped.format)
     types = tuple(code.type for code in codes)
     if isinstance(rows, Stream):

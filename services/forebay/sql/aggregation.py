@@ -13,8 +13,7 @@ from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound, BoundColumn
 from forebay.sql.catalog import BOUNDS, Named, Windowing
 from forebay.sql.errors import SqlError
-from forebay.sql.generate import code_of
-from forebay.sql.plan import Aggregated, Code, Filtered, Projected, Step
+from forebay.sql.plan import Aggregated, Filtered, Projected, Step, TypedExpression
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.syntax import Call, Column, Expression, Literal, Star, WindowClause
@@ -82,10 +81,10 @@ def aggregate(
     for at, (call, (aggregate, _)) in enumerate(zip(calls, calls_made, strict=True)):
         replaced[call] = BoundColumn(f"r[{at}]", aggregate.type, to_sql(call))
 
-    def code(expression: Expression, *, condition: bool = False) -> Code:
+    def code(expression: Expression, *, condition: bool = False) -> TypedExpression:
         make = Binder(GroupNames(window), FUNCTIONS, replaced, standard=query.standard)
         result = make.condition(expression) if condition else make.of(expression)
-        return code_of(make, result, to_sql(expression))
+        return TypedExpression(result, to_sql(expression))
 
     if analysis.having is not None:
         step = Filtered(step, code(analysis.having, condition=True))
@@ -120,10 +119,10 @@ def _calls(items: Sequence[Item], having: Expression | None) -> list[Call]:
     return list(calls)
 
 
-def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggregate, tuple[Code, ...]]:
-    """Return an aggregate and its arguments' code. Raises SqlError."""
+def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggregate, tuple[TypedExpression, ...]]:
+    """Return an aggregate and its arguments. Raises SqlError."""
     given = [argument for argument in call.arguments if not isinstance(argument, Star)]
-    codes = [relation.code(argument) for argument in given]
+    codes = [relation.bind(argument) for argument in given]
     arguments = [
         Argument(code.type, argument.value if isinstance(argument, Literal) else None, isinstance(argument, Literal))
         for code, argument in zip(codes, given, strict=True)

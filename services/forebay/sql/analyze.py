@@ -13,7 +13,7 @@ from forebay.sql.errors import SqlError
 from forebay.sql.exploding import explode
 from forebay.sql.names import Sources
 from forebay.sql.options import default_key_format
-from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
+from forebay.sql.plan import Filtered, Projected, Rekeyed, Scan, Slot, Step, TypedExpression
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Column, Expression, Field, Literal, Query, Selected, Star
@@ -101,7 +101,7 @@ class Analysis:
         self.names = tuple(item.name for item in items)
         relation = self._relation(items)
         if self.where is not None:
-            relation = replace(relation, step=Filtered(relation.step, relation.condition(self.where)))
+            relation = replace(relation, step=Filtered(relation.step, relation.bind_condition(self.where)))
         relation = explode(relation, items)
         if self.partition_by:
             relation = self._partition_by(relation, items)
@@ -113,13 +113,12 @@ class Analysis:
         step = Projected(relation.step, tuple(code for _, code in columns), into)
         return step, keys, into, relation
 
-    def _value(self, relation: Relation, expression: Expression) -> Code:
-        """Return the code of a value; a made key's comes of the key."""
+    def _value(self, relation: Relation, expression: Expression) -> TypedExpression:
+        """Return a value, bound; a made key's comes of the key."""
         for at, key in enumerate(relation.keys):
             if key.is_made and expression in key.equals:
-                column = BoundColumn(f"k[{at}]", key.named.type, key.named.name)
-                return Code(column.source, column.type, {}, column.name, column)
-        return relation.code(expression)
+                return TypedExpression(BoundColumn(f"k[{at}]", key.named.type, key.named.name), key.named.name)
+        return relation.bind(expression)
 
     def _relation(self, items: Sequence[Item]) -> Relation:
         used: set[tuple[str, str]] = set()
@@ -171,7 +170,7 @@ class Analysis:
         self, relation: Relation, by: Sequence[Expression], items: Sequence[Item], *, drops_null: bool = False
     ) -> Relation:
         """Return rows under a key of expressions, named as they are selected."""
-        codes = [relation.code(expression) for expression in by]
+        codes = [relation.bind(expression) for expression in by]
         keys = []
         for at, (expression, code) in enumerate(zip(by, codes, strict=True)):
             name = next((item.name for item in items if item.expression == expression), "")
@@ -187,7 +186,7 @@ class Analysis:
             and all(expression in key.equals for expression, key in zip(by, relation.keys, strict=True))
         )
         into = tuple(key.named for key in keys)
-        alone = () if drops_null else tuple(relation.code_of_key(expression) for expression in by)
+        alone = () if drops_null else tuple(relation.bind_to_key(expression) for expression in by)
         step = Rekeyed(relation.step, tuple(codes), into, self.key_format, stays, drops_null, alone)
         framed = relation.is_framed and stays
         return replace(relation, step=step, keys=tuple(keys), format=self.key_format, windowing=None, is_framed=framed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from forebay.sql import casts, coercion, limits, operators
@@ -16,8 +16,8 @@ from forebay.sql.bound import (
     BoundLiteral,
     BoundMap,
     BoundRow,
+    Callables,
 )
-from forebay.sql.compiled import constant_of
 from forebay.sql.errors import SqlError
 from forebay.sql.literals import type_of_literal
 from forebay.sql.syntax import (
@@ -47,6 +47,7 @@ from forebay.sql.types import (
     StructType,
 )
 
+_NONE: Callables = {}
 _FEW_VALUES = 16
 """Texts and arrays that an expression may create without counting their sizes."""
 
@@ -87,13 +88,8 @@ class Binder:
         self.names = names
         self.functions = functions
         self.replaced = replaced or {}
-        self.namespace: dict[str, Any] = {}
         self._sized = 0
         self._parameters: list[dict[str, BoundColumn]] = []
-
-    def constant(self, value: Any) -> str:
-        """Return the name under which generated code finds a value."""
-        return constant_of(self.namespace, value)
 
     def of(self, expression: Expression) -> Bound:
         """Return an expression, bound. Raises SqlError."""
@@ -134,10 +130,6 @@ class Binder:
         """Whether the expression is in the body of a lambda, which one record may call any number of times."""
         return bool(self._parameters)
 
-    def limit(self) -> None:
-        """Have the time and size counted that a record takes: its expressions could take any amount."""
-        self.constant(limits.begin)
-
     def _counting(self, value: Bound) -> Bound:
         """Return a value whose size is counted, if it is in a lambda or among many others."""
         if not isinstance(value.type, ArrayType | MapType) and value.type not in (STRING, BYTES):
@@ -145,14 +137,37 @@ class Binder:
         self._sized += 1
         if not self.in_lambda and self._sized <= _FEW_VALUES:
             return value
-        self.limit()
-        return BoundCall("", f"{self.constant(limits.count_created)}({{0}})", (value,), value.type)
+        count = {"count": limits.count_created}
+        return BoundCall("", "{count}({0})", (value,), value.type, functions=count, is_limited=True)
+
+    def call(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        arguments: Sequence[Bound],
+        result: SqlType,
+        strict: Collection[int] = (),
+        *,
+        is_limited: bool = False,
+    ) -> Bound:
+        """Return a call of a function that gives null if one of the `strict` arguments is null."""
+        places = ", ".join(f"{{{at}}}" for at in range(len(arguments)))
+        functions = {"call": function}
+        return self.apply_to(
+            name, f"{{call}}({places})", arguments, result, strict, functions=functions, is_limited=is_limited
+        )
 
     def apply(
-        self, name: str, template: str, arguments: Sequence[Bound], result: SqlType, null: bool | None = None
+        self,
+        name: str,
+        template: str,
+        arguments: Sequence[Bound],
+        result: SqlType,
+        null: bool | None = None,
+        functions: Callables = _NONE,
     ) -> Bound:
         """Return a call of a template of {0}, {1}... that gives `null` if an argument is null."""
-        return self.apply_to(name, template, arguments, result, range(len(arguments)), null)
+        return self.apply_to(name, template, arguments, result, range(len(arguments)), null, functions=functions)
 
     def apply_to(
         self,
@@ -162,11 +177,14 @@ class Binder:
         result: SqlType,
         strict: Collection[int] = (),
         null: bool | None = None,
+        *,
+        is_limited: bool = False,
+        functions: Callables = _NONE,
     ) -> Bound:
         """Return a call of a template that gives `null` if one of the `strict` arguments is null."""
         if any(arguments[at].type == NULL for at in strict):
             return BoundLiteral(null, result)
-        return BoundCall(name, template, tuple(arguments), result, null, strict)
+        return BoundCall(name, template, tuple(arguments), result, null, strict, functions, is_limited)
 
     def cast(self, value: Bound, kind: SqlType, where: Expression) -> Bound:
         """Return a value as another type. Raises SqlError where that can't be."""
@@ -175,7 +193,7 @@ class Binder:
         except TypeError as error:
             raise SqlError(where.place, f"{error}: give a value of another type") from error
         if cast is not None:
-            return self.apply("CAST", f"{'float' if cast is float else self.constant(cast)}({{0}})", [value], kind)
+            return self.call("CAST", cast, [value], kind, (0,))
         if isinstance(value, BoundLiteral):
             return BoundLiteral(value.value, kind)
         # Python holds both types alike.
@@ -198,7 +216,6 @@ class Binder:
             name: BoundColumn(f"p{depth + at}", kind, name)
             for at, (name, kind) in enumerate(zip(made.parameters, parameters, strict=True))
         }
-        self.limit()
         self._parameters.append(names)
         try:
             body = self.of(made.body)
@@ -245,7 +262,7 @@ class Binder:
     def _item(self, container: Bound, index: Bound, where: Expression) -> Bound:
         match container.type:
             case ArrayType(item) if index.type in (INT, BIGINT):
-                return self.apply("[]", f"{self.constant(operators.item)}({{0}}, {{1}})", [container, index], item)
+                return self.call("[]", operators.item, [container, index], item, (0, 1))
             case MapType(key, value):
                 return self.apply("[]", "{0}.get({1})", [container, self.cast(index, key, where)], value)
         raise SqlError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from forebay.sql.printed import SIGNS
 from forebay.sql.types import BOOLEAN, NULL, STRING, SqlType
+
+Callables = Mapping[str, Callable[..., Any]]
+"""Functions by the names that a template has for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,11 @@ class BoundCall:
 
     Args:
         name: as it is written; "" for what the binder adds, such as counting what is created.
-        template: Python of the call, in which {0} is the first argument. It names constants of the binder.
+        template: Python of the call, in which {0} is the first argument, and {call} the function of that name.
         null: the result if an argument is null: None or False.
         strict: the arguments that are tested for that.
+        functions: those that the template names. They are not compared, because name, arguments and type decide them.
+        is_limited: whether one call may take any time or create any amount, which is counted for each record.
     """
 
     name: str
@@ -49,6 +54,8 @@ class BoundCall:
     type: SqlType
     null: bool | None = None
     strict: Collection[int] = ()
+    functions: Callables = field(default_factory=dict, compare=False)
+    is_limited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

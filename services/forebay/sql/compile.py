@@ -32,7 +32,6 @@ from forebay.sql.nodes import (
 )
 from forebay.sql.plan import (
     Aggregated,
-    Code,
     Exploded,
     Filtered,
     Joined,
@@ -180,10 +179,10 @@ class Compiler:
                 return self._rekey(step, name)
             case Settled():
                 return self._settle(step, name)
-            case Exploded(parent, arrays):
-                rows = self.step(parent, name)
+            case Exploded():
+                rows = self.step(step.parent, name)
                 assert isinstance(rows, Stream)
-                return _explode(rows, parent, arrays)
+                return _explode(rows, step)
             case Joined():
                 return cast(Rows, joins_compiled.compile_join(self, step, name))
             case Aggregated():
@@ -275,10 +274,8 @@ def _under_key(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
 
 
-def _explode(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> Rows:
-    make = row_of(arrays, windowed=is_windowed(rows))
-    slots = rows.node.value
-    del parent
+def _explode(rows: Stream[Any, Any], step: Exploded) -> Rows:
+    make = row_of(step.arrays, windowed=is_windowed(rows))
 
     def each(key: Any, row: Any) -> list[Any]:
         arrays = [array or () for array in make(key, row)]
@@ -286,7 +283,7 @@ def _explode(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> Ro
         check_rows(longest, row)
         return [(*row, *(array[at] if at < len(array) else None for array in arrays)) for at in range(longest)]
 
-    kind = sources.widen_rows(slots, tuple(code.type for code in arrays))
+    kind = sources.widen_rows(rows.node.value, tuple(slot.type for slot in step.slots))
     return rows.flat_map_values(each, kind)
 
 

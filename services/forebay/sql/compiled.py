@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 from forebay.sql import limits
 
-_NUMBERS = count()
-"""Constants of all expressions have names of their own, so that code can be put together."""
 GENERATED = "<sql>"
 """Module that generated functions are of: none that can be imported, so a copy of them has what they use."""
 STOPS = (limits.LimitReached, MemoryError)
@@ -20,16 +17,6 @@ _MANY_COLUMNS = 64
 _COLUMNS_AT_A_TIME = 16
 SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
 """Source of what can't fail and costs nothing: names, items of rows, plain literals."""
-
-
-def constant_of(namespace: dict[str, Any], value: Any) -> str:
-    """Return the name under which generated code finds a value."""
-    for name, other in namespace.items():
-        if other is value:
-            return name
-    name = f"c{next(_NUMBERS)}"
-    namespace[name] = value
-    return name
 
 
 def compile_tuple(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:

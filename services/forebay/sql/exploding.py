@@ -11,10 +11,9 @@ from forebay.sql.aliases import Item
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound, BoundColumn
 from forebay.sql.errors import SqlError
-from forebay.sql.functions.registry import ELSEWHERE, Special
-from forebay.sql.generate import code_of
+from forebay.sql.functions.registry import ELSEWHERE, Special, item_of
 from forebay.sql.limits import check_items
-from forebay.sql.plan import Code, Exploded, Slot
+from forebay.sql.plan import Exploded, Slot, TypedExpression
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import Relation
 from forebay.sql.syntax import Call, Expression
@@ -24,29 +23,27 @@ from forebay.sql.walk import parts
 
 def explode(relation: Relation, items: Sequence[Item]) -> Relation:
     """Return the rows with what the table functions of a SELECT list give. Raises SqlError."""
-    calls: dict[Expression, Code] = {}
+    calls: dict[Expression, TypedExpression] = {}
     for item in items:
         for part in parts(item.expression):
             if isinstance(part, Call) and part.name in TABLE_FUNCTIONS:
-                calls.setdefault(part, _code(relation, part))
+                calls.setdefault(part, _array(relation, part))
     if not calls:
         return relation
     if relation.is_table:
         raise SqlError(next(iter(calls)).place, "a table's rows can't be exploded: one key has one row; use a stream")
     start = len(relation.slots)
-    slots = tuple(Slot("", to_sql(call), code.type) for call, code in calls.items())
+    slots = tuple(Slot("", array.text, item_of([array.type])) for array in calls.values())
     replaced = {
-        call: BoundColumn(f"r[{start + at}]", code.type, to_sql(call)) for at, (call, code) in enumerate(calls.items())
+        call: BoundColumn(f"r[{at}]", slot.type, slot.name)
+        for at, (call, slot) in enumerate(zip(calls, slots, strict=True), start)
     }
-    step = Exploded(relation.step, tuple(calls.values()))
+    step = Exploded(relation.step, tuple(calls.values()), slots)
     return replace(relation, step=step, slots=relation.slots + slots, replaced={**relation.replaced, **replaced})
 
 
-def _code(relation: Relation, call: Call) -> Code:
-    make = relation.binder()
-    rows = TABLE_FUNCTIONS[call.name](make, call)
-    assert isinstance(rows.type, ArrayType)
-    return replace(code_of(make, rows, to_sql(call)), type=rows.type.item)
+def _array(relation: Relation, call: Call) -> TypedExpression:
+    return TypedExpression(TABLE_FUNCTIONS[call.name](relation.binder(), call), to_sql(call))
 
 
 def _explode(make: Binder, call: Call) -> Bound:
@@ -60,7 +57,7 @@ def _explode(make: Binder, call: Call) -> Bound:
 
 def _cube_explode(make: Binder, call: Call) -> Bound:
     array = _explode(make, call)
-    return make.apply(call.name, f"{make.constant(cube)}({{0}})", [array], ArrayType(array.type))
+    return make.call(call.name, cube, [array], ArrayType(array.type), (0,))
 
 
 def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:

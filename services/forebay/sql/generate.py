@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
-from forebay.sql.binding import Binder
+from forebay.sql import limits
 from forebay.sql.bound import (
     Bound,
     BoundCall,
@@ -20,36 +21,34 @@ from forebay.sql.bound import (
     BoundRow,
     is_known,
 )
-from forebay.sql.compiled import SIMPLE, attempt, constant_of
-from forebay.sql.plan import Code
+from forebay.sql.compiled import SIMPLE, attempt, compile_tuple
 
 
-def code_of(make: Binder, expression: Bound, shown: str) -> Code:
-    """Return the code of a bound expression, with the constants that its binder named."""
-    return Code(source_of(make, expression), expression.type, make.namespace, shown, expression)
-
-
-def source_of(make: Binder, expression: Bound) -> str:
-    """Return the source of a bound expression; the constants of it are added to those of its binder."""
-    return _Generator(make.namespace).of(expression)
-
-
-class _Generator:
-    """Writes one expression.
+def function_of(parameters: str, expressions: Iterable[Bound]) -> Callable[..., tuple[Any, ...]]:
+    """Return the function that gives a tuple of expressions; an expression that raises an error becomes null.
 
     Args:
-        namespace: constants by the names under which the source finds them.
+        parameters: of the function, with commas: `k, r, w` for those over key, row and window.
     """
+    write = Generator()
+    sources = [write.of(expression) for expression in expressions]
+    return compile_tuple(parameters, sources, write.namespace)
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        self._namespace = namespace
+
+class Generator:
+    """Writes the expressions of one function."""
+
+    def __init__(self) -> None:
+        self.namespace: dict[str, Any] = {}
+        """Constants by the names under which the source finds them."""
+        self._names: dict[int, str] = {}
         self._temporaries = 0
 
     def of(self, expression: Bound) -> str:
         """Return the source of an expression."""
         match expression:
             case BoundLiteral(value):
-                return constant_of(self._namespace, value) if isinstance(value, Decimal) else repr(value)
+                return self._constant(value) if isinstance(value, Decimal) else repr(value)
             case BoundColumn(source):
                 return source
             case BoundCall():
@@ -73,6 +72,7 @@ class _Generator:
                 pairs = ", ".join(f"{self._attempt(key)}: {self._attempt(value)}" for key, value in entries)
                 return "{" + pairs + "}"
             case BoundLambda(parameters, body):
+                self._constant(limits.begin)  # a function may be called any number of times
                 return f"(lambda {', '.join(parameter.source for parameter in parameters)}: {self.of(body)})"
 
     def _call(self, call: BoundCall) -> str:
@@ -84,7 +84,10 @@ class _Generator:
             if test:
                 tests.append(f"{test} is None")
             names.append(name)
-        outcome = call.template.format(*names)
+        if call.is_limited:
+            self._constant(limits.begin)
+        functions = {name: self._constant(function) for name, function in call.functions.items()}
+        outcome = call.template.format(*names, **functions)
         return f"({call.null} if {' or '.join(tests)} else {outcome})" if tests else outcome
 
     def _case(self, case: BoundCase) -> str:
@@ -125,4 +128,10 @@ class _Generator:
     def _attempt(self, expression: Bound) -> str:
         """Return the source of a value that is null if it fails, without affecting the other values of the row."""
         source = self.of(expression)
-        return source if SIMPLE.fullmatch(source) else f"{constant_of(self._namespace, attempt)}(lambda: {source})"
+        return source if SIMPLE.fullmatch(source) else f"{self._constant(attempt)}(lambda: {source})"
+
+    def _constant(self, value: Any) -> str:
+        """Return the name under which the source finds a value."""
+        name = self._names.setdefault(id(value), f"c{len(self._names)}")
+        self.namespace[name] = value
+        return name

@@ -11,9 +11,8 @@ from forebay.sql import evolution
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound
 from forebay.sql.catalog import ROWTIME, Catalog, Named, Source
-from forebay.sql.compiled import compile_tuple
 from forebay.sql.errors import SqlError
-from forebay.sql.generate import source_of
+from forebay.sql.generate import function_of
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS
 from forebay.sql.schemas.topics import key_of, value_of
@@ -99,7 +98,7 @@ def _value(expression: Expression, column: Named) -> Any:
     make = Binder(_NoNames(), FUNCTIONS)
     given = make.of(expression)
     cast = make.cast(given, column.type, expression)
-    result, held = compile_tuple("", [source_of(make, given), source_of(make, cast)], make.namespace)()
+    result, held = function_of("", (given, cast))()
     if result is not None and column.type in (INT, BIGINT) and not isinstance(result, str):
         held = as_held(result, column.type)
     if result is not None and held is None:

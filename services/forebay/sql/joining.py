@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forebay.sql.catalog import Named, Source
 from forebay.sql.errors import SqlError
-from forebay.sql.plan import Code, Joined, Rekeyed, Settled
+from forebay.sql.plan import Joined, Rekeyed, Settled, TypedExpression
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
@@ -46,7 +46,7 @@ def join(left: Relation, right: Relation, join: JoinClause, on: Expression, made
         if not _is_key(left, mine):
             left, right = _settle(left), _settle(right)
             _check_unwindowed(left, right, on)
-            foreign = left.code(mine)
+            foreign = left.bind(mine)
             _check_foreign(foreign, right.keys[0].named.type, on)
             if join.kind not in ("INNER", "LEFT"):
                 raise SqlError(on.place, f"a {join.kind} JOIN by a foreign key can't be computed: write INNER or LEFT")
@@ -68,7 +68,7 @@ def _join(
     right: Relation,
     join: JoinClause,
     sides: tuple[Expression, Expression],
-    foreign: Code | None,
+    foreign: TypedExpression | None,
     made: str,
 ) -> Relation:
     within, kind = join.within, join.kind
@@ -171,7 +171,7 @@ def _key(side: Relation, expression: Expression, wanted: str) -> Relation:
             f"{to_sql(expression)} is not the key of rows that have windows, and a join by it would lose the windows: "
             "join by the key, or CREATE a source without WINDOW_TYPE over the topic",
         )
-    code = side.code(expression)
+    code = side.bind(expression)
     equals = side.keys[0].equals if _is_key(side, expression) else (expression,)
     name = expression.name if isinstance(expression, Column) else "ROWKEY"
     named = Named(name, code.type)
@@ -202,12 +202,12 @@ def _check_unwindowed(left: Relation, right: Relation, on: Expression) -> None:
         )  # fmt: skip
 
 
-def _check_foreign(foreign: Code, key: SqlType, on: Expression) -> None:
+def _check_foreign(foreign: TypedExpression, key: SqlType, on: Expression) -> None:
     if foreign.type != key:
         raise SqlError(
             on.place,
-            f"{foreign.shown} is {foreign.type}, the other table's key {key}: "
-            f"write ON CAST({foreign.shown} AS {key}) = ...",
+            f"{foreign.text} is {foreign.type}, the other table's key {key}: "
+            f"write ON CAST({foreign.text} AS {key}) = ...",
         )
 
 

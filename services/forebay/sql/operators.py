@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay.sql import arithmetic
-from forebay.sql.bound import Bound, BoundLiteral, BoundLogic, BoundMap, BoundRow
+from forebay.sql.bound import Bound, BoundLiteral, BoundLogic, BoundMap, BoundRow, Callables
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import chain
 from forebay.sql.like import like
@@ -35,6 +35,7 @@ from forebay.sql.types import (
 if TYPE_CHECKING:
     from forebay.sql.binding import Binder
 
+_NONE: Callables = {}
 _COMPARED = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _DECIMALS = {
     "+": arithmetic.decimal_sum,
@@ -72,7 +73,7 @@ def apply(make: Binder, call: Call) -> Bound | None:
         if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
             raise SqlError(escape.place, "write one letter behind ESCAPE")
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
-        return make.apply(name, f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
+        return make.apply(name, f"{{like}}({places})", texts, BOOLEAN, _unknown(make), {"like": like})
     if name in _COMPARED:
         return _compare(make, call)
     if name in _DECIMALS or name == "||":
@@ -116,8 +117,9 @@ def _between(make: Binder, call: Call) -> Bound:
         if values[0].type == STRING and common(STRING, bound.type) is None:
             raise SqlError(call.place, f"STRING and {bound.type} can't be compared: write the bound as a text")
     values, kind = make.alike(values, call)
-    subject, first, last = (_order_source(make, kind, place) for place in ("{0}", "{1}", "{2}"))
-    return make.apply("BETWEEN", f"({first} <= {subject} <= {last})", values, BOOLEAN, False)
+    ranks = _ranks(make, kind)
+    template = "({rank}({1}) <= {rank}({0}) <= {rank}({2}))" if ranks else "({1} <= {0} <= {2})"
+    return make.apply("BETWEEN", template, values, BOOLEAN, False, ranks)
 
 
 def _compare(make: Binder, call: Call) -> Bound:
@@ -133,10 +135,10 @@ def _compare(make: Binder, call: Call) -> Bound:
         raise SqlError(call.place, f"{kind} has no order for {call.name}: write = or !=")
     if not is_number(kind) or (DOUBLE in (left.type, right.type) and left.type != right.type):
         left, right = make.cast(left, kind, call), make.cast(right, kind, call)
-    one, other = (
-        _order_source(make, kind, place) if call.name not in ("=", "!=") else place for place in ("{0}", "{1}")
-    )
-    return make.apply(call.name, f"({one} {_COMPARED[call.name]} {other})", [left, right], BOOLEAN, _unknown(make))
+    sign = _COMPARED[call.name]
+    ranks = {} if call.name in ("=", "!=") else _ranks(make, kind)
+    template = f"({{rank}}({{0}}) {sign} {{rank}}({{1}}))" if ranks else f"({{0}} {sign} {{1}})"
+    return make.apply(call.name, template, [left, right], BOOLEAN, _unknown(make), ranks)
 
 
 def _refuse_null(make: Binder, call: Call, values: Sequence[Bound]) -> None:
@@ -148,9 +150,9 @@ def _refuse_null(make: Binder, call: Call, values: Sequence[Bound]) -> None:
         )
 
 
-def _order_source(make: Binder, kind: SqlType, place: str) -> str:
-    """Return the source of what a value is ordered by."""
-    return f"{make.constant(rank_bytes)}({place})" if kind == BYTES and not make.standard else place
+def _ranks(make: Binder, kind: SqlType) -> Callables:
+    """Return the function of the rank by which values are ordered; {}: they are ordered as Python does."""
+    return {"rank": rank_bytes} if kind == BYTES and not make.standard else {}
 
 
 def _calculate(make: Binder, call: Call) -> Bound:
@@ -159,7 +161,7 @@ def _calculate(make: Binder, call: Call) -> Bound:
         if not {left.type, right.type} <= {STRING, NULL}:
             raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
         if make.in_lambda:  # its calls may double a text each time
-            return make.apply(call.name, f"{make.constant(added_texts)}({{0}}, {{1}})", [left, right], STRING)
+            return make.call(call.name, added_texts, [left, right], STRING, (0, 1))
         return make.apply(call.name, "({0} + {1})", [left, right], STRING)
     sides = [item.type for item in (left, right)]
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
@@ -173,11 +175,9 @@ def _calculate(make: Binder, call: Call) -> Bound:
     if any(isinstance(side, DecimalType) for side in sides):
         one, other = as_decimal(left.type), as_decimal(right.type)
         kind = decimal_result(call.name, one, other)
-        function = make.constant(_DECIMALS[call.name])
-        shaped = make.constant(arithmetic.decimal_of)
-        return _arithmetic(
-            make, call.name, f"{shaped}({function}({{0}}, {{1}}), {kind.precision}, {kind.scale})", [left, right], kind
-        )
+        template = f"{{shape}}({{operate}}({{0}}, {{1}}), {kind.precision}, {kind.scale})"
+        functions: Callables = {"shape": arithmetic.decimal_of, "operate": _DECIMALS[call.name]}
+        return _arithmetic(make, call.name, template, [left, right], kind, functions)
     return _wholes(make, call, [left, right])
 
 
@@ -185,16 +185,16 @@ def _doubles(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
     if call.name in "+-*":
         return _arithmetic(make, call.name, f"({{0}} {call.name} {{1}})", sides, DOUBLE)
     function = arithmetic.quotient if call.name == "/" else arithmetic.remainder
-    return _arithmetic(make, call.name, f"{make.constant(function)}({{0}}, {{1}})", sides, DOUBLE)
+    return _arithmetic(make, call.name, "{operate}({0}, {1})", sides, DOUBLE, {"operate": function})
 
 
 def _wholes(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
     kind = BIGINT if BIGINT in (sides[0].type, sides[1].type) else INT
-    wrap = make.constant(arithmetic.wrapped_int if kind == INT else arithmetic.wrapped_long)
+    wrap = arithmetic.wrapped_int if kind == INT else arithmetic.wrapped_long
     if call.name in "+-*":
-        return _arithmetic(make, call.name, f"{wrap}({{0}} {call.name} {{1}})", sides, kind)
+        return _arithmetic(make, call.name, f"{{wrap}}({{0}} {call.name} {{1}})", sides, kind, {"wrap": wrap})
     function = arithmetic.whole_quotient if call.name == "/" else arithmetic.whole_remainder
-    return _arithmetic(make, call.name, f"{wrap}({make.constant(function)}({{0}}, {{1}}))", sides, kind)
+    return _arithmetic(make, call.name, "{wrap}({operate}({0}, {1}))", sides, kind, {"wrap": wrap, "operate": function})
 
 
 def _negative(make: Binder, call: Call) -> Bound:
@@ -202,19 +202,22 @@ def _negative(make: Binder, call: Call) -> Bound:
     if not is_number(value.type):
         raise SqlError(call.place, f"{value.type} can't be negative: use a number")
     if isinstance(value.type, DecimalType):
-        return _arithmetic(make, call.name, f"{make.constant(arithmetic.decimal_negative)}({{0}})", [value], value.type)
+        negative = arithmetic.decimal_negative
+        return _arithmetic(make, call.name, "{operate}({0})", [value], value.type, {"operate": negative})
     if value.type == DOUBLE:
         return _arithmetic(make, call.name, "(-{0})", [value], value.type)
-    wrap = make.constant(arithmetic.wrapped_int if value.type == INT else arithmetic.wrapped_long)
-    return _arithmetic(make, call.name, f"{wrap}(-{{0}})", [value], value.type)
+    wrap = arithmetic.wrapped_int if value.type == INT else arithmetic.wrapped_long
+    return _arithmetic(make, call.name, "{wrap}(-{0})", [value], value.type, {"wrap": wrap})
 
 
-def _arithmetic(make: Binder, name: str, template: str, sides: Sequence[Bound], kind: SqlType) -> Bound:
+def _arithmetic(
+    make: Binder, name: str, template: str, sides: Sequence[Bound], kind: SqlType, functions: Callables = _NONE
+) -> Bound:
     """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
     if make.in_lambda:
         # ksqlDB fails on a null inside a lambda, so the whole call becomes null.
-        return make.apply_to(name, template, sides, kind)
-    return make.apply(name, template, sides, kind)
+        return make.apply_to(name, template, sides, kind, functions=functions)
+    return make.apply(name, template, sides, kind, functions=functions)
 
 
 def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 from forebay.sql.aggregates.registry import Aggregate
 from forebay.sql.bound import Bound, BoundColumn, to_text
@@ -32,14 +31,21 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """A generated expression: source over k (key columns), r (row), w (window), its type, and what it was made of."""
+class TypedExpression:
+    """An expression over key, row and window.
 
-    source: str
-    type: SqlType
-    namespace: dict[str, Any]
-    shown: str
+    Args:
+        bound: with the types and casts of its parts.
+        text: in SQL, without them.
+    """
+
     bound: Bound
+    text: str
+
+    @property
+    def type(self) -> SqlType:
+        """The type of its values."""
+        return self.bound.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +69,12 @@ class Rekeyed:
     """
 
     parent: Step
-    keys: tuple[Code, ...]
+    keys: tuple[TypedExpression, ...]
     into: tuple[Named, ...]
     format: str
     stays: bool = False
     drops_null: bool = False
-    alone: tuple[Code, ...] = ()
+    alone: tuple[TypedExpression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +95,20 @@ class Filtered:
     """Rows for which a condition is true."""
 
     parent: Step
-    condition: Code
+    condition: TypedExpression
 
 
 @dataclass(frozen=True, slots=True)
 class Exploded:
-    """Rows made of arrays: one for each item; columns are added."""
+    """Rows made of arrays: one for each item.
+
+    Args:
+        slots: the columns of the items, which are added.
+    """
 
     parent: Step
-    arrays: tuple[Code, ...]
+    arrays: tuple[TypedExpression, ...]
+    slots: tuple[Slot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +128,7 @@ class Joined:
     kind: str
     within: tuple[int, int] | None
     grace_ms: int | None
-    foreign_key: Code | None
+    foreign_key: TypedExpression | None
     lengths: tuple[int, int]
     window_ms: int = 0
 
@@ -132,7 +143,7 @@ class Aggregated:
 
     parent: Step
     aggregates: tuple[Aggregate, ...]
-    arguments: tuple[tuple[Code, ...], ...]
+    arguments: tuple[tuple[TypedExpression, ...], ...]
     names: tuple[str, ...]
     window: WindowClause | None
     final: bool
@@ -143,7 +154,7 @@ class Projected:
     """Rows with the columns of the result."""
 
     parent: Step
-    columns: tuple[Code, ...]
+    columns: tuple[TypedExpression, ...]
     into: tuple[Named, ...]
 
 
@@ -196,14 +207,14 @@ def step_lines(step: Step, depth: int = 0, *, typed: bool = False) -> Iterator[s
         yield from step_lines(parent, depth + 1, typed=typed)
 
 
-def _codes(step: Step) -> Iterable[Code]:
+def _codes(step: Step) -> Iterable[TypedExpression]:
     """Return the expressions of a step."""
     match step:
         case Rekeyed(_, codes) | Exploded(_, codes) | Projected(_, codes):
             return codes
         case Filtered(_, condition):
             return (condition,)
-        case Joined(foreign_key=Code() as key):
+        case Joined(foreign_key=TypedExpression() as key):
             return (key,)
         case Aggregated(_, _, arguments):
             return chain.from_iterable(arguments)
@@ -217,20 +228,20 @@ def _line(step: Step) -> str:
             as_alias = f" as {alias}" if alias != source.name else ""
             return f"read {kind} {source.name}{as_alias}: {', '.join(slot.name for slot in slots) or 'no columns'}"
         case Rekeyed():
-            keys = ", ".join(code.shown for code in step.keys)
+            keys = ", ".join(code.text for code in step.keys)
             return f"key {keys or 'none'} ({step.format}){'' if step.stays else ', repartition'}"
         case Settled():
             return f"key without its schema's id ({step.format}), repartition"
         case Filtered(_, condition):
-            return f"keep where {condition.shown}"
+            return f"keep where {condition.text}"
         case Exploded(_, arrays):
-            return f"explode {', '.join(code.shown for code in arrays)}"
+            return f"explode {', '.join(code.text for code in arrays)}"
         case Joined():
             how = f" within {step.within[0]} ms, {step.within[1]} ms" if step.within else ""
-            by = f" by {step.foreign_key.shown}" if step.foreign_key else ""
+            by = f" by {step.foreign_key.text}" if step.foreign_key else ""
             return f"join {step.kind.lower()}{how}{by}"
         case Aggregated():
             window = f" by {step.window.kind.lower()} window of {step.window.size_ms} ms" if step.window else ""
             return f"aggregate {', '.join(step.names) or 'nothing'}{window}{', final' if step.final else ''}"
         case Projected(_, columns, into):
-            return "select " + ", ".join(f"{code.shown} as {to.name}" for code, to in zip(columns, into, strict=True))
+            return "select " + ", ".join(f"{code.text} as {to.name}" for code, to in zip(columns, into, strict=True))

@@ -12,13 +12,12 @@ from forebay.sql.aggregation import is_aggregate
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound, BoundLiteral
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWSTART, Catalog, Named, Source
-from forebay.sql.compiled import compile_tuple
 from forebay.sql.encodings.readers import writer
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import TABLE_FUNCTIONS
-from forebay.sql.generate import source_of
+from forebay.sql.generate import function_of
 from forebay.sql.names import Sources
-from forebay.sql.plan import Code, Scan, Slot
+from forebay.sql.plan import Scan, Slot, TypedExpression
 from forebay.sql.printed import to_sql
 from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.sources import row_maker
@@ -83,7 +82,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     extras = _extras(source, alias) if query.emit else _headers(source, alias)
     relation = _relation(source, alias, extras)
     items = sources.items(query.select, frozenset(), [])
-    codes = [relation.code(item.expression) for item in items]
+    codes = [relation.bind(item.expression) for item in items]
     where = None if query.where is None else sources.qualify(query.where)
     columns = tuple(Named(item.name, code.type) for item, code in zip(items, codes, strict=True))
     conditions = list(_conjuncts(where)) if where is not None else []
@@ -93,7 +92,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
         () if query.emit and _compares_null(conditions) else _keys(source, alias, conditions, pulls=not query.emit),
         _starts(source, alias, conditions),
         query.limit,
-        _maker(codes, None if where is None else relation.condition(where), source, extras),
+        _maker(codes, None if where is None else relation.bind_condition(where), source, extras),
         _as_of(query, source),
         _is_range(source, alias, conditions),
     )
@@ -148,13 +147,15 @@ def _relation(source: Source, alias: str, extras: tuple[Slot, ...]) -> Relation:
 
 
 def _maker(
-    codes: Sequence[Code], condition: Code | None, source: Source, extras: Sequence[Slot]
+    columns: Sequence[TypedExpression],
+    condition: TypedExpression | None,
+    source: Source,
+    extras: Sequence[Slot],
 ) -> Callable[[Any, Any, int, Origin | None], tuple[Any, ...] | None]:
     no_key, no_window = (None,) * len(source.keys), (None,) * (0 if source.windowing is None else len(BOUNDS))
     make_extras = row_maker(source, extras, windowed=False) if extras else lambda _k, _v, _t, _o: ()
-    namespace = {name: value for code in codes for name, value in code.namespace.items()}
-    project = compile_tuple("k, r, w", [code.source for code in codes], namespace)
-    keeps = None if condition is None else compile_tuple("k, r, w", [condition.source], dict(condition.namespace))
+    project = function_of("k, r, w", (column.bound for column in columns))
+    keeps = None if condition is None else function_of("k, r, w", (condition.bound,))
 
     def row(key: Any, value: Any, timestamp: int, origin: Origin | None = None) -> tuple[Any, ...] | None:
         window: tuple[int | None, ...] = no_window
@@ -192,7 +193,7 @@ def _constant(value: Expression, like: Named, *, pulls: bool) -> Any:
             value.place, f"{to_sql(value)} can't be converted to the type of the key column {like}: CAST it to the type"
         )
     (_, constant), _kind = make.alike([BoundLiteral(None, like.type), literal], value)
-    result = compile_tuple("", [source_of(make, constant)], make.namespace)()[0]
+    result = function_of("", (constant,))()[0]
     return None if result is None else as_held(result, like.type)
 
 

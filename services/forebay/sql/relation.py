@@ -9,8 +9,7 @@ from forebay.sql.bound import NOTHING, Bound, BoundColumn
 from forebay.sql.catalog import Named, Windowing
 from forebay.sql.errors import SqlError
 from forebay.sql.functions import loaded
-from forebay.sql.generate import code_of
-from forebay.sql.plan import Code, Slot, Step
+from forebay.sql.plan import Slot, Step, TypedExpression
 from forebay.sql.printed import to_sql
 from forebay.sql.syntax import Column, Expression
 from forebay.sql.walk import columns, parts
@@ -58,25 +57,25 @@ class Relation:
         """Return what binds expressions over the rows."""
         return Binder(RowNames(self.slots), FUNCTIONS, self.replaced, standard=self.standard)
 
-    def code(self, expression: Expression) -> Code:
-        """Return an expression over a row as code. Raises SqlError."""
-        return _code(self.binder(), expression)
+    def bind(self, expression: Expression) -> TypedExpression:
+        """Bind an expression over a row. Raises SqlError."""
+        return TypedExpression(self.binder().of(expression), to_sql(expression))
 
-    def code_of_key(self, expression: Expression) -> Code:
-        """Return an expression over the key alone as code; null where it needs more than that. Raises SqlError."""
+    def bind_to_key(self, expression: Expression) -> TypedExpression:
+        """Bind an expression over the key alone; the result is null if it needs more than that. Raises SqlError."""
         results = {
             equal: BoundColumn(f"(k and k[{at}])", key.named.type, key.named.name)  # a record may have no key
             for at, key in enumerate(self.keys)
             for equal in key.equals
         }
         if any(part in self.replaced for part in parts(expression)) or not results.keys() >= set(columns(expression)):
-            return code_of(Binder(RowNames(()), FUNCTIONS), NOTHING, to_sql(expression))
-        return _code(Binder(RowNames(()), FUNCTIONS, results, standard=self.standard), expression)
+            return TypedExpression(NOTHING, to_sql(expression))
+        make = Binder(RowNames(()), FUNCTIONS, results, standard=self.standard)
+        return TypedExpression(make.of(expression), to_sql(expression))
 
-    def condition(self, expression: Expression) -> Code:
-        """Return a condition over a row as code. Raises SqlError."""
-        make = self.binder()
-        return code_of(make, make.condition(expression), to_sql(expression))
+    def bind_condition(self, expression: Expression) -> TypedExpression:
+        """Bind a condition over a row. Raises SqlError."""
+        return TypedExpression(self.binder().condition(expression), to_sql(expression))
 
 
 class RowNames:
@@ -91,7 +90,3 @@ class RowNames:
         if slot is None:
             raise SqlError(column.place, f"the column {column.name} can't be used here: its rows do not have it")
         return BoundColumn(f"r[{slot[0]}]", slot[1], column.name)
-
-
-def _code(make: Binder, expression: Expression) -> Code:
-    return code_of(make, make.of(expression), to_sql(expression))

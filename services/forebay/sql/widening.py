@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from forebay.sql.bound import BoundColumn
 from forebay.sql.catalog import Named, Source
-from forebay.sql.generate import code_of
-from forebay.sql.plan import Code, Projected, Rekeyed, Step
+from forebay.sql.plan import Projected, Rekeyed, Step, TypedExpression
 from forebay.sql.relation import Relation
 from forebay.sql.syntax import Column
 
@@ -22,17 +21,15 @@ def widen_step(step: Step, keys: Sequence[Named], target: Source, relation: Rela
     if same or relation.windowing is not None:  # such a key keeps its window, and its columns as they are
         return rows
     codes = tuple(
-        _as(Code(place, one.type, {}, one.name, BoundColumn(place, one.type, one.name)), other, relation)
+        _as(TypedExpression(BoundColumn(place, one.type, one.name), one.name), other, relation)
         for at, (one, other) in enumerate(zip(keys, target.keys, strict=True))
         if (place := f"(k and k[{at}])")
     )
     return Rekeyed(rows, codes, target.keys, target.encoding.key_kind, alone=codes)
 
 
-def _as(code: Code, named: Named, relation: Relation) -> Code:
-    if code.type == named.type:
-        return code
-    make = relation.binder()
-    make.namespace.update(code.namespace)
-    result = make.cast(code.bound, named.type, Column(named.name))
-    return code_of(make, result, f"CAST({code.shown} AS {named.type})")
+def _as(expression: TypedExpression, named: Named, relation: Relation) -> TypedExpression:
+    if expression.type == named.type:
+        return expression
+    result = relation.binder().cast(expression.bound, named.type, Column(named.name))
+    return TypedExpression(result, f"CAST({expression.text} AS {named.type})")

@@ -121,7 +121,7 @@ class View:
         """Which of the plan's aggregates each column is that is none of the groups."""
         step, names = self._projection, self.aggregate_step.names
         shown = zip(step.into, step.columns, strict=True)
-        return {into.name: names.index(code.shown) for into, code in shown if into.name not in self.groups}
+        return {into.name: names.index(code.text) for into, code in shown if into.name not in self.groups}
 
     @property
     def identity(self) -> Identity:

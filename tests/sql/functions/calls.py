@@ -7,11 +7,10 @@ from typing import Any
 
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound, BoundColumn
-from forebay.sql.compiled import compile_tuple
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import expression
 from forebay.sql.functions.loaded import REGISTRY
-from forebay.sql.generate import source_of
+from forebay.sql.generate import function_of
 from forebay.sql.reader import Reader
 from forebay.sql.syntax import Column
 from forebay.sql.tokens import tokens_of
@@ -31,20 +30,19 @@ class Columns:
         raise SqlError(column.place, f"there is no column {column.name}")
 
 
-def bind(text: str, types: dict[str, SqlType] | None = None) -> tuple[Binder, Bound]:
+def bind(text: str, types: dict[str, SqlType] | None = None) -> Bound:
     """Return an expression, bound. Raises SqlError."""
-    make = Binder(Columns(types or {}), REGISTRY)
-    return make, make.of(expression(Reader(text, tokens_of(text))))
+    return Binder(Columns(types or {}), REGISTRY).of(expression(Reader(text, tokens_of(text))))
 
 
 def type_of(text: str, types: dict[str, SqlType] | None = None) -> SqlType:
     """Return an expression's type. Raises SqlError."""
-    return bind(text, types)[1].type
+    return bind(text, types).type
 
 
 def value_of(text: str, columns: Mapping[str, tuple[SqlType, Any]] | None = None) -> Any:
     """Return an expression's value; columns have types. Raises SqlError, LimitReached."""
     given = columns or {}
-    make, result = bind(text, {name: kind for name, (kind, _) in given.items()})
+    result = bind(text, {name: kind for name, (kind, _) in given.items()})
     row = tuple(value for _, value in given.values())
-    return compile_tuple("k, r, w", [source_of(make, result)], make.namespace)(None, row, None)[0]
+    return function_of("k, r, w", [result])(None, row, None)[0]

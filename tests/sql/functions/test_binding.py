@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from forebay.sql.binding import Binder
 from forebay.sql.bound import (
     Bound,
     BoundCall,
@@ -22,11 +21,9 @@ from forebay.sql.bound import (
     BoundRow,
     to_text,
 )
-from forebay.sql.compiled import compile_tuple
-from forebay.sql.functions.loaded import REGISTRY
-from forebay.sql.generate import source_of
+from forebay.sql.generate import Generator, function_of
 from forebay.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, ArrayType, DecimalType, MapType, SqlType
-from tests.sql.functions.calls import Columns, bind
+from tests.sql.functions.calls import bind
 
 COLUMNS: dict[str, SqlType] = {"I": INT, "B": BIGINT, "S": STRING, "A": ArrayType(INT)}
 INTEGER, LONG, TEXT, ARRAY = (BoundColumn(f"r[{at}]", kind, name) for at, (name, kind) in enumerate(COLUMNS.items()))
@@ -57,7 +54,7 @@ NULL_INT = BoundLiteral(None, INT)
     ],
 )  # fmt: skip
 def test_an_expression_is_bound_to_places_and_types(text: str, bound: Bound) -> None:
-    assert bind(text, COLUMNS)[1] == bound
+    assert bind(text, COLUMNS) == bound
 
 
 @pytest.mark.parametrize(
@@ -77,7 +74,7 @@ def test_an_expression_is_bound_to_places_and_types(text: str, bound: Bound) -> 
     ],
 )
 def test_a_bound_expression_is_shown_with_its_types(text: str, shown: str) -> None:
-    assert to_text(bind(text, COLUMNS)[1]) == shown
+    assert to_text(bind(text, COLUMNS)) == shown
 
 
 @pytest.mark.parametrize(
@@ -104,7 +101,5 @@ def test_a_bound_expression_is_shown_with_its_types(text: str, shown: str) -> No
     ],
 )
 def test_a_bound_expression_becomes_python(bound: Bound, source: str | None, value: Any) -> None:
-    make = Binder(Columns(COLUMNS), REGISTRY)
-    written = source_of(make, bound)
-    assert source is None or written == source
-    assert compile_tuple("r", [written], make.namespace)((7, None, "a", ())) == (value,)
+    assert source is None or Generator().of(bound) == source
+    assert function_of("r", [bound])((7, None, "a", ())) == (value,)

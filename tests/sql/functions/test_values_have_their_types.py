@@ -124,7 +124,7 @@ def test_a_value_has_the_type_that_it_is_bound_with(text: str) -> None:
     for shape in SHAPES:
         for columns in pairs(shape):
             try:
-                kind = bind(text, {name: kind for name, (kind, _) in columns.items()})[1].type
+                kind = bind(text, {name: kind for name, (kind, _) in columns.items()}).type
             except SqlError:
                 continue  # the function does not take arguments of this shape
             accepted += 1

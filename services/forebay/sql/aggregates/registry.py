@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forebay.sql.functions.registry import ELSEWHERE
@@ -25,7 +25,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate of a statement.
+    """One aggregate of a statement. Its functions are not compared, because name and arguments decide them.
 
     Args:
         type: of the result.
@@ -36,16 +36,18 @@ class Aggregate:
         subtract: takes a row out again; None: can't be computed over a table.
         merge: of two sessions, in order of time.
         columns: how many of the arguments are computed of each row; the others are literals.
+        most: how many items of a list are kept; None: all.
     """
 
     type: SqlType
     hint: Any
     initial: Any
-    add: Callable[..., Any]
-    result: Callable[[Any], Any]
-    merge: Callable[[Any, Any], Any]
-    subtract: Callable[..., Any] | None = None
+    add: Callable[..., Any] = field(compare=False)
+    result: Callable[[Any], Any] = field(compare=False)
+    merge: Callable[[Any, Any], Any] = field(compare=False)
+    subtract: Callable[..., Any] | None = field(default=None, compare=False)
     columns: int = 1
+    most: int | None = None
 
 
 Maker = Callable[[Sequence[Argument]], Aggregate]
@@ -71,7 +73,7 @@ def limit_list(made: Aggregate, most: int) -> Aggregate:
     def cut(step: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *arguments: step(*arguments)[:most]
 
-    return replace(made, add=cut(made.add), merge=cut(made.merge))
+    return replace(made, add=cut(made.add), merge=cut(made.merge), most=most)
 
 
 def same(value: Any) -> Any:

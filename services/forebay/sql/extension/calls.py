@@ -14,7 +14,6 @@ from forebay.sql.errors import SqlError
 from forebay.sql.extension.annotations import ANY_DECIMAL, Parameter
 from forebay.sql.extension.conversion import Conversion, pass_value
 from forebay.sql.extension.failures import Failures
-from forebay.sql.functions.registry import template_of
 from forebay.sql.limits import ARRAY_ITEMS, count_call, create_items
 from forebay.sql.syntax import Call, Lambda
 from forebay.sql.types import BIGINT, INT, NULL, ArrayType, DecimalType, SqlType, as_decimal
@@ -87,13 +86,12 @@ class ScalarFunction:
             types = ", ".join(str(argument.type) for argument in arguments)
             raise SqlError(call.place, f"{call.name}({types}) does not exist: write {self.call}")
         values = [make.cast(argument, kind, call) for argument, (_, kind) in zip(arguments, fitting, strict=True)]
-        make.limit()
-        name = make.constant(self._caller([parameter for parameter, _ in fitting]))
+        caller = self._caller([parameter for parameter, _ in fitting])
         result = self._result.type
         assert result is not None
         # Without `takes_null`, a null makes the result null.
         strict = [at for at, (parameter, _) in enumerate(fitting) if not parameter.takes_null]
-        return make.apply_to(call.name, template_of(name, values), values, result, strict)
+        return make.call(call.name, caller, values, result, strict, is_limited=True)
 
     def _caller(self, parameters: Sequence[Parameter]) -> Callable[..., Any]:
         """Return what calls the function with converted values, and converts and bounds its result."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound, BoundCoalesce, BoundNullIf
-from forebay.sql.functions.registry import special, template_of
+from forebay.sql.functions.registry import special
 from forebay.sql.syntax import Call
 from forebay.sql.types import INT
 
@@ -25,18 +27,21 @@ def _nullif(make: Binder, call: Call) -> Bound:
 def _elt(make: Binder, call: Call) -> Bound:
     number = make.of(call.arguments[0])
     values, kind = make.alike([make.of(argument) for argument in call.arguments[1:]], call)
-    listed = "(" + "".join(f"{{{at}}}, " for at in range(1, len(call.arguments))) + ")"
-    name = make.constant(lambda values, at: values[at - 1] if 0 < at <= len(values) else None)
-    return make.apply_to(call.name, f"{name}({listed}, {{0}})", [number, *values], kind, (0,))
+    return make.call(call.name, _value_at, [number, *values], kind, (0,))
+
+
+def _value_at(at: int, *values: Any) -> Any:
+    return values[at - 1] if 0 < at <= len(values) else None
 
 
 @special("FIELD", 1)
 def _field(make: Binder, call: Call) -> Bound:
     values = [make.of(argument) for argument in call.arguments]
-    name = make.constant(
-        lambda sought, *values: 0 if sought is None or sought not in values else values.index(sought) + 1
-    )
-    return make.apply_to(call.name, template_of(name, values), values, INT)
+    return make.call(call.name, _place_of, values, INT)
+
+
+def _place_of(sought: Any, *values: Any) -> int:
+    return 0 if sought is None or sought not in values else values.index(sought) + 1
 
 
 @special("AS_VALUE", 1, 1)

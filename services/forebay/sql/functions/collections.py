@@ -10,7 +10,7 @@ from forebay.sql import casts
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound
 from forebay.sql.errors import SqlError
-from forebay.sql.functions.registry import first, function, item_of, special, template_of
+from forebay.sql.functions.registry import first, function, item_of, special
 from forebay.sql.limits import create_items, create_letters
 from forebay.sql.order import rank, smallest_to_largest
 from forebay.sql.syntax import Call
@@ -144,9 +144,8 @@ def _array_join(make: Binder, call: Call) -> Bound:
         create_letters(sum(map(len, texts)) + len(mark or "") * len(texts), "ARRAY_JOIN")
         return (mark or "").join(texts)
 
-    make.limit()
     given = [values, *(make.cast(mark, STRING, call) for mark in marks)]
-    return make.apply_to(call.name, template_of(make.constant(join), given), given, STRING)
+    return make.call(call.name, join, given, STRING, is_limited=True)
 
 
 def _has(values: Sequence[Any] | None, sought: Any) -> bool:

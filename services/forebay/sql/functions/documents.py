@@ -16,7 +16,7 @@ from forebay.sql.arithmetic import text_of_double
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound
 from forebay.sql.encodings.readers import key_text
-from forebay.sql.functions.registry import function, special, template_of
+from forebay.sql.functions.registry import function, special
 from forebay.sql.limits import create_letters
 from forebay.sql.syntax import Call
 from forebay.sql.types import (
@@ -233,7 +233,7 @@ def _object(fields: list[tuple[str, str]]) -> str:
 @special("TO_JSON_STRING", 1, 1)
 def _to_json(make: Binder, call: Call) -> Bound:
     value = make.of(call.arguments[0])
-    return make.apply_to(call.name, template_of(make.constant(json_writer(value.type)), [value]), [value], STRING)
+    return make.call(call.name, json_writer(value.type), [value], STRING)
 
 
 def _check_path(_text: object, path: object) -> None:

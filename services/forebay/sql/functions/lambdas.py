@@ -77,13 +77,11 @@ def _transform(make: Binder, call: Call) -> Bound:
     match subject.type:
         case ArrayType(item) if len(results) == 1:
             step = make.function([item], results[0])
-            name = make.constant(transform)
-            return make.apply_to(call.name, f"{name}({{0}}, {{1}})", [subject, step], ArrayType(step.type), (0,))
+            return make.call(call.name, transform, [subject, step], ArrayType(step.type), (0,))
         case MapType(key, value) if len(results) == 2:
             keys, values = (make.function([key, value], item) for item in results)
-            name = make.constant(transform_map)
             kind = MapType(keys.type, values.type)
-            return make.apply_to(call.name, f"{name}({{0}}, {{1}}, {{2}})", [subject, keys, values], kind, (0,))
+            return make.call(call.name, transform_map, [subject, keys, values], kind, (0,))
     raise SqlError(call.place, "write TRANSFORM(array, x => ...) or TRANSFORM(map, (k, v) => ..., (k, v) => ...)")
 
 
@@ -94,12 +92,10 @@ def _filter(make: Binder, call: Call) -> Bound:
     match subject.type:
         case ArrayType(item):
             step = _condition(make.function([item], result), call)
-            name = make.constant(filter_items)
-            return make.apply_to(call.name, f"{name}({{0}}, {{1}})", [subject, step], subject.type, (0,))
+            return make.call(call.name, filter_items, [subject, step], subject.type, (0,))
         case MapType(key, value):
             step = _condition(make.function([key, value], result), call)
-            name = make.constant(filter_entries)
-            return make.apply_to(call.name, f"{name}({{0}}, {{1}})", [subject, step], subject.type, (0,))
+            return make.call(call.name, filter_entries, [subject, step], subject.type, (0,))
     raise SqlError(call.place, "write FILTER(array, x => ...) or FILTER(map, (k, v) => ...)")
 
 
@@ -125,8 +121,7 @@ def _reduce(make: Binder, call: Call) -> Bound:
         state = make.cast(state, kind, call)
         # Generate the lambda again, because its types depend on the state's type.
         step = make.function([kind, *parts[1:]], _lambda(call.arguments[2]), kind)
-    name = make.constant(reduce)
-    return make.apply_to(call.name, f"{name}({{0}}, {{1}}, {{2}})", [subject, state, step], state.type)
+    return make.call(call.name, reduce, [subject, state, step], state.type)
 
 
 def _condition(step: Bound, call: Call) -> Bound:

@@ -12,7 +12,7 @@ from typing import Any
 from forebay.sql.arithmetic import EXACT, saturate, within_bits, wrapped_int, wrapped_long
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound
-from forebay.sql.functions.registry import first, function, special, template_of
+from forebay.sql.functions.registry import first, function, special
 from forebay.sql.order import rank
 from forebay.sql.syntax import Call
 from forebay.sql.types import BIGINT, DOUBLE, INT, NULL, DecimalType, SqlType
@@ -139,8 +139,7 @@ def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: s
 @special("GREATEST LEAST", 1)
 def _extreme(make: Binder, call: Call) -> Bound:
     values, kind = make.alike([make.of(argument) for argument in call.arguments], call)
-    best = make.constant(greatest if call.name == "GREATEST" else least)
-    return make.apply_to(call.name, template_of(best, values), values, kind)
+    return make.call(call.name, greatest if call.name == "GREATEST" else least, values, kind)
 
 
 def greatest(*values: Any) -> Any:

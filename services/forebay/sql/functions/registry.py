@@ -194,16 +194,9 @@ def _call_of(make: Binder, call: Call, signature: Signature, arguments: list[Bou
             signature.check(*(argument.value if isinstance(argument, Literal) else None for argument in call.arguments))
         except ValueError as error:
             raise SqlError(_first_text(call), f"{call.name}: {error}") from error
-    if signature.is_limited:
-        make.limit()
-    name = make.constant(signature.call(result) if signature.typed else signature.call)
+    function = signature.call(result) if signature.typed else signature.call
     strict = () if signature.takes_null else range(len(given))
-    return make.apply_to(call.name, template_of(name, given), given, result, strict)
-
-
-def template_of(name: str, arguments: Sequence[Bound]) -> str:
-    """Return the template of a plain call of a function."""
-    return f"{name}({', '.join(f'{{{at}}}' for at in range(len(arguments)))})"
+    return make.call(call.name, function, given, result, strict, is_limited=signature.is_limited)
 
 
 def _first_text(call: Call) -> Place:

@@ -10,7 +10,7 @@ from typing import Any
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound
 from forebay.sql.errors import SqlError
-from forebay.sql.functions.registry import function, special, template_of
+from forebay.sql.functions.registry import function, special
 from forebay.sql.limits import create_letters
 from forebay.sql.syntax import Call
 from forebay.sql.types import BYTES, INT, NULL, STRING, ArrayType
@@ -115,9 +115,7 @@ def _concat(make: Binder, call: Call) -> Bound:
     kind = BYTES if any(argument.type == BYTES for argument in arguments) else STRING
     if any(argument.type not in (kind, NULL) for argument in arguments):
         raise SqlError(call.place, "CONCAT joins texts, or BYTES: CAST the values to STRING")
-    make.limit()
-    concat = make.constant(_concat_of(b"" if kind == BYTES else ""))
-    return make.apply_to(call.name, template_of(concat, arguments), arguments, kind)
+    return make.call(call.name, _concat_of(b"" if kind == BYTES else ""), arguments, kind, is_limited=True)
 
 
 function("LEN", "s", INT, len)

@@ -41,8 +41,8 @@ def _move(make: Binder, call: Call) -> Bound:
     number, value = make.of(call.arguments[1]), make.cast(make.of(call.arguments[2]), kind, call)
     if kind == TIME:
         return make.apply(call.name, f"({{1}} + {{0}} * {step}) % {DAY_MS}", [number, value], TIME)
-    moved = make.constant(_moved_date if kind == DATE else _moved_timestamp)
-    return make.apply(call.name, f"{moved}({{1}}, {{0}} * {step})", [number, value], kind)
+    move = _moved_date if kind == DATE else _moved_timestamp
+    return make.apply(call.name, f"{{move}}({{1}}, {{0}} * {step})", [number, value], kind, functions={"move": move})
 
 
 def _moved_date(days: int, ms: int) -> int:
