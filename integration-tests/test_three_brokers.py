@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from confluent_kafka import IsolationLevel
+from confluent_kafka.admin import AdminClient
 from faults.feeder import Feeder
 from faults.verdict import Verdict, judge
 from faults.watch import PositionSampler
 from job_process import JobProcess
+from own_topics import new_topic, settings_of
 from service_bench import ServiceBench
 from three_brokers import ThreeBrokers
 
+from forebay.codec import Unavailable
+from forebay.kafka.ends import Place, partition_ends
+from forebay.kafka.patience import keep_trying
 from forebay.platform import Platform
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -114,3 +122,47 @@ def test_a_job_that_starts_without_brokers_waits_for_them(brokers: ThreeBrokers,
         run.check()
     finally:
         run.close()
+
+
+class Connects(logging.Handler):
+    """Counts a client's attempts to connect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += "Connecting to" in record.getMessage()
+
+
+def test_an_admin_client_connects_once_a_second_to_a_broker_that_is_away(brokers: ThreeBrokers) -> None:
+    settings = settings_of(brokers.up())
+    topic = new_topic(settings, "ends", 12)
+    brokers.until_complete()
+    connects, logger = Connects(), logging.getLogger("tests.connects")
+    logger.propagate = False
+    logger.setLevel(logging.DEBUG)
+    logger.addHandler(connects)
+    admin = AdminClient(settings.admin(debug="broker", log_level=7, logger=logger))
+    places = [(topic, number) for number in range(12)]
+
+    def ask(seconds: float) -> dict[Place, int]:
+        return partition_ends(admin, places, IsolationLevel.READ_COMMITTED, "the topic's", seconds)
+
+    before = keep_trying(lambda: ask(10.0), 60.0)
+    node = brokers.leader_of(topic, 0)
+    node.end(clean=False)
+    admin.poll(0)
+    connects.count, begun, answers = 0, time.monotonic(), []
+    while not answers:
+        with suppress(Unavailable):
+            answers.append(ask(3.0))
+        assert time.monotonic() < begun + 60, "no other broker leads"
+    seconds = time.monotonic() - begun
+    while admin.poll(0.1):
+        pass
+    brokers.up()
+    assert answers == [before]
+    assert seconds > 2, "the broker was not missed"
+    # Attempts to both addresses of the broker: that of bootstrap.servers, and that of its metadata.
+    assert 0 < connects.count <= 3 * seconds + 10, f"{connects.count} attempts in {seconds:.0f} s"

@@ -33,6 +33,13 @@ def test_producers_are_idempotent_and_partition_as_other_clients_do() -> None:
     assert producer["enable.idempotence"] is True
 
 
+def test_admin_clients_connect_to_every_broker_unless_an_option_says_otherwise() -> None:
+    option = "enable.sparse.connections"
+    assert settings().admin()[option] is False
+    assert settings(kafka={option: True}).admin()[option] == "true"
+    assert option not in settings().consumer().keys() | settings().producer().keys()
+
+
 def test_code_overrides_options() -> None:
     assert settings().consumer(**{"group.id": "mine"})["group.id"] == "mine"
     assert settings().producer(**{"transactional.id": "t-0"})["transactional.id"] == "t-0"

@@ -18,6 +18,12 @@ from forebay.limits import CLIENT_MAX_BYTES
 _EVERY: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
 """Kafka's own clients ask for a broker that went away once a second; librdkafka only every ten after a while."""
 
+_ADMIN: Mapping[str, Any] = {
+    # While a broker is away, a client with sparse connections that asks it for offsets connects a thousand times a
+    # second, until another broker leads its partitions. Neither reconnect.backoff option changes that.
+    "enable.sparse.connections": False,
+}
+
 _CONSUMER: Mapping[str, Any] = {
     # If an offset is gone, the job must stop: any other value would skip records silently.
     "auto.offset.reset": "error",
@@ -91,8 +97,8 @@ class KafkaSettings:
         return {**self._base("producer"), **_PRODUCER, **for_producer(self.kafka), **overrides}
 
     def admin(self, **overrides: Any) -> dict[str, Any]:
-        """Return an admin client's configuration."""
-        base = {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **log_options()}
+        """Return an admin client's configuration: connected to every broker, also to those that it asks nothing."""
+        base = {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **_ADMIN, **log_options()}
         return {**base, **for_admin(self.kafka), **overrides}
 
     def registry(self) -> RegistrySettings:
