@@ -51,7 +51,7 @@ def test_a_value_that_the_command_line_refuses_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "error"),
     [
-        ("commit_interval_ms", 0, "0 is not in the range 1<=x<=60000"),
+        ("commit_interval_ms", -1, "-1 is not in the range 0<=x<=60000"),
         ("starting_offsets", "yesterday", "specify earliest, latest, or a time"),
         ("accept_gap", ["a:b"], "use a topic, or a topic and a partition"),
         ("conf", ["x"], "is not NAME=VALUE"),
