@@ -153,7 +153,8 @@ def test_an_admin_client_connects_once_a_second_to_a_broker_that_is_away(brokers
     node = brokers.leader_of(topic, 0)
     node.end(clean=False)
     admin.poll(0)
-    connects.count, begun, answers = 0, time.monotonic(), []
+    connects.count, begun = 0, time.monotonic()
+    answers: list[dict[Place, int]] = []
     while not answers:
         with suppress(Unavailable):
             answers.append(ask(3.0))
