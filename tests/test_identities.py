@@ -22,9 +22,10 @@ from forebay.identities import (
     columns_of,
     key_of,
     merge_identities,
+    values_of,
     with_mark,
-    words_of,
 )
+from forebay.identity_words import words_of
 from forebay.ksml.avro import avro_format
 from forebay.ksml.json_schemas import json_schema_format
 from forebay.ksml.pairs import pair_of
@@ -191,6 +192,13 @@ RULES: list[tuple[Any, Any, str]] = [
     (TEXT, with_mark(LONG.identity), "compatible"),
     (with_mark(LONG.identity), TEXT, "refused"),
     (with_mark(LONG.identity), with_mark(INT.identity), "refused"),
+    (values_of("A", "text"), values_of("A", "text"), "same"),
+    (values_of("A", "text"), values_of("B", "text"), "refused"),
+    (values_of("A", "text"), values_of("A", "int"), "refused"),
+    # Earlier builds of 0.3 recorded no expressions.
+    ("text", values_of("A", "text"), "compatible"),
+    ("int", values_of("A", "text"), "refused"),
+    (key_of("text", "int"), values_of("A", key_of("text", "int")), "compatible"),
     # values in SQL
     (of("JSON", A), of("JSON", A, B), "compatible"),
     (of("JSON", A, B), of("JSON", B, A), "compatible"),

@@ -14,6 +14,7 @@ An identity is a JSON value, the same in every process and release:
 - ["no columns", OTHER]: rows that are not read. OTHER identifies those written before by another format;
 - ["marked", KEY]: keys with a mark, and texts without it;
 - ["key of", PART, ...]: keys that a step composes of row texts of other keys;
+- ["values of", EXPRESSION, KEY]: keys that are the values of an expression;
 - ["windowed", KEY, SIZE]: keys with windows of a size;
 - [WORD, PART, ...]: a format that wraps others.
 """
@@ -27,8 +28,9 @@ from typing import Any
 
 Identity = Any
 
-_BY_NAME, _FIELDS, _PLACES, _COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
-_KEY_OF, _NOTHING, _WINDOWED = "key of", "no columns", "windowed"
+BY_NAME, FIELDS, PLACES, COLUMNS, _MARKED = "by name", "fields", "places", "columns", "marked"
+_KEY_OF, NO_COLUMNS, WINDOWED = "key of", "no columns", "windowed"
+_VALUES_OF = "values of"
 _TEXT = "text"
 _TEXT_OF_SCHEMA, _ID = "text", "id"
 _READS_ALSO = {"JSON Schema": ("JSON",)}
@@ -65,7 +67,7 @@ def by_name(kind: str, shape: str = "", text: str = "", schema_id: int | None = 
         schema_id: id of the schema in a registry, which the bytes begin with.
     """
     details = ({_TEXT_OF_SCHEMA: _digest(text)} if text else {}) | _under(schema_id)
-    return [_BY_NAME, kind, _digest(shape), *([details] if details else [])]
+    return [BY_NAME, kind, _digest(shape), *([details] if details else [])]
 
 
 def _under(schema_id: int | None) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def by_typed_name(head: str, fields: Iterable[tuple[str, Identity]]) -> Identity
         head: what else the encoding consists of.
         fields: name and type of each.
     """
-    return [_FIELDS, head, dict(fields)]
+    return [FIELDS, head, dict(fields)]
 
 
 def by_place(head: str, fields: Iterable[tuple[str, Identity]], schema_id: int | None = None) -> Identity:
@@ -96,12 +98,12 @@ def by_place(head: str, fields: Iterable[tuple[str, Identity]], schema_id: int |
     """
     numbered = {str(place): [name, kind] for place, (name, kind) in enumerate(fields)}
     details = _under(schema_id)
-    return [_PLACES, head, numbered, len(numbered), *([details] if details else [])]
+    return [PLACES, head, numbered, len(numbered), *([details] if details else [])]
 
 
 def by_number(head: str, fields: Iterable[tuple[int, str, Identity]]) -> Identity:
     """Return the identity of a format whose fields have numbers, and that ignores unknown ones."""
-    return [_PLACES, head, {str(number): [name, kind] for number, name, kind in fields}, None]
+    return [PLACES, head, {str(number): [name, kind] for number, name, kind in fields}, None]
 
 
 def columns_of(text: str, topic: Identity = None) -> Identity:
@@ -110,15 +112,15 @@ def columns_of(text: str, topic: Identity = None) -> Identity:
     Args:
         topic: identity of other rows that the format reads as well.
     """
-    return [_COLUMNS, text, topic]
+    return [COLUMNS, text, topic]
 
 
 def has_columns(identity: Identity) -> bool:
     """Return whether an identity is of rows with columns of SQL."""
-    return _is_of(identity, _COLUMNS)
+    return _is_of(identity, COLUMNS)
 
 
-NOTHING: Identity = [_NOTHING, None]
+NOTHING: Identity = [NO_COLUMNS, None]
 """The identity of a format that reads every row as one without columns."""
 
 
@@ -133,7 +135,7 @@ def windowed_keys(key: Identity, size: str | None = None) -> Identity:
     Args:
         size: of the windows. None: a store's own windows have it.
     """
-    return [_WINDOWED, key, size]
+    return [WINDOWED, key, size]
 
 
 def is_marked(identity: Identity) -> bool:
@@ -148,6 +150,11 @@ def key_of(*parts: Identity) -> Identity:
         parts: identities of the keys whose row texts they consist of, in their order.
     """
     return [_KEY_OF, *parts]
+
+
+def values_of(expression: str, key: Identity) -> Identity:
+    """Return the identity of keys that are the values of an expression of the rows."""
+    return [_VALUES_OF, expression, key]
 
 
 def merge_identities(recorded: Identity, declared: Identity, *, is_key: bool = False) -> Identity:
@@ -178,15 +185,18 @@ class _Merge:
         # Earlier builds of 0.3 recorded composed keys as texts.
         if recorded == _TEXT and isinstance(declared, list) and declared[0] in (_MARKED, _KEY_OF):
             return declared
+        if _is_of(declared, _VALUES_OF) and not _is_of(recorded, _VALUES_OF):
+            # Earlier builds of 0.3 recorded no expressions.
+            return [_VALUES_OF, declared[1], self.merge(recorded, declared[2])]
         if declared == NOTHING:
-            return recorded if _is_of(recorded, _NOTHING) else [_NOTHING, recorded]
-        if _is_of(recorded, _NOTHING):
+            return recorded if _is_of(recorded, NO_COLUMNS) else [NO_COLUMNS, recorded]
+        if _is_of(recorded, NO_COLUMNS):
             # Rows without columns were written as empty objects of JSON.
             return self.merge(recorded[1], self.merge(by_name("JSON"), declared))
         if isinstance(recorded, list) and isinstance(declared, list) and recorded[0] == declared[0]:
             return self._merge_lists(recorded, declared)
         # Earlier builds of 0.3 recorded of views only the kind of their format.
-        is_of_a_view = _is_of(recorded, _BY_NAME) and _is_of(declared, _FIELDS) and recorded[1] == declared[1]
+        is_of_a_view = _is_of(recorded, BY_NAME) and _is_of(declared, FIELDS) and recorded[1] == declared[1]
         if is_of_a_view or (str(recorded), str(declared)) in _WIDER:
             return declared
         raise Misread
@@ -196,34 +206,34 @@ class _Merge:
         if not has_columns(recorded):
             if topic is None:
                 raise Misread
-            return [_COLUMNS, text, self.merge(recorded, topic)]
+            return [COLUMNS, text, self.merge(recorded, topic)]
         if recorded[1] != text:
             raise Misread
-        return [_COLUMNS, text, recorded[2] if topic is None else self.merge(recorded[2], topic)]
+        return [COLUMNS, text, recorded[2] if topic is None else self.merge(recorded[2], topic)]
 
     def _merge_lists(self, recorded: list[Any], declared: list[Any]) -> Identity:
         head, kind, *rest = declared
         if self._is_key:
             _check_ids(_details(recorded).get(_ID), _details(declared).get(_ID))
-        if head == _BY_NAME:
+        if head == BY_NAME:
             if recorded[1] != kind and recorded[1] not in _READS_ALSO.get(kind, ()):
                 raise Misread
             if self._is_key and not (recorded[1] == kind and _is_shaped_alike(recorded, declared)):
                 raise Misread("other fields make other bytes of the same key")
             return declared
-        if head == _FIELDS:
+        if head == FIELDS:
             if recorded[1] != kind:
                 raise Misread
             (types_before, (types_now,)) = recorded[2], rest
             merged = {name: self.merge(types_before.get(name), now) for name, now in types_now.items()}
-            return [_FIELDS, kind, types_before | merged]
-        if head == _PLACES:
+            return [FIELDS, kind, types_before | merged]
+        if head == PLACES:
             fields, count, *details = rest
             if (recorded[1], recorded[3]) != (kind, count):
                 raise Misread
             merged = self._merge_places(kind, recorded[2], fields, has_numbers=count is None)
-            return [_PLACES, kind, merged, count, *details]
-        if head == _WINDOWED and len(recorded) < len(declared):
+            return [PLACES, kind, merged, count, *details]
+        if head == WINDOWED and len(recorded) < len(declared):
             recorded = [*recorded, None]  # Earlier builds of 0.3 recorded no size.
         if len(recorded) != len(declared):
             raise Misread
@@ -253,7 +263,7 @@ class _Merge:
 
 def _details(identity: list[Any]) -> dict[str, Any]:
     """Return what is recorded of the schema that describes a format's bytes."""
-    has_details = identity[0] in (_BY_NAME, _PLACES) and isinstance(identity[-1], dict)
+    has_details = identity[0] in (BY_NAME, PLACES) and isinstance(identity[-1], dict)
     return identity[-1] if has_details else {}
 
 
@@ -274,26 +284,3 @@ def _is_shaped_alike(recorded: list[Any], declared: list[Any]) -> bool:
 
 def _is_of(identity: Identity, word: str) -> bool:
     return isinstance(identity, list) and identity[0] == word
-
-
-def words_of(identity: Identity) -> str:
-    """Return an identity in words, for messages."""
-    if not isinstance(identity, list):
-        return "an unknown format" if identity is None else str(identity)
-    head, *parts = identity
-    if head == _WINDOWED:
-        size = "".join(f" of {size}" for size in parts[1:] if size is not None)
-        return f"{head} {words_of(parts[0])}{size}"
-    if head == _NOTHING:
-        return "no columns" if parts[0] is None else f"no columns, and of {words_of(parts[0])}"
-    if head == _COLUMNS:
-        return "; ".join(parts[0].splitlines())
-    if head == _BY_NAME:
-        return str(parts[0])
-    if head == _FIELDS:
-        return f"{parts[0]} {', '.join(f'{name} {words_of(kind)}' for name, kind in parts[1].items())}".strip()
-    if head == _PLACES:
-        fields = [parts[1][place] for place in sorted(parts[1], key=int)]
-        shown = [name if kind is None else f"{name} {words_of(kind)}" for name, kind in fields]
-        return f"{parts[0]} {', '.join(shown)}".strip()
-    return " ".join((head, ", ".join(map(words_of, parts))))

@@ -191,6 +191,42 @@ def test_edited_stores_of_a_task_share_the_limit_of_rows_that_are_decoded(monkey
     assert sorted(decoded) == [1, 9]
 
 
+SIDES = "".join(
+    f"CREATE {{kind}} {name} (k STRING {{key}}, a STRING, b STRING) WITH (KAFKA_TOPIC='{name}', VALUE_FORMAT='JSON');\n"
+    for name in ("s", "other")
+)
+STREAMS = SIDES.format(kind="STREAM", key="KEY") + (
+    "CREATE STREAM j AS SELECT {s}.k AS k, {s}.a AS a, {s}.b AS b, other.k AS l, other.a AS c, other.b AS d "
+    "FROM s {s} JOIN other WITHIN 1 HOUR ON {on};"
+)
+TABLES = SIDES.format(kind="TABLE", key="PRIMARY KEY") + (
+    "CREATE TABLE j AS SELECT {s}.k AS k, {s}.a AS a, {s}.b AS b, other.a AS c FROM s {s} LEFT JOIN other ON {on};"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "before", "after"),
+    [
+        (STREAMS, "{s}.a = other.a", "{s}.b = other.b"),
+        (STREAMS, "{s}.a = other.a", "{s}.a = other.b"),
+        (STREAMS, "{s}.a = other.a", "UCASE({s}.a) = other.a"),
+        (STREAMS, "{s}.k = other.k", "{s}.a = other.k"),
+        (TABLES, "{s}.a = other.k", "{s}.b = other.k"),
+    ],
+)
+def test_a_join_by_another_expression_is_refused(program: str, before: str, after: str) -> None:
+    old, new, same = (
+        Driven(program.format(s=alias, on=on.format(s=alias)), tasks=1)
+        for alias, on in (("s", before), ("s", after), ("alias", before))
+    )
+    for topic in ("s", "other"):
+        old.send(topic, "x", {"a": "x", "b": "y"})
+    with pytest.raises(StoreChanged, match=r"store j-join-.* holds keys in the format values of .*, but is declared"):
+        carry(old.driver, new.driver)
+    carry(old.driver, same.driver)
+    assert same.send("other", "x", {"a": "x", "b": "z"})
+
+
 def test_groups_whose_keys_contain_another_name_are_refused() -> None:
     counts = STREAM.format(key="STRING") + (
         "CREATE TABLE c WITH (KEY_FORMAT='JSON') AS SELECT k, n AS number, COUNT(*) AS total FROM s GROUP BY k, n;"

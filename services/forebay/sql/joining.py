@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from forebay.sql.printed import to_sql
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
 from forebay.sql.types import SqlType
-from forebay.sql.walk import columns
+from forebay.sql.walk import columns, rebuilt
 
 
 def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
@@ -72,11 +73,12 @@ def _join(
     made: str,
 ) -> Relation:
     within, kind = join.within, join.kind
+    by = _text_of(left, sides[0]), _text_of(right, sides[1])
     keys = left.keys if foreign is not None else _result_keys(left, join, sides, made)
     table = left.is_table and right.is_table
     if kind == "RIGHT":
         # The DSL has no right join. Swapping the sides also swaps the two durations of WITHIN.
-        left, right, kind = right, left, "LEFT"
+        left, right, kind, by = right, left, "LEFT", (by[1], by[0])
         within = None if within is None else (within[1], within[0])
     step = Joined(
         left.step,
@@ -86,9 +88,22 @@ def _join(
         join.grace_ms,
         foreign,
         (len(left.slots), len(right.slots)),
+        by,
         left.windowing.size_ms if left.windowing not in (None, right.windowing) else 0,
     )
     return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing, standard=left.standard)
+
+
+def _text_of(side: Relation, expression: Expression) -> str:
+    """Return an expression as text that another alias of its source does not change."""
+    names = Counter(slot.name for slot in side.slots)
+
+    def without_alias(part: Expression) -> Expression:
+        if isinstance(part, Column):
+            return replace(part, source="") if names[part.name] == 1 else part
+        return rebuilt(part, without_alias)
+
+    return to_sql(without_alias(expression))
 
 
 def _format(left: Relation, right: Relation, otherwise: str) -> str:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.formats import Format
+from forebay.identities import values_of
 from forebay.operators.results import Alone, Tombstones
 from forebay.sql.computed import row_of
 from forebay.sql.nodes import in_windows, is_windowed
 from forebay.sql.plan import Joined
 from forebay.sql.values import RowCodec, row_identity
+from forebay.stores.materialized import derived_store
 from forebay.time import JoinWindows
 
 if TYPE_CHECKING:
     from forebay.sql.compile import Compiler
 
 DAY_MS = 86_400_000
+_SIDES = ("left", "right")
 
 
 def compile_join(compiler: Compiler, step: Joined, name: str) -> Any:
@@ -32,7 +35,9 @@ def compile_join(compiler: Compiler, step: Joined, name: str) -> Any:
     joiner = _joiner(*step.lengths)
     store = compiler.name(f"{name} join")
     if step.foreign_key is not None:
-        return _by_foreign_key(left, right, step, joiner, into, store)
+        result = _by_foreign_key(left, right, step, joiner, into, store)
+        _record_expressions(result, {derived_store(store, "subscriptions"): step.by[0]})
+        return result
     verb = {"INNER": "join", "LEFT": "left_join", "FULL": "outer_join"}[step.kind]
     if step.within is None:
         return getattr(left, verb)(right, joiner, into)
@@ -43,7 +48,22 @@ def compile_join(compiler: Compiler, step: Joined, name: str) -> Any:
     if step.kind != "INNER" and step.grace_ms is None:
         # With that old default, an unmatched row is emitted at once. It may be followed by a match, as in ksqlDB.
         how["alone"] = Alone.AT_ONCE
-    return getattr(left, verb)(right, joiner, into, **how)
+    result = getattr(left, verb)(right, joiner, into, **how)
+    _record_expressions(result, {derived_store(store, side): by for side, by in zip(_SIDES, step.by, strict=True)})
+    return result
+
+
+def _record_expressions(result: Any, expressions: Mapping[str, str]) -> None:
+    """Let stores record the expressions that their rows are found by. Rows under another one would join others.
+
+    Args:
+        expressions: by the stores' names.
+    """
+    for node in result.graph.nodes:
+        for store in node.stores:
+            if store.name in expressions:
+                key = node.parents[0].key.identity if store.key_identity is None else store.key_identity
+                store.key_identity = values_of(expressions[store.name], key)
 
 
 def _by_foreign_key(left: Any, right: Any, step: Joined, joiner: Any, into: Any, store: str) -> Any:

@@ -120,6 +120,7 @@ class Joined:
         within: of two streams: ms before and after.
         foreign_key: of two tables: the other's key, computed of the left row.
         lengths: how many columns each side has.
+        by: expressions of both sides that are equal, as the join's stores record them.
         window_ms: size that the windows of the right keys are given, so that they meet by their start; 0: as they are.
     """
 
@@ -130,6 +131,7 @@ class Joined:
     grace_ms: int | None
     foreign_key: TypedExpression | None
     lengths: tuple[int, int]
+    by: tuple[str, str]
     window_ms: int = 0
 
 

@@ -16,8 +16,8 @@ from forebay.identities import (
     is_marked,
     merge_identities,
     with_mark,
-    words_of,
 )
+from forebay.identity_words import words_of
 from forebay.stores.binding import Store
 from forebay.stores.keyed import MARK
 from forebay.stores.layout import OWN
