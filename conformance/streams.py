@@ -12,7 +12,8 @@ from forebay.operators.results import Join, Result
 from forebay.operators.stream_stream import StreamStreamJoin
 from forebay.operators.stream_table import StreamTableJoin
 from forebay.stores.buffers import JoinBuffer
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates
 from forebay.testing.cell import Cell, Json, cell, cell_or_none, plain
 from forebay.time.windows import JoinWindows, TimeWindows
 

@@ -9,7 +9,8 @@ from conformance.script import Stores
 from conformance.steps import StoreSteps
 from forebay.stores.session import SessionEntry, SessionStore
 from forebay.stores.versioned import NOT_PUT, NotPut, Order, Put, Version, VersionedKeyValueStore
-from forebay.stores.window import Duplicates, WindowEntry, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates, WindowEntry
 from forebay.testing.cell import Cell, Json, cell_or_none, plain
 
 _MISSING: Json = object()

@@ -34,7 +34,8 @@ from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates
 from forebay.testing.bench import Backend, Bench, open_bench
 from forebay.testing.cell import Cell
 from forebay.time import hopping

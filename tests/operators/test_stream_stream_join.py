@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from forebay.operators import Join, Result, StreamStreamJoin
 from forebay.stores.buffers import JoinBuffer
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates
 from forebay.testing.bench import Backend, Bench, open_bench
 from forebay.testing.cell import Cell
 from forebay.time import JoinWindows

@@ -7,48 +7,44 @@ from typing import Any
 
 import pytest
 
-from forebay.runtime.driver import query
-from forebay.runtime.driver.query import JobRunner
+from forebay.runtime.driver import registered_source
+from forebay.runtime.driver.registered_source import RegisteredSource
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.pacing import Limits
 
 
 @pytest.fixture
-def runner(monkeypatch: pytest.MonkeyPatch) -> JobRunner:
-    monkeypatch.setattr(query, "data_source", lambda sealed: sealed)
-    monkeypatch.setattr(query, "SealedSpec", lambda spec: spec)
+def source(monkeypatch: pytest.MonkeyPatch) -> RegisteredSource:
+    monkeypatch.setattr(registered_source, "data_source", lambda sealed: sealed)
+    monkeypatch.setattr(registered_source, "SealedSpec", lambda spec: spec)
     registered: list[Any] = []
     context = SimpleNamespace(getConf=dict, environment={})
-    source = SimpleNamespace(register=registered.append)
-    session: Any = SimpleNamespace(dataSource=source, registered=registered, sparkContext=context)
+    sources = SimpleNamespace(register=registered.append)
+    session: Any = SimpleNamespace(dataSource=sources, registered=registered, sparkContext=context)
     kafka: Any = None
     limits = Limits(max_records=50_000, max_bytes=1_000_000)
     spec = JobSpec("svc", "svc", 1, 1, kafka, {}, {}, "v1", limits=limits)
-    plan: Any = None
-    return JobRunner(session, spec, plan, lambda *_: None)
+    return RegisteredSource(session, spec)
 
 
-def limits(runner: JobRunner) -> tuple[int, int]:
-    session: Any = runner._session
+def limits(source: RegisteredSource) -> tuple[int, int]:
+    session: Any = source._session
     limits = session.registered[-1].limits
     return limits.max_records, limits.max_bytes
 
 
-def test_they_are_halved_and_grow_again_by_a_new_query(runner: JobRunner) -> None:
-    runner._smaller_commits()
-    assert limits(runner) == (25_000, 500_000)
+def test_they_are_halved_and_grow_again_by_a_new_query(source: RegisteredSource) -> None:
+    source.shrink_commits()
+    assert limits(source) == (25_000, 500_000)
     intervals = 0
-    while not runner._restarting.is_set():
-        runner._may_grow()
+    while not source.may_grow():
         intervals += 1
         assert intervals < 10
-    assert intervals > 1
-    assert limits(runner) == (25_000, 500_000), "a query keeps the limits that it was started with"
-    runner._limit_commits()
-    assert limits(runner) == (50_000, 1_000_000)
+    assert intervals > 0
+    assert limits(source) == (25_000, 500_000), "a query keeps the limits that it was started with"
+    source.apply_limits()
+    assert limits(source) == (50_000, 1_000_000)
 
 
-def test_a_query_that_has_its_limits_is_not_started_again(runner: JobRunner) -> None:
-    for _ in range(100):
-        runner._may_grow()
-    assert not runner._restarting.is_set()
+def test_a_query_that_has_its_limits_is_not_started_again(source: RegisteredSource) -> None:
+    assert not any(source.may_grow() for _ in range(100))

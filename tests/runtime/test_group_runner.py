@@ -13,16 +13,9 @@ import pytest
 
 from forebay.runtime.errors import GroupFenced, OffsetsLost, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.loop_calls import ANSWER_SECONDS, LoopBusy, LoopEnded
 from forebay.runtime.task.pacing import Limits, Pacing
-from forebay.runtime.task.runner import (
-    ANSWER_SECONDS,
-    GRACE_SECONDS,
-    OUTLIVING_SECONDS,
-    STUCK_SECONDS,
-    GroupRunner,
-    LoopBusy,
-    LoopEnded,
-)
+from forebay.runtime.task.runner import GRACE_SECONDS, OUTLIVING_SECONDS, STUCK_SECONDS, GroupRunner
 
 
 def lease(number: int) -> Lease:

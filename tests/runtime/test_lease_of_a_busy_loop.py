@@ -17,8 +17,8 @@ from forebay.runtime.spark import leases
 from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.worker_process import WorkerProcess
 from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.loop_calls import LoopBusy
 from forebay.runtime.task.pacing import Limits
-from forebay.runtime.task.runner import LoopBusy
 
 LEASE = Lease("c1", 2, 0, 1, 1, 0, {"t": (0,)})
 GROUP = "app", "c1", 0

@@ -28,7 +28,8 @@ from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates
 from forebay.testing.bench import Bench
 from forebay.testing.cell import Cell
 from forebay.time.sessions import SessionWindows

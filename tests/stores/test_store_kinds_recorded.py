@@ -20,7 +20,7 @@ from forebay.stores.binding import Store
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.kinds import PREFIX, KindChanged, OnChange
 from forebay.stores.upgrade import describe_store
-from forebay.stores.window import Duplicates
+from forebay.stores.window_reads import Duplicates
 from forebay.testing.cell import Cell
 from tests.stores.upgrading import Task, cell
 

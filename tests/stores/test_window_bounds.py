@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates
 from forebay.testing.bench import Bench
 from forebay.testing.cell import Cell
 

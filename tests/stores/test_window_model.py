@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.stores.window import Duplicates, WindowEntry, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates, WindowEntry
 from forebay.testing.bench import Backend, open_bench
 from forebay.testing.cell import Cell
 from tests.stores.driving import run

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from forebay.stores.values import Stamped
-from forebay.stores.window import Duplicates, WindowEntry, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates, WindowEntry
 from forebay.testing.bench import Bench
 from forebay.testing.cell import Cell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from forebay.builder import rows
+from forebay.builder import regrouping
 from forebay.builder.graph import Graph
 from forebay.builder.grouped import COUNT, check_fold, on_rows
 from forebay.builder.nodes import Node
@@ -56,7 +56,7 @@ class GroupedTable(Generic[K, V]):
         from forebay.builder.table import Table  # noqa: PLC0415 (a table makes its groups, and their aggregates are tables)
 
         parent = self._graph.repartition(self.node, store)
-        node = rows.grouped_aggregate(
+        node = regrouping.grouped_aggregate(
             parent, on_rows(parent.key, check_fold(fold, "aggregate()")), format_or_refuse(into), store
         )
         return Table(self._graph, self._graph.add(node))

@@ -19,7 +19,8 @@ from forebay.processor.api import Context, Timer
 from forebay.stores.buffers import Buffered, JoinBuffer
 from forebay.stores.materialized import derived_store
 from forebay.stores.versioned import VersionedKeyValueStore
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates
 from forebay.time.windows import JoinWindows
 
 Joiner = Callable[[Any, Any], Any]

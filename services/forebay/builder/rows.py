@@ -1,4 +1,4 @@
-"""Nodes of tables: read from a topic, filtered, changed, joined, grouped, kept in a store, given as a stream."""
+"""Nodes of tables: read from a topic, filtered, changed, joined, kept in a store, given as a stream."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forebay.builder.changes import Moved, change_format
 from forebay.builder.deferral import Element
-from forebay.builder.nodes import Bound, Flow, History, Kind, Made, Node, TopologyError
+from forebay.builder.nodes import Bound, Flow, History, Kind, Made, Node
 from forebay.builder.views import Filtered, Mapped, Timeless
 from forebay.formats import Format
-from forebay.operators.aggregate import TableAggregate
-from forebay.operators.folds import Fold
 from forebay.operators.results import Join
 from forebay.operators.table import Change, LatestByOffset, LatestByTimestamp, Table
 from forebay.operators.table_table import JoinedTable, TableTableJoin
@@ -249,54 +246,6 @@ def to_stream(parent: Node) -> Node:
         return Made((lambda key, change, timestamp, ctx: out(key, change.new, timestamp, ctx),))
 
     return replace(_node("to stream", parent, parent.value, make), asks_old=False)
-
-
-def regroup_node(
-    parent: Node, name: str, group: Callable[[str, Any], tuple[str, Any] | None], key: Format[Any], value: Format[Any]
-) -> Node:
-    """Return the node that sends what a row's change does to each of its groups."""
-
-    def make(bound: Bound, out: Flow) -> Made:
-        def flow(_key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
-            old = None if change.old is None else group(change.key, change.old)
-            new = None if change.new is None else group(change.key, change.new)
-            # If the group stays the same, send both values in one record (KIP-904). Otherwise the aggregate would pass
-            # through a state without the row.
-            if old is not None and new is not None and old[0] == new[0]:
-                out(old[0], Moved(new[1], old[1]), timestamp, ctx)
-                return
-            if old is not None:
-                out(old[0], Moved(None, old[1]), timestamp, ctx)
-            if new is not None:
-                out(new[0], Moved(new[1], None), timestamp, ctx)
-
-        return Made((flow,))
-
-    return Node(Kind.STEP, f"group {name}", key, change_format(value), (parent,), make=make)
-
-
-def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], store: str) -> Node:
-    """Return the node that keeps one aggregate per group of a table's rows."""
-    declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
-    subtract = fold.subtract
-    if subtract is None:
-        raise TopologyError(
-            f"store {store}: rows can leave a group, but the fold has no subtract function: pass subtract= to the Fold"
-        )
-
-    def make(bound: Bound, out: Flow) -> Made:
-        operator: TableAggregate[Any, Any, Any] = TableAggregate(
-            bound.store(declared), lambda key, row: (key, row), fold.initial, fold.add, subtract
-        )
-
-        def flow(key: Any, value: Moved[Any], timestamp: int, ctx: Context[Any]) -> None:
-            for change in operator.changes(Change(key, value.new, value.old, timestamp)):
-                out(key, change, change.timestamp, ctx)
-
-        return Made((flow,))
-
-    node = _node(f"aggregate to {into}", parent, into, make, stores=(declared,), view=lambda b: b.store(declared))
-    return replace(node, asks_old=False)
 
 
 def _node(name: str, parent: Node, value: Format[Any], make: Callable[[Bound, Flow], Made], **more: Any) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from forebay.builder import foreign, held, processors, rows
+from forebay.builder import foreign, held, processors, regrouping, rows
 from forebay.builder.graph import Graph
 from forebay.builder.grouped_table import GroupedTable
 from forebay.builder.joining import check_keys
@@ -157,7 +157,7 @@ class Table(Generic[K, V]):
             group_key = chosen(text, value)
             return None if group_key is None else (group_key, value)
 
-        node = rows.regroup_node(self._with_old("group_by"), self.name, group, kind, self.node.value)
+        node = regrouping.regroup_node(self._with_old("group_by"), self.name, group, kind, self.node.value)
         return GroupedTable(self.graph, self.graph.add(node), self.node)
 
     def suppress(

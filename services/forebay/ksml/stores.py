@@ -20,7 +20,7 @@ from forebay.stores import (
     WindowStore,
 )
 from forebay.stores.binding import Store
-from forebay.stores.window import Duplicates
+from forebay.stores.window_reads import Duplicates
 
 _DAY_MS = 86_400_000
 

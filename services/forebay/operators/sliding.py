@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
 from forebay.operators.window import CLOSED
-from forebay.stores.window import WindowEntry, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import WindowEntry
 from forebay.time.base import Window
 from forebay.time.windows import SlidingWindows
 

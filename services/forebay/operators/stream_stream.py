@@ -7,7 +7,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from forebay.operators.results import Alone, Join, Result
 from forebay.stores.buffers import JoinBuffer
-from forebay.stores.window import Duplicates, WindowEntry, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import Duplicates, WindowEntry
 from forebay.time.base import Window
 from forebay.time.windows import JoinWindows
 

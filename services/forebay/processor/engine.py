@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from forebay.processor.api import AnyProcessor, LateRecord
+from forebay.processor.api import AnyProcessor
 from forebay.processor.arrivals import Streams, arrivals
 from forebay.processor.batch import BatchResult, Position, latest
 from forebay.processor.codecs import Codecs
-from forebay.processor.context import IN_TIME
 from forebay.processor.declared import bind_stores
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.effects import Effects
 from forebay.processor.engine_settings import UNBOUNDED, Bounds, Emit, EngineSettings, StateEncoding
+from forebay.processor.idle_time import idle_until, next_due_ms
 from forebay.processor.messages import ErrorStage, Message
 from forebay.processor.plans import context_of, plan_of
 from forebay.processor.reports import FAILURES, Reports
 from forebay.processor.steps import Steps
 from forebay.processor.timer_keys import TimerKeys, timer_keys_of
-from forebay.processor.timers import NEVER, Timers, timer_names_of
+from forebay.processor.timers import Timers, timer_names_of
 from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
@@ -63,11 +62,10 @@ class TaskEngine:
         self.position = Position()
         self._result = BatchResult()
         self._given = Streams(())
-        self._most_output_bytes = settings.max_output_bytes
-        self._effects = Effects(self._context, self._journal, self.timers)
+        effects = Effects(self._context, self._journal, self.timers)
         elsewhere = codecs.topics_of(settings.reported_elsewhere)
         self.reports = Reports(settings.service, rooms, self._context, codecs.handed_topics, elsewhere, self._result)
-        self._steps = Steps(processor, self._context, self._effects, self.timers, self.reports)
+        self._steps = Steps(processor, self._context, effects, self._journal, self.timers, self.reports)
         self._context.isolated, self._context.apart = self._steps.run_isolated, self._steps.run_apart
 
     @property
@@ -140,7 +138,7 @@ class TaskEngine:
         seen, digest = self.dedupe.seen, self.dedupe.digest
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
-        timers, attempt = self.timers, self._attempt
+        timers, attempt = self.timers, self._steps.attempt
         given = self._given = Streams(streams, blames_memory=bounds.blames_memory)
         # At least one record is processed, or else a slow record would never be committed.
         over, until, monotonic = math.inf, bounds.until, bounds.monotonic
@@ -227,37 +225,30 @@ class TaskEngine:
         if not self.is_due(idle_ms):
             return
         stream_time, closing_time = self.position.stream_time, self.position.closing_time
-        idle_until = self._idle_until(idle_ms)
+        closing_time = max(closing_time, idle_until(self.processor.idle, stream_time, idle_ms))
         self._context.stream_time = stream_time
-        self._context.closing_time = max(closing_time, idle_until)
+        self._context.closing_time = closing_time
         fired = self._result.timers_fired
         self._steps.fire(clock)
         # A task commits a position that differs. If idle time alone changed it, an idle task would commit in every
         # cycle.
         if self._result.timers_fired > fired:
-            self.position = Position(stream_time, max(closing_time, idle_until))
+            self.position = Position(stream_time, closing_time)
 
     def is_due(self, idle_ms: int) -> bool:
         """Return whether a timer fires once the task has been idle for so long."""
-        return self.position.stream_time >= 0 and idle_ms > 0 and self.timers.first <= self._idle_until(idle_ms)
+        stream_time = self.position.stream_time
+        if stream_time < 0 or idle_ms <= 0:
+            return False
+        return self.timers.first <= idle_until(self.processor.idle, stream_time, idle_ms)
 
     def next_due_ms(self) -> int | None:
         """Return the idle time (ms) after which the first timer fires; None: none is set."""
-        idle, first = self.processor.idle, self.timers.first
-        if self.position.stream_time < 0 or first >= NEVER:
-            return None
-        due = first - self.position.stream_time
-        return due if idle is None or idle.after_ms <= 0 else min(due, idle.after_ms)
+        return next_due_ms(self.processor.idle, self.position.stream_time, self.timers.first)
 
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
         self._steps.punctuate(now)
-
-    def _idle_until(self, idle_ms: int) -> int:
-        idle = self.processor.idle
-        if idle is None or not 0 < idle.after_ms <= idle_ms:
-            return self.position.stream_time + idle_ms
-        return self.position.stream_time + max(idle_ms, idle.horizon_ms)
 
     def finish(self, batch: int) -> BatchResult:
         """Return the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
@@ -280,31 +271,3 @@ class TaskEngine:
         changes.extend(self.dedupe.changes(batch))
         result.position = self.position
         return result
-
-    def _attempt(self, message: Message, event: Any, clock: int) -> bool:
-        context = self._context
-        context.output_bytes_left = self._most_output_bytes
-        mark = len(context.outputs)
-        try:
-            if event is None:
-                self.processor.on_delete(context.topic, context)
-            else:
-                self.processor.process(event, context)
-            if self._steps.checks_puts:
-                self._effects.check_puts()
-        except LateRecord as late:
-            self._effects.undo(mark)
-            self.reports.report_late(message, late.by_ms, clock)
-            return False
-        except FAILURES as error:
-            self._effects.undo(mark)
-            self.reports.blame(message, error, clock)
-            return False
-        if context.late_by != IN_TIME:
-            self.reports.report_late(message, context.late_by, clock)
-            context.late_by = IN_TIME
-        # As `Effects.keep` does, without the call: most records set no timer.
-        self._journal.entries.clear()
-        if context.timer_ops:
-            self._effects.keep()
-        return True

@@ -1,4 +1,4 @@
-"""What runs apart from a record's own processing: timers, punctuation, and steps that fail alone."""
+"""What a commit runs step by step: records, timers, punctuation, and steps of a record that fail alone."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from forebay.processor.engine_settings import UNBOUNDED, Bounds
 from forebay.processor.messages import Message
 from forebay.processor.reports import FAILURES, Reports
 from forebay.processor.timers import Timers
+from forebay.stores.rows import Journal
 
 _MOST_FIRED_OUTPUTS = 100_000
 """Outputs of a commit above which its timers wait for the next commit."""
@@ -22,11 +23,18 @@ class Steps:
     """Runs steps of a task's commit. What a failed step did is undone, and the failure is reported."""
 
     def __init__(
-        self, processor: AnyProcessor, context: TaskContext, effects: Effects, timers: Timers, reports: Reports
+        self,
+        processor: AnyProcessor,
+        context: TaskContext,
+        effects: Effects,
+        journal: Journal,
+        timers: Timers,
+        reports: Reports,
     ) -> None:
         self._processor = processor
         self._context = context
         self._effects = effects
+        self._journal = journal
         self._timers = timers
         self._reports = reports
         self._bounds = UNBOUNDED
@@ -37,6 +45,35 @@ class Steps:
     def begin(self, bounds: Bounds, *, checks_puts: bool) -> None:
         """Begin a commit."""
         self._bounds, self.checks_puts = bounds, checks_puts
+
+    def attempt(self, message: Message, event: Any, clock: int) -> bool:
+        """Process a record; return whether it succeeded. If it failed or came late, undo it and report it."""
+        context = self._context
+        context.output_bytes_left = self._most_output_bytes
+        mark = len(context.outputs)
+        try:
+            if event is None:
+                self._processor.on_delete(context.topic, context)
+            else:
+                self._processor.process(event, context)
+            if self.checks_puts:
+                self._effects.check_puts()
+        except LateRecord as late:
+            self._effects.undo(mark)
+            self._reports.report_late(message, late.by_ms, clock)
+            return False
+        except FAILURES as error:
+            self._effects.undo(mark)
+            self._reports.blame(message, error, clock)
+            return False
+        if context.late_by != IN_TIME:
+            self._reports.report_late(message, context.late_by, clock)
+            context.late_by = IN_TIME
+        # As `Effects.keep` does, without the call: most records set no timer.
+        self._journal.entries.clear()
+        if context.timer_ops:
+            self._effects.keep()
+        return True
 
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms)."""

@@ -15,7 +15,8 @@ from forebay.stores.scans import KeyOrderReads
 from forebay.stores.session import SessionEntry, SessionStore
 from forebay.stores.values import Stamped
 from forebay.stores.versioned import Order, VersionedKeyValueStore
-from forebay.stores.window import WindowEntry, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.stores.window_reads import WindowEntry
 
 _BEGINNING = -(1 << 62)
 

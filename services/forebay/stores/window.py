@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from enum import Enum
+from collections.abc import Callable
 from types import MappingProxyType
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, checked_ms
-from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminate, unpack_time
+from forebay.stores.keys import WIDTH, encode_key, pack_time, terminate
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
-from forebay.stores.scans import text_bounds
 from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
+from forebay.stores.window_reads import BEGINNING, LATEST, ONLY, Duplicates, WindowReads
 from forebay.time.base import Window
 from forebay.time.durations import Duration
 
 V = TypeVar("V")
 
-_LATEST = b"latest"
 _PUTS = b"puts"
-_BEGINNING = -(1 << 62)
-_ONLY = pack_time(0)
 
 
-class Duplicates(Enum):
-    """What a second put with the same key and window start does."""
-
-    REPLACE = "replace"
-    KEEP = "keep"
-
-
-class WindowEntry(NamedTuple, Generic[V]):
-    """One entry. Its window starts at `start` (ms); `timestamp` (ms) is the time that it was put with."""
-
-    key: str
-    start: int
-    value: V
-    timestamp: int
-
-
-class WindowStore(Store[V]):
+class WindowStore(Store[V], WindowReads[V]):
     """A store with values by key and window start, which are retained relative to the latest window start.
 
     An entry is visible if its start is later than the latest start minus `retention_ms`. A put of an entry that would
@@ -151,7 +131,7 @@ class WindowStore(Store[V]):
         if latest is None:
             return None
         prefix, at = terminate(encode_key(self.name, key)), pack_time(start)
-        row = prefix + at + _ONLY
+        row = prefix + at + ONLY
         current = self._rows.get(row)
         value = change(None if current is None else current.value)
         if current is not None and current.timestamp > timestamp:
@@ -160,11 +140,11 @@ class WindowStore(Store[V]):
             self._check_value(value)
             # An index row exists exactly as long as its entry: scans by start and the purge rely on it.
             if current is None:
-                self._by_start.put(at + prefix + _ONLY, PRESENT)
+                self._by_start.put(at + prefix + ONLY, PRESENT)
             self._rows.put(row, Stamped(value, timestamp))
         elif current is not None:
             self._rows.put(row, None)
-            self._by_start.put(at + prefix + _ONLY, None)
+            self._by_start.put(at + prefix + ONLY, None)
         self._purge.run(latest - self.retention_ms)
         return Stamped(value, timestamp)
 
@@ -177,68 +157,10 @@ class WindowStore(Store[V]):
     def adapt(self) -> None:
         self._purge.restart()
 
-    def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
-        """Return the entry of `key` and `start`, or None. If there are several, return the newest."""
-        if self.duplicates is Duplicates.KEEP:
-            return next(self.backward_fetch(key, start, start), None)
-        if start < self._visible(start):
-            return None
-        row = self._rows.get(terminate(encode_key(self.name, key)) + pack_time(start) + _ONLY)
-        return None if row is None else WindowEntry(key, start, row.value, row.timestamp)
-
-    def fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return the entries of `key` with start_from <= start <= start_to, by start and then order of puts."""
-        return self._entries(key, self._rows.scan(*self._bounds(key, start_from, start_to)))
-
-    def backward_fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return the results of `fetch` in reverse order."""
-        return self._entries(key, self._rows.scan_reverse(*self._bounds(key, start_from, start_to)))
-
-    def fetch_key_range(
-        self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
-    ) -> Iterator[WindowEntry[V]]:
-        """Return the entries of keys in [key_from, key_to] with start_from <= start <= start_to, by start, then key.
-
-        None as a bound of the keys leaves the range open.
-        """
-        if key_from is None and key_to is None:
-            return self.fetch_all(start_from, start_to)
-        return iter(self._key_range(key_from, key_to, start_from, start_to))
-
-    def backward_fetch_key_range(
-        self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
-    ) -> Iterator[WindowEntry[V]]:
-        """Return the results of `fetch_key_range` in reverse order."""
-        if key_from is None and key_to is None:
-            return self.backward_fetch_all(start_from, start_to)
-        return reversed(self._key_range(key_from, key_to, start_from, start_to))
-
-    def fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return the entries of all keys with start_from <= start <= start_to, sorted by start and then by key."""
-        return self._entries_by_index(self._by_start.scan(*self._index_bounds(start_from, start_to)))
-
-    def backward_fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return the results of `fetch_all` in reverse order."""
-        return self._entries_by_index(self._by_start.scan_reverse(*self._index_bounds(start_from, start_to)))
-
-    def all(self) -> Iterator[WindowEntry[V]]:
-        """Return all entries, sorted by start and then by key."""
-        return self.fetch_all(_BEGINNING, FOREVER)
-
-    def backward_all(self) -> Iterator[WindowEntry[V]]:
-        """Return all entries in reverse order."""
-        return self.backward_fetch_all(_BEGINNING, FOREVER)
-
-    def first_start(self, start_from: int) -> int | None:
-        """Return the smallest start >= `start_from` of any entry, or None."""
-        low, high = self._index_bounds(start_from, FOREVER)
-        row = next(self._by_start.scan(low, high), None)
-        return None if row is None else unpack_time(row[0])
-
     def _latest_with(self, start: int) -> int | None:
-        latest = self.marks.get(_LATEST, _BEGINNING)
+        latest = self.marks.get(LATEST, BEGINNING)
         if start > latest:
-            self.marks.set(_LATEST, start)
+            self.marks.set(LATEST, start)
             return start
         # Refused, not only hidden: the purge relies on it that no row is added behind its bound.
         if start <= latest - self.retention_ms:
@@ -248,7 +170,7 @@ class WindowStore(Store[V]):
 
     def _number(self, value: V | None) -> bytes | None:
         if self.duplicates is Duplicates.REPLACE:
-            return _ONLY
+            return ONLY
         if value is None:
             return None
         # The counter is a row of the store, so it is undone with a record that fails, and a restart continues it.
@@ -266,37 +188,3 @@ class WindowStore(Store[V]):
         # The index has the parts of a row's key in another order: the start comes first.
         self._rows.put(rest[:-WIDTH] + index[:WIDTH] + rest[-WIDTH:], None)
         self._by_start.put(index, None)
-
-    def _visible(self, start_from: int) -> int:
-        return max(start_from, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)
-
-    def _bounds(self, key: str, start_from: int, start_to: int) -> tuple[bytes, bytes]:
-        prefix = terminate(encode_key(self.name, key))
-        return prefix + pack_time(self._visible(start_from)), after(prefix + pack_time(start_to))
-
-    def _index_bounds(self, start_from: int, start_to: int) -> tuple[bytes, bytes]:
-        return pack_time(self._visible(start_from)), after(pack_time(start_to))
-
-    def _entries(self, key: str, rows: Iterator[tuple[bytes, Stamped[V]]]) -> Iterator[WindowEntry[V]]:
-        for row, entry_row in rows:
-            yield WindowEntry(key, unpack_time(row, len(row) - 2 * WIDTH), entry_row.value, entry_row.timestamp)
-
-    def _entries_by_index(self, index: Iterator[tuple[bytes, bytes]]) -> Iterator[WindowEntry[V]]:
-        for row, _ in index:
-            start, rest = row[:WIDTH], row[WIDTH:]
-            entry_row = self._rows.get(rest[:-WIDTH] + start + rest[-WIDTH:])
-            assert entry_row is not None, f"store {self.name}: an index row without its entry"
-            yield WindowEntry(split_text(rest)[0], unpack_time(start), entry_row.value, entry_row.timestamp)
-
-    def _key_range(
-        self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
-    ) -> list[WindowEntry[V]]:
-        low, high = text_bounds(self.name, key_from, key_to)
-        visible = self._visible(start_from)
-        entries: list[WindowEntry[V]] = []
-        for row, entry_row in self._rows.scan(low, high):
-            key, at = split_text(row)
-            start = unpack_time(row, at)
-            if visible <= start <= start_to:
-                entries.append(WindowEntry(key, start, entry_row.value, entry_row.timestamp))
-        return sorted(entries, key=lambda entry: (entry.start, entry.key.encode()))

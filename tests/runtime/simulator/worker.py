@@ -19,8 +19,8 @@ from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.runtime.task.loop_calls import LoopBusy, LoopEnded
 from forebay.runtime.task.pacing import Limits, Pacing
-from forebay.runtime.task.runner import LoopBusy, LoopEnded
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail

@@ -24,7 +24,7 @@ from forebay.runtime.broker.tombstones import kept_seconds
 from forebay.runtime.code_version import code_version
 from forebay.runtime.driver.abandoned import count_abandoned
 from forebay.runtime.driver.broker_check import check_broker
-from forebay.runtime.driver.checkpoint import held_checkpoint, is_begun
+from forebay.runtime.driver.checkpoint import held_checkpoint
 from forebay.runtime.driver.compacted_inputs import check_compacted_inputs
 from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.jvmlock import held_by_jvm
@@ -39,19 +39,17 @@ from forebay.runtime.driver.prepare import (
     warn_of_unlogged_stores,
 )
 from forebay.runtime.driver.query import JobRunner
-from forebay.runtime.driver.restore import Restore, prepare_restore, refuse_without_positions
+from forebay.runtime.driver.restore import Restore
 from forebay.runtime.driver.rights import JobRights
 from forebay.runtime.driver.sessions import Sessions, own_session
+from forebay.runtime.driver.taken_state import takes_state
 from forebay.runtime.driver.task_reports import TaskReports
 from forebay.runtime.driver.watch import Watcher
-from forebay.runtime.errors import StopJob
 from forebay.runtime.kubernetes.api import is_followed
 from forebay.runtime.kubernetes.driver_lease import driver_lease
 from forebay.runtime.kubernetes.members import following_executors
 from forebay.runtime.kubernetes.readiness_events import readiness_events
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.positions import committed_positions
-from forebay.runtime.protocol.backfills import is_finished
 from forebay.runtime.snapshots.former_state import drop_former_state
 from forebay.runtime.snapshots.object_store import store_settings
 from forebay.runtime.spec import JobSpec, needs_of
@@ -219,34 +217,10 @@ class JobApplication:
     def _prepare(self) -> JobSpec:
         spec = self.prepare()
         try:
-            return replace(spec, restore=self._restores(spec.tasks))
+            return replace(spec, restore=takes_state(self._options, self._service, self._application, spec.tasks))
         except Exception as error:
             self.health.failing(str(error))
             raise
-
-    def _restores(self, tasks: int) -> bool:
-        """Return whether the state is taken from the changelogs, which no other process may write then.
-
-        If a backfill wrote it, no option has to say so.
-        """
-        options, checkpoint = self._options, self._options.plan.checkpoint
-        if is_begun(checkpoint):
-            if options.restore is not Restore.ONLY:
-                return False
-            raise StopJob(
-                f"the checkpoint {checkpoint} exists: `forebay run` continues from it. If it is damaged, move it "
-                "away first"
-            )
-        positions = committed_positions(options.kafka, self._service, self._application, tasks)
-        if not is_finished(self._application, positions.values()) and options.restore is Restore.NO:
-            return False
-        if not positions:
-            refuse_without_positions(options.kafka, self._application, [topic.name for topic in self._service.inputs])
-        if not positions and options.restore is Restore.ONLY:
-            raise StopJob(f"{self._application} has no commits, so there is no state to restore: run the job")
-        # Before the first lease: nothing may commit to the changelogs while the groups read their state from them.
-        prepare_restore(options.kafka, self._application, positions)
-        return bool(positions)
 
     def _run(self, spec: JobSpec) -> None:
         log.info(

@@ -7,30 +7,22 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 
 from confluent_kafka import KafkaException
 from py4j.protocol import Py4JNetworkError
-from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.flags import Flag
-from forebay.runtime.driver.causes import cause_of, is_out_of_memory, stop_message
-from forebay.runtime.driver.commit_limits import CommitLimits
 from forebay.runtime.driver.lease_end import LeaseEnd, ended_by_another
 from forebay.runtime.driver.leased_topics import LeasedTopics
 from forebay.runtime.driver.plan import Plan, Trigger
-from forebay.runtime.driver.query_retries import Retries, RetriesExhausted
-from forebay.runtime.driver.remedies import explain
+from forebay.runtime.driver.query_failures import QUERY_ERRORS, QueryFailures
+from forebay.runtime.driver.registered_source import RegisteredSource
 from forebay.runtime.driver.steadiness import Steadiness
-from forebay.runtime.driver.warming import warm_worker
 from forebay.runtime.errors import LeasesEnded
-from forebay.runtime.launch.own_workers import is_local, own_workers
 from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark.control import DriverControl
-from forebay.runtime.spark.sealed import SealedSpec
-from forebay.runtime.spark.source import data_source
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.figures import TaskFigures
 
@@ -42,10 +34,6 @@ _ASK_AGAIN_SECONDS = 5.0
 
 Observer = Callable[[list[TaskFigures], str], None]
 """Called with the tasks' figures every second or so, and with what a group waits for."""
-
-
-class JobStopped(Exception):
-    """The job ended because it cannot continue; the message says what to do."""
 
 
 class JobRunner:
@@ -74,7 +62,7 @@ class JobRunner:
         self._failed = failed
         self._is_followed = is_followed
         self._monotonic = monotonic
-        self._limits = CommitLimits(spec.limits)
+        self._source = RegisteredSource(session, spec)
         self._topics = LeasedTopics(spec.application)
         self._stopping = Flag()
         self._rebalancing = threading.Event()
@@ -95,7 +83,7 @@ class JobRunner:
         """Until when (ms) leases were planned that this driver ends as its query starts."""
 
     def _new_steadiness(self) -> Steadiness:
-        return Steadiness(self._limits.full.checkpoint_interval_ms / 1000, self._monotonic)
+        return Steadiness(self._spec.limits.checkpoint_interval_ms / 1000, self._monotonic)
 
     @property
     def _has_ends(self) -> bool:
@@ -140,37 +128,19 @@ class JobRunner:
     def run(self) -> None:
         """Run the job. Raises JobStopped, LeasesEnded."""
         self._prepare()
-        retries = Retries()
+        failures = QueryFailures(self._spec.application, self._source.shrink_commits, self._failed)
         while not self._stopping.is_set():
             self._progressed.clear()
             self._restarting.clear()
-            self._limit_commits()
+            self._source.apply_limits()
             try:
                 self._run_query()
                 if self._has_finished:
                     return
-            except (Py4JNetworkError, ConnectionError) as error:
-                raise JobStopped(
-                    "Spark's JVM is gone (killed, or out of memory: see --memory): start the job again, nothing is lost"
-                ) from error
-            except (StreamingQueryException, PySparkException) as error:
-                text = str(error)
-                if _END_REQUESTED in text:
+            except QUERY_ERRORS as error:
+                if _END_REQUESTED in str(error):
                     continue
-                fatal = stop_message(text)
-                if fatal is not None:
-                    raise JobStopped(fatal) from error
-                if is_out_of_memory(text):
-                    self._smaller_commits()
-                try:
-                    pause = retries.next_pause(text, has_progressed=self._progressed.is_set())
-                except RetriesExhausted as exhausted:
-                    raise JobStopped(str(exhausted)) from error
-                cause = self._failed(explain(cause_of(text), text))
-                log.warning(
-                    "%s: the query failed: %s: starting it again in %.0f s", self._spec.application, cause, pause
-                )
-                self._pause(pause)
+                self._pause(failures.pause_after(error, has_progressed=self._progressed.is_set()))
 
     @property
     def _has_finished(self) -> bool:
@@ -179,46 +149,13 @@ class JobRunner:
         return not self._restarting.is_set() and not self._is_cut_short
 
     def _prepare(self) -> None:
-        """Give Spark the source of leases, and have a worker ready if workers are on this machine."""
-        sealed = SealedSpec(self._spec)
-        if is_local(self._session.sparkContext.master or ""):
-            warm_worker(self._session, self._spec.application, sealed)
-        self._register(sealed)
+        self._source.prepare()
 
     def _pause(self, seconds: float) -> None:
         self._stopping.wait(seconds)
 
     def _connect(self) -> DriverControl:
         return DriverControl(self._spec)
-
-    def _smaller_commits(self) -> None:
-        """Make commits smaller until workers work steadily: one died as if it had not had the memory."""
-        self._limits.shrink()
-        self._limit_commits()
-        log.warning(
-            "%s: a worker died: commits have at most %d records now",
-            self._spec.application,
-            self._spec.limits.max_records,
-        )
-
-    def _limit_commits(self) -> None:
-        """Give the workers of the next query their limits."""
-        limits = self._limits.now
-        if limits != self._spec.limits:
-            self._spec = replace(self._spec, limits=limits)
-            self._register(SealedSpec(self._spec))
-
-    def _register(self, sealed: SealedSpec) -> None:
-        with own_workers(self._session.sparkContext, self._spec.application):
-            self._session.dataSource.register(data_source(sealed))
-
-    def _may_grow(self) -> None:
-        """Start the query again if its workers have worked for long enough to try larger commits."""
-        self._limits.note_steady()
-        if self._limits.now.max_records > self._spec.limits.max_records:
-            log.info("%s: commits get larger again", self._spec.application)
-            # Limits reach the workers with the query: a running one keeps those it was started with.
-            self._restarting.set()
 
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
@@ -315,7 +252,9 @@ class JobRunner:
         self._lease_end.observe(control.command, control.planned, control.begun)
         if self._steadiness.observe(figures, trouble):
             self._progressed.set()
-            self._may_grow()
+            if self._source.may_grow():
+                # Limits reach the workers with the query: a running one keeps those it was started with.
+                self._restarting.set()
         self._observer(figures, trouble)
 
     @property

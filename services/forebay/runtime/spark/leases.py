@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import GroupFenced, Unavailable
@@ -14,12 +14,13 @@ from forebay.runtime.process.survivors import survive_executor, survives_executo
 from forebay.runtime.process.watchdog import die_when_silent
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.lease_result import LeaseResult
+from forebay.runtime.spark.lease_reports import final_reports, measured_figures
 from forebay.runtime.spark.worker_process import GroupKey, WorkerProcess, is_process_working
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
-from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.keeping import ALL_SECONDS
-from forebay.runtime.task.runner import ANSWER_SECONDS, GroupRunner, LoopBusy
+from forebay.runtime.task.loop_calls import ANSWER_SECONDS, LoopBusy
+from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.worker.broker_clock import look_again
 
 log = logging.getLogger(__name__)
@@ -117,7 +118,7 @@ class Holding:
         is_done = runner.finished.is_set() and runner.is_alive
         if is_done or self._is_over:
             self._end(runner)
-            return self._result(_reports(runner), is_done=is_done)
+            return self._result(final_reports(runner), is_done=is_done)
         self._runner = self._open()
         return None
 
@@ -235,7 +236,7 @@ class Holding:
         return ""
 
     def _report(self, runner: GroupRunner, trouble: str) -> None:
-        self._control.report(_measured_figures(runner), runner.beat_ms, trouble)
+        self._control.report(measured_figures(runner), runner.beat_ms, trouble)
 
     @property
     def _is_over(self) -> bool:
@@ -284,18 +285,3 @@ class Holding:
 
     def _result(self, reports: Sequence[str] = (), *, is_done: bool) -> LeaseResult:
         return LeaseResult(self._lease.planned_at, self._has_ends and not is_done, reports)
-
-
-def _reports(runner: GroupRunner) -> list[str]:
-    reports = []
-    for figures in _measured_figures(runner):
-        figures.sign(now_ms())
-        reports.append(figures.to_json())
-    return reports
-
-
-def _measured_figures(runner: GroupRunner) -> Iterator[TaskFigures]:
-    """Measure the lag, then yield the statistics of all tasks. A generator: the lag is measured only for a report."""
-    runner.group.measure_lag()
-    for task in runner.group.tasks:
-        yield task.figures

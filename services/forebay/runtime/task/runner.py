@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
 from typing import TypeVar
 
 from forebay.runtime.errors import GroupFenced, TransactionTooLong, Unavailable
@@ -16,6 +13,7 @@ from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.runtime.task.loop_calls import RUNNING_SECONDS, LoopCalls
 from forebay.runtime.task.pacing import Pacing
 
 log = logging.getLogger(__name__)
@@ -26,10 +24,6 @@ GRACE_SECONDS = 20.0
 OUTLIVING_SECONDS = 90.0
 """How long a loop continues while the driver is replaced. A new pod may have to wait for an image."""
 
-ANSWER_SECONDS = 15.0
-"""How long a lease waits for its loop to begin a call. It is shorter than the grace: a lease that is about to end holds
-up the next leases of all groups, whose loops would end."""
-
 STUCK_SECONDS = 150.0
 """A commit that fails, its abort and the search for the cause take at most 130 s. A loop that
 has neither gone round nor processed a record for longer does not come back from a call to the client library."""
@@ -39,20 +33,10 @@ _CONFIRM_SECONDS = 2.0
 
 It is longer than the next lease usually takes, so that an idle job sends no such request."""
 
-_RUNNING_SECONDS = 120.0
 _CYCLE_SECONDS = 0.1
-_LOOK_SECONDS = 0.2
 _PAUSE_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 T = TypeVar("T")
-
-
-class LoopEnded(Unavailable):
-    """The loop does not run any more: its group has to be opened again."""
-
-
-class LoopBusy(Unavailable):
-    """The loop is in a long commit and will not begin the request any more, so the request may be repeated."""
 
 
 class GroupRunner:
@@ -80,7 +64,7 @@ class GroupRunner:
         self._lease: Lease | None = None
         self._deadline = float("-inf")
         self._grace = GRACE_SECONDS
-        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._calls = LoopCalls(group.settings.name, lambda: self.is_alive, monotonic)
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
         self.finished = threading.Event()
@@ -162,7 +146,7 @@ class GroupRunner:
         self._grace = OUTLIVING_SECONDS
         self.release()
 
-    def between_commits(self, call: Callable[[], T], seconds: float = _RUNNING_SECONDS) -> T:
+    def between_commits(self, call: Callable[[], T], seconds: float = RUNNING_SECONDS) -> T:
         """Run `call` on the loop's thread between two commits and return what it gives. A lease that asks is held.
 
         A call that was given up is not begun any more: it may use what belongs to the lease.
@@ -174,38 +158,11 @@ class GroupRunner:
             LoopBusy: the loop did not come to it. LoopEnded: the loop ended meanwhile. Unavailable: it takes too long.
             Any error that `call` raises.
         """
-        answer: Future[T] = Future()
-
-        def run() -> None:
-            if not answer.set_running_or_notify_cancel():
-                return
-            try:
-                answer.set_result(call())
-            except BaseException as error:
-                answer.set_exception(error)
-
         # With many tasks, the steps of a snapshot together take longer than the grace period. Without this, a loop
         # ended while its own lease still wrote the snapshot.
         if self._is_held:
             self.hold()
-        self._calls.put(run)
-        asked = self._monotonic()
-        while True:
-            try:
-                return answer.result(_LOOK_SECONDS)
-            except TimeoutError as error:
-                waited, name = self._monotonic() - asked, self.group.settings.name
-                # The call itself raised a TimeoutError: that is its answer.
-                if answer.done():
-                    raise
-                # A call that was cancelled is never begun. A call that has begun can't be cancelled, and its answer
-                # still comes.
-                if not self.is_alive and answer.cancel():
-                    raise LoopEnded(f"{name}: the loop has ended") from error
-                if waited > ANSWER_SECONDS and answer.cancel():
-                    raise LoopBusy(f"{name}: the loop has been busy for {waited:.0f} s") from error
-                if waited > ANSWER_SECONDS + seconds:
-                    raise Unavailable(f"{name}: the loop has not answered a request for {waited:.0f} s") from error
+        return self._calls.run(call, seconds)
 
     def stop(self) -> None:
         """End the loop after the running commit, and wait for it. One that is stuck is left behind."""
@@ -244,7 +201,7 @@ class GroupRunner:
         return follows
 
     def _turn(self) -> bool:
-        self._answer()
+        self._calls.serve()
         self._beat_ms, self._turned_at = now_ms(), self._monotonic()
         lease = self._lease
         assert lease is not None
@@ -289,12 +246,7 @@ class GroupRunner:
         log.info("%s: continues", self.group.settings.name)
 
     def _rest(self) -> None:
-        with suppress(queue.Empty):
-            self._calls.get(timeout=_CYCLE_SECONDS)()
-
-    def _answer(self) -> None:
-        while not self._calls.empty():
-            self._calls.get_nowait()()
+        self._calls.wait(_CYCLE_SECONDS)
 
     def _take_back(self, error: Exception) -> None:
         """Forget what is not committed, and retry after a pause."""

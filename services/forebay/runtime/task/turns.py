@@ -14,7 +14,7 @@ from forebay.runtime.task.state_task import StateTask
 PROCESSING_SECONDS = 5.0
 """How long a group processes records for one commit.
 
-It is less than a lease waits for its loop (`runner.ANSWER_SECONDS`), so that slow logic holds up no other group:
+It is less than a lease waits for its loop (`loop_calls.ANSWER_SECONDS`), so that slow logic holds up no other group:
 even if a commit takes twice as long, since a value in it can't be encoded.
 """
 

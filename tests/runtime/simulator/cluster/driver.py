@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.runtime.driver.plan import Plan, Trigger
-from forebay.runtime.driver.query import JobRunner, JobStopped
+from forebay.runtime.driver.query import JobRunner
+from forebay.runtime.driver.query_failures import JobStopped
 from forebay.runtime.protocol.lease import Partitioned
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.planner import LeasePlanner

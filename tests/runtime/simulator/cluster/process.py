@@ -12,8 +12,9 @@ from forebay.runtime.spark.leases import Holding
 from forebay.runtime.spark.worker_process import WorkerProcess, is_working
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.runtime.task.loop_calls import LoopBusy, LoopEnded
 from forebay.runtime.task.pacing import Pacing
-from forebay.runtime.task.runner import GroupRunner, LoopBusy, LoopEnded
+from forebay.runtime.task.runner import GroupRunner
 from tests.runtime.simulator.cluster.control_group import ControlGroup
 from tests.runtime.simulator.worker import Crashed, Environment, Worker, build, new_pacing
 

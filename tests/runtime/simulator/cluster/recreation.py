@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forebay.runtime.driver.query import JobStopped
+from forebay.runtime.driver.query_failures import JobStopped
 from tests.runtime.simulator.topologies import INPUT, OUTPUT, JsonCodec, Number
 
 if TYPE_CHECKING:
