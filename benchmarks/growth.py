@@ -163,7 +163,7 @@ def run(service: str, events: Events) -> tuple[list[float], int, int]:
         driver.pipe_all(batch)
         costs.append((time.process_time() - begun) / len(batch) * 1e6)
         driver.outputs.clear()
-    tables = [table for stage in driver.stages for table in stage.tables]
+    tables = [table for sub_topology in driver.sub_topologies for table in sub_topology.tables]
     return costs, sum(map(len, tables)), sum(table.size_bytes for table in tables)
 
 

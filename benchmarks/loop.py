@@ -31,7 +31,7 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.runtime.process.memory import collect_seldom
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import Tables
@@ -178,7 +178,7 @@ class Loop:
             processor = part.processor(job.settings())
             table: Table = DiskTable("", "loop") if tables is Tables.PERSISTENT else MemoryTable()
             codecs = task_codecs(job, part, processor, contract, contract, contract)
-            log = stage_log(APPLICATION, 0, processor)
+            log = sub_topology_log(APPLICATION, 0, processor)
             task_engine = TaskEngine(processor, codecs, table, EngineSettings(service=service.name, **engine))
             settings = TaskSettings(f"{APPLICATION}-0-{number}", 0, number)
             task = StateTask(task_engine, table, log.router(number), log.rows(), Announcer(1.0), settings)

@@ -36,8 +36,10 @@ def service(endpoints: Endpoints, tmp_path: Path) -> Iterator[OwnService]:
 def produce(settings: KafkaSettings, driver: TestDriver) -> None:
     producer = Producer(settings.producer(partitioner="murmur2_random"))
     for topic, key, value, at in records(RECORDS):
-        (stage, *_) = (stage for stage in driver.stages if topic in stage.part.inputs)
-        data = None if value is None else stage.codecs.inputs[topic].encode(value)
+        (sub_topology, *_) = (
+            sub_topology for sub_topology in driver.sub_topologies if topic in sub_topology.definition.inputs
+        )
+        data = None if value is None else sub_topology.codecs.inputs[topic].encode(value)
         producer.produce(topic, data, key, timestamp=at)
     assert producer.flush(30) == 0
 
@@ -48,7 +50,7 @@ def expected_records(driver: TestDriver) -> Sent:
     assert driver.errors == []
     results: Sent = defaultdict(list)
     for sent in driver.outputs:
-        kind, codecs = JOB.format_of(sent.topic), driver.stages[0].codecs
+        kind, codecs = JOB.format_of(sent.topic), driver.sub_topologies[0].codecs
         key_data = None if sent.key is None else key_writer(kind.key)(kind.key.row(sent.key))  # type: ignore[misc]
         value = None if sent.value is None else codecs.outputs[sent.topic].encode(sent.value)
         results[sent.topic, key_data].append((value, sent.timestamp, sent.headers))

@@ -51,8 +51,8 @@ def encode_records(driver: TestDriver) -> list[Record]:
     """Return all records as bytes, and have the driver process them."""
     given: list[Record] = []
     for topic, key, value, at in records(RECORDS):
-        (stage, *_) = (item for item in driver.stages if topic in item.part.inputs)
-        data = None if value is None else stage.codecs.inputs[topic].encode(value)
+        (sub_topology, *_) = (item for item in driver.sub_topologies if topic in item.definition.inputs)
+        data = None if value is None else sub_topology.codecs.inputs[topic].encode(value)
         given.append((topic, key.encode(), data, at))
         driver.pipe(key, value, topic, at)
     assert driver.errors == []

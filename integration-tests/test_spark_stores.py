@@ -42,8 +42,8 @@ def spark(service: OwnService) -> Iterator[SparkSession]:
 def produce(settings: KafkaSettings, driver: TestDriver) -> None:
     producer = Producer(settings.producer(partitioner="murmur2_random"))
     for topic, key, value, at in records(RECORDS):
-        (stage, *_) = (item for item in driver.stages if topic in item.part.inputs)
-        data = None if value is None else stage.codecs.inputs[topic].encode(value)
+        (sub_topology, *_) = (item for item in driver.sub_topologies if topic in item.definition.inputs)
+        data = None if value is None else sub_topology.codecs.inputs[topic].encode(value)
         producer.produce(topic, data, key, timestamp=at)
         driver.pipe(key, value, topic, at)
     assert producer.flush(30) == 0

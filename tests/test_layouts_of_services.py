@@ -9,13 +9,13 @@ import sys
 PRINT = """
 from forebay.catalog import all_services
 from forebay.job import load_job
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.stores.layouts import encode_layout, key_formats_of, layout_of
 
 for name, service in all_services().items():
     job = load_job(service.job)
     for stage in range(len(job.topology)):
-        log = stage_log(name, stage, job.logic(stage)(job.settings()))
+        log = sub_topology_log(name, stage, job.logic(stage)(job.settings()))
         for store in log.stores:
             print(name, store.name, encode_layout(layout_of(store, key_formats_of(log.processor))).decode())
 """

@@ -35,7 +35,7 @@ from forebay.processor.batch import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.queries.replica import TaskReplica
 from forebay.runtime.broker.requests import BrokerView
-from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.sub_topology_log import sub_topology_logs
 from forebay.runtime.changelog.topics import ChangelogRouter, changelog_topics, internal_topic
 from forebay.runtime.driver.rights import JobRights
 from forebay.runtime.maintenance.follower import follower_of
@@ -252,7 +252,7 @@ def test_a_query_server_reads_the_changelogs_and_nothing_else(broker: Secured, j
     needed = rights(SERVICE, "tickets", Role.QUERY)
     broker.grant("User:asking", *needed)
     user = broker.user("asking", PASSWORD)
-    logs = stage_logs(SERVICE, "tickets", {})
+    logs = sub_topology_logs(SERVICE, "tickets", {})
     replicas = [TaskReplica(0, log, {}) for log in logs]
 
     def catch_up() -> int:

@@ -67,7 +67,7 @@ def store_contracts(job: Job, settings: Any) -> dict[str, str]:
 
 def _logged_stores(job: Job, settings: Any) -> list[Store[Any]]:
     """Return the stores that keep a changelog."""
-    stores = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
+    stores = [store for sub_topology in job.topology for _, store in declared_stores(sub_topology.processor(settings))]
     return [store for store in stores if store.options.logging]
 
 

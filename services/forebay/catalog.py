@@ -196,7 +196,9 @@ class Service:
         """Return the repartition topics of the job. Each has one partition per task."""
         job = load_job(self.job)
         records = {
-            name: job.contract(name, record) for part in job.topology for name, record in part.repartitions.items()
+            name: job.contract(name, record)
+            for sub_topology in job.topology
+            for name, record in sub_topology.repartitions.items()
         }
         return tuple(
             Topic(f"{application}-{name}-repartition", record, tasks, REPARTITION, own=True)

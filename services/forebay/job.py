@@ -146,8 +146,8 @@ class Job:
         if self.graph and self.then:
             raise ValueError("then= and graph= exclude each other: pass only one of them")
         _check_order(self.graph)
-        for part in self.topology:
-            _check_made(part, self.settings)
+        for sub_topology in self.topology:
+            _check_made(sub_topology, self.settings)
 
     @property
     def topology(self) -> tuple[SubTopology, ...]:
@@ -167,11 +167,13 @@ class Job:
         """Return the sub-topologies that send to a repartition."""
         return tuple(sub_topology for sub_topology in self.topology if repartition in sub_topology.sends)
 
-    def reported_elsewhere(self, part: int, task: int) -> frozenset[str]:
+    def reported_elsewhere(self, sub_topology: int, task: int) -> frozenset[str]:
         """Return the global tables' topics whose failed records another task reports: the first that reads them."""
-        tables = self.topology[part].global_tables
+        tables = self.topology[sub_topology].global_tables
         return (
-            tables if task else tables & frozenset().union(*(before.global_tables for before in self.topology[:part]))
+            tables
+            if task
+            else tables & frozenset().union(*(before.global_tables for before in self.topology[:sub_topology]))
         )
 
     def format_of(self, name: str) -> TopicFormat:
@@ -201,9 +203,9 @@ def _chain(job: Job) -> tuple[SubTopology, ...]:
     return (first, *later)
 
 
-def _check_made(part: SubTopology, settings: type[Any]) -> None:
+def _check_made(sub_topology: SubTopology, settings: type[Any]) -> None:
     """Refuse logic that can't be made, or that would be shared by tasks. Raises ValueError."""
-    logic: Any = part.processor
+    logic: Any = sub_topology.processor
     missing = missing_methods(logic)
     if missing:
         name = getattr(logic, "__qualname__", logic)
@@ -213,22 +215,22 @@ def _check_made(part: SubTopology, settings: type[Any]) -> None:
     try:
         new_instance(logic, Processor, settings())
     except NoNewInstance as error:
-        where = f"the sub-topology {part.name!r}" if part.name else "the job's processor"
+        where = f"the sub-topology {sub_topology.name!r}" if sub_topology.name else "the job's processor"
         raise ValueError(f"{where}: {error}") from None
 
 
 def _check_order(graph: tuple[SubTopology, ...]) -> None:
     known: set[str] = set()
-    for part in graph:
-        missing = sorted(part.repartitions.keys() - known)
+    for sub_topology in graph:
+        missing = sorted(sub_topology.repartitions.keys() - known)
         if missing:
             raise ValueError(
-                f"the sub-topology {part.name!r} reads {', '.join(missing)}, to which no "
+                f"the sub-topology {sub_topology.name!r} reads {', '.join(missing)}, to which no "
                 "earlier sub-topology sends: put the sub-topologies that send to it first; "
                 "cycles are not possible"
             )
-        known |= part.sends
-    names = [part.identity for part in graph]
+        known |= sub_topology.sends
+    names = [sub_topology.identity for sub_topology in graph]
     # Two sub-topologies of one identity would overwrite each other's positions in the changelog.
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -241,7 +243,7 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
 
 def global_tables(job: Job) -> frozenset[str]:
     """Return the inputs that every task reads completely."""
-    return frozenset(topic for part in job.topology for topic in part.global_tables)
+    return frozenset(topic for sub_topology in job.topology for topic in sub_topology.global_tables)
 
 
 def load_job(module: str) -> Job:

@@ -85,9 +85,9 @@ class TaskLimits:
         """Return the limits of an output."""
         return self.outputs.get(target, _OUTPUT)
 
-    def onward(self, stage: str) -> TopicLimits:
-        """Return the limits of what the next stage is handed."""
-        return self.outputs.get(stage, _CHANGELOG)
+    def onward(self, repartition: str) -> TopicLimits:
+        """Return the limits of the records of a repartition."""
+        return self.outputs.get(repartition, _CHANGELOG)
 
     def store(self, name: str) -> TopicLimits:
         """Return the limits of a store's changelog."""

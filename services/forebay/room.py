@@ -117,9 +117,9 @@ class Rooms:
         """Return what an output's topic takes."""
         return self._add(self._limits.output(target))
 
-    def onward(self, stage: str) -> Room:
-        """Return what the next stage takes."""
-        return self._add(self._limits.onward(stage))
+    def onward(self, repartition: str) -> Room:
+        """Return what the topic of a repartition takes."""
+        return self._add(self._limits.onward(repartition))
 
     def store(self, name: str) -> Room:
         """Return what a store's changelog takes."""

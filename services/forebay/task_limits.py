@@ -15,9 +15,12 @@ def declared_limits(topics: Iterable[Topic]) -> dict[str, TopicLimits]:
 
 
 def task_limits(
-    service: Service, application: str = "", stage: int = 0, known: Mapping[str, TopicLimits] = MappingProxyType({})
+    service: Service,
+    application: str = "",
+    sub_topology: int = 0,
+    known: Mapping[str, TopicLimits] = MappingProxyType({}),
 ) -> TaskLimits:
-    """Return the limits of a stage's tasks.
+    """Return the limits of a sub-topology's tasks.
 
     Args:
         application: "" for the service's name.
@@ -34,7 +37,7 @@ def task_limits(
             **{repartition: limits[topic] for repartition, topic in onward.items()},
         },
         stores={store: limits[topic.name] for store, topic in zip(service.stores, changelogs, strict=False)},
-        internal=limits[changelogs[len(service.stores) + stage].name],
+        internal=limits[changelogs[len(service.stores) + sub_topology].name],
         errors=limits[service.errors.name],
         late=limits[service.late.name],
     )

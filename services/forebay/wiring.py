@@ -19,7 +19,7 @@ Contract = Callable[[str, type[Any]], Codec[Any]]
 
 def task_codecs(
     job: Job,
-    part: SubTopology,
+    sub_topology: SubTopology,
     processor: AnyProcessor,
     topic: Contract,
     store: Contract,
@@ -41,15 +41,17 @@ def task_codecs(
 
     onward = {
         name: value(name, reader.repartitions[name], repartition)
-        for name in sorted(part.sends)
+        for name in sorted(sub_topology.sends)
         for reader in job.topology
         if name in reader.repartitions
     }
-    read = {name: value(name, record, repartition) for name, record in part.repartitions.items()}
-    inputs = {name: codec(job.read_format_of(name), name, record, topic) for name, record in part.inputs.items()} | read
+    read = {name: value(name, record, repartition) for name, record in sub_topology.repartitions.items()}
+    inputs = {
+        name: codec(job.read_format_of(name), name, record, topic) for name, record in sub_topology.inputs.items()
+    } | read
     outputs = {name: value(name, record, topic) for name, record in job.outputs.items()}
     kinds = {name: job.format_of(name).key for name in (*inputs, *onward, *outputs)}
-    read_keys = {name: kind.key for name in part.inputs if (kind := job.read_formats.get(name)) is not None}
+    read_keys = {name: kind.key for name in sub_topology.inputs if (kind := job.read_formats.get(name)) is not None}
     stores = {
         declared.name: declared.format.codec(lambda record, name=declared.name: store(name, record))
         for _, declared in declared_stores(processor)
@@ -59,11 +61,11 @@ def task_codecs(
         stores=stores,
         outputs=outputs,
         repartitions=onward,
-        tables=part.tables,
-        handed=frozenset(part.repartitions),
+        tables=sub_topology.tables,
+        handed=frozenset(sub_topology.repartitions),
         names=names,
-        nullable=part.nullable,
-        timeless=part.global_tables,
+        nullable=sub_topology.nullable,
+        timeless=sub_topology.global_tables,
         keys={name: kind for name, kind in kinds.items() if kind is not TEXT},
         read_keys=read_keys,
         table_outputs=job.table_outputs,

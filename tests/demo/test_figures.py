@@ -19,7 +19,7 @@ def task_figures(task: int, opened: int | None = None) -> TaskFigures:
     latencies[LATENCY_MS.index(300)] = 2
     latencies[LATENCY_MS.index(2_000)] = 1
     return TaskFigures(
-        part=0,
+        sub_topology=0,
         task=task,
         opened=opened or now,
         at=now,

@@ -61,12 +61,12 @@ def device(of: TestDriver, key: str = "d1") -> Device:
 
 def timer_rows(of: TestDriver) -> list[tuple[bytes, bytes]]:
     """Return the timers as the task's table holds them."""
-    return list(of.stages[0].tables[0].scan(PREFIX, prefix_end(PREFIX)))
+    return list(of.sub_topologies[0].tables[0].scan(PREFIX, prefix_end(PREFIX)))
 
 
 def started_again(task: TestDriver, settings: DeviceAlertsSettings) -> TestDriver:
     """Restart the job on the same state with other settings."""
     fresh = driver(settings)
-    (old,) = task.stages[0].state_tasks
+    (old,) = task.sub_topologies[0].state_tasks
     fresh.restore({old.place: (old.table.scan(b""), old.position)})
     return fresh

@@ -60,7 +60,7 @@ class Backfilled:
         reader = HistoryReader(in_order(self._job, loop.topics), MemoryReader(loop.topics))
         limits = Limits(self._most, commit_interval_ms=0)
         group = TaskGroup(
-            [task for stage in self.driver.stages for task in stage.begin()],
+            [task for sub_topology in self.driver.sub_topologies for task in sub_topology.begin()],
             {},
             reader,
             loop.producer,
@@ -93,10 +93,10 @@ def after_a_backfill(job: Job, tasks: int, given: Sequence[Record], cut: int, mo
 def stores(driver: TestDriver) -> dict[str, dict[bytes, bytes]]:
     """Return the rows of all tasks' tables that are not the runtime's own."""
     tables = {}
-    for stage in driver.stages:
-        for number, table in enumerate(stage.tables):
+    for sub_topology in driver.sub_topologies:
+        for number, table in enumerate(sub_topology.tables):
             rows = dict(table.scan(b"\x02", b"\xff"))
-            tables[f"{stage.name}-{number}"] = rows
+            tables[f"{sub_topology.name}-{number}"] = rows
     return tables
 
 

@@ -52,7 +52,7 @@ def test_a_sub_topology_that_reads_the_table_later_reports_what_the_first_one_ha
     assert driver.errors == []
     # The next release can't read the record, and its second sub-topology does not know the table yet.
     codec.reads_old = False
-    ((at, place),) = ((end[2], end[:2]) for end in driver.stages[0].state_tasks[0].position.ends if end[2])
+    ((at, place),) = ((end[2], end[:2]) for end in driver.sub_topologies[0].state_tasks[0].position.ends if end[2])
     for (internal, number), position in list(topics.positions.items()):
         if internal == internal_topic("driven", 1):
             ends = tuple(end for end in position.ends if end[0] != "prices")
@@ -67,7 +67,7 @@ def test_a_sub_topology_that_reads_the_table_later_reports_what_the_first_one_ha
 
 
 def reports_of(driver: TestDriver, part: int) -> list[object]:
-    return [task.position.reports for task in driver.stages[part].state_tasks]
+    return [task.position.reports for task in driver.sub_topologies[part].state_tasks]
 
 
 class Changed:

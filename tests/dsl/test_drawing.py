@@ -26,7 +26,7 @@ def test_every_service_can_be_drawn(name: str) -> None:
     assert topics == {topic.name for topic in (*service.inputs, *service.outputs)}
     drawn = {(arrow["tail"], arrow["head"]) for arrow in graph["arrows"]}
     assert len(drawn) == len(graph["arrows"]), "an arrow is drawn once"
-    looked_up = {step.ident: step.looks_up for stage in picture.stages for step in stage.steps}
+    looked_up = {step.ident: step.looks_up for sub_topology in picture.sub_topologies for step in sub_topology.steps}
     for arrow in graph["arrows"]:
         assert bool(arrow["rate"]) != (arrow["tail"] in looked_up.get(arrow["head"], ())), arrow
 
@@ -53,7 +53,7 @@ def test_records_between_steps_are_counted_along_their_edge() -> None:
     graph = graph_of(picture_of(find_service("order-stores"), run.job))
     labels = {node["id"]: node["label"] for node in graph["nodes"]}
     passed = Counter[str]()
-    for engine in run.driver.stages[0].engines:
+    for engine in run.driver.sub_topologies[0].engines:
         passed.update({f"0 {numbers}": count for numbers, count in engine.processor.edge_counts().items()})
     results = {
         (labels[arrow["tail"]], labels[arrow["head"]]): passed[arrow["name"]] if arrow["rate"] else "looked up"

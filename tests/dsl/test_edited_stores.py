@@ -130,7 +130,7 @@ def start(before: Edit, after: Edit, left: Callable[[Rows], Rows] = lambda rows:
 
     old, new = driver_of(before), driver_of(after)
     old.pipe("k", "12", "s", 1_000)
-    tasks = [task for stage in old.stages for task in stage.state_tasks]
+    tasks = [task for sub_topology in old.sub_topologies for task in sub_topology.state_tasks]
     new.restore({task.place: (left(list(task.table.scan(b""))), task.position) for task in tasks})
     new.pipe("k", "12", "s", 2_000)
     assert not new.errors

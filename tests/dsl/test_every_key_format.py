@@ -102,7 +102,7 @@ def recorded_keys(key: Format[Any], keys: list[Any]) -> dict[bytes, Any]:
     for topic in ("rows", "o", "versions", "in"):
         for value in (1, 0):
             driver.pipe(keys[0], value, topic, 1)
-    tables = [task.table for stage in driver.stages for task in stage.state_tasks]
+    tables = [task.table for sub_topology in driver.sub_topologies for task in sub_topology.state_tasks]
     layouts = [row for table in tables for row in table.scan(LAYOUTS, prefix_end(LAYOUTS))]
     return {name: decode_layout(data)["keys"] for name, data in layouts}
 

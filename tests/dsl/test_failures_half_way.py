@@ -93,7 +93,7 @@ def test_a_failed_record_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPa
         key, topic, time = f"k{draw.randrange(3)}", draw.choice(TOPICS), at - draw.choice((0, 0, 0, 3, 12, 40))
         if number > 3:
             # The record that fails moves no time, and nothing is due before it.
-            now = min(stage.positions()[0].stream_time for stage in driver.stages)
+            now = min(sub_topology.positions()[0].stream_time for sub_topology in driver.sub_topologies)
             assert outputs(driver.advance_stream_time(now)) == outputs(spared.advance_stream_time(now))
             failed, puts.left = len(driver.errors), draw.randrange(14)
             bad = draw.choice(TOPICS), f"k{draw.randrange(3)}", f"bad{number}", max(0, min(time, now))

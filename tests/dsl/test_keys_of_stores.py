@@ -176,6 +176,6 @@ def test_keys_go_to_the_task_of_their_record_when_the_number_of_tasks_changes() 
     t.stream("in", str, key=int).process(EveryStore, str, name="p").to("out")
     driver = TestDriver(t)
     driver.pipe(5, "x", "in")
-    processor: Any = driver.stages[0].processors[0]
+    processor: Any = driver.sub_topologies[0].processors[0]
     ((row, _),) = processor.store0._rows.scan(b"", None)
     assert processor.record_key("plain", row.decode()) == (5).to_bytes(8, "big")

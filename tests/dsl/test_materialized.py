@@ -15,7 +15,7 @@ from forebay.catalog import Service, Topic
 from forebay.operators import UntilTimeLimit
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine_settings import Emit
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.stores.disk import DiskTable
 from forebay.stores.materialized import store_of
 from forebay.stores.memory import MemoryTable
@@ -79,8 +79,8 @@ def test_a_store_without_a_changelog_begins_empty_and_others_do_not() -> None:
 def test_no_row_of_it_goes_to_a_changelog() -> None:
     run = Driven(build_count(Materialized("n", logging=False)))
     run.feed("in", ("k", "a", 1))
-    log = stage_log("app", 0, run.job.topology[0].processor(Nothing()))
-    rows = list(run.driver.stages[0].tables[0].scan(b""))
+    log = sub_topology_log("app", 0, run.job.topology[0].processor(Nothing()))
+    rows = list(run.driver.sub_topologies[0].tables[0].scan(b""))
     assert any(store_of(key) == b"n" for key, _ in rows)
     routed = list(log.router(0).route(rows, 0))
     assert {topic for topic, *_ in routed} == {"app-0-task"}
@@ -173,6 +173,6 @@ def test_a_table_in_two_places_is_one(tmp_path: Path) -> None:
 def test_a_task_counts_what_is_put_into_its_stores_and_read() -> None:
     run = Driven(build_count("n"))
     run.feed("in", ("k", "a", 1), ("k", "b", 2), ("j", "c", 3))
-    stage = run.driver.stages[0]
-    assert stage.engines[0].store_calls() == {"n": (3, 3)}
-    assert stage.tables[0].store_sizes()["n"][0] == 2
+    sub_topology = run.driver.sub_topologies[0]
+    assert sub_topology.engines[0].store_calls() == {"n": (3, 3)}
+    assert sub_topology.tables[0].store_sizes()["n"][0] == 2

@@ -87,7 +87,7 @@ def test_queries_show_each_window_s_own_end() -> None:
         lambda t: t.stream("in", str).group_by_key().windowed_by(Days()).count(store="days").to_stream().to("out")
     )
     run.feed("in", ("k", "a", SHORT.start), ("k", "b", SHORT.end))
-    (store,) = run.driver.stages[0].stores("days")
+    (store,) = run.driver.sub_topologies[0].stores("days")
     results = [
         Window(cast(int, entry.start), cast(int, entry.end)) for entry in reads_of(store).lookup(store, "k", Bounds())
     ]

@@ -23,7 +23,7 @@ def test_records_go_to_the_task_that_the_partitioner_says() -> None:
     run = Driven(spread, tasks=3)
     sent = run.feed("in", *((f"k{n % 2}", str(n), n) for n in range(6)), ("k0", "0", 9))
     assert sent[-1] == ("k0", 2, 9)
-    rows = [dict(store.all()) for p in run.driver.stages[1].processors for store in [p.store0]]  # type: ignore[attr-defined]
+    rows = [dict(store.all()) for p in run.driver.sub_topologies[1].processors for store in [p.store0]]  # type: ignore[attr-defined]
     assert [sorted(row) for row in rows] == [["k0", "k1"]] * 3, "k0 and k1 have records in every task"
     assert sum(entry.value for row in rows for entry in row.values()) == 7
 
@@ -47,7 +47,7 @@ def test_differently_partitioned_inputs_can_t_be_joined() -> None:
 
 
 def tasks_of(run: Driven) -> list[list[str]]:
-    return [sorted(dict(store.all())) for p in run.driver.stages[1].processors for store in [p.store0]]  # type: ignore[attr-defined]
+    return [sorted(dict(store.all())) for p in run.driver.sub_topologies[1].processors for store in [p.store0]]  # type: ignore[attr-defined]
 
 
 def in_partitions(partitions: int, **how: Any) -> Any:
@@ -140,5 +140,5 @@ def test_a_topic_that_a_job_reads_itself_reaches_the_task_of_the_partition() -> 
 
     run = Driven(build, tasks=3)
     run.feed("in", *(("k", str(n % 3), n) for n in range(6)))
-    counts = [dict(store.all()) for p in run.driver.stages[-1].processors for store in [p.store0]]  # type: ignore[attr-defined]
+    counts = [dict(store.all()) for p in run.driver.sub_topologies[-1].processors for store in [p.store0]]  # type: ignore[attr-defined]
     assert [sorted(row) for row in counts] == [["k"]] * 3

@@ -26,9 +26,9 @@ def respread(run: Driven, build: Callable[[Topology], Any], tasks: int, **more: 
     """Continue with another number of tasks."""
     other = Driven(build, tasks, **more)
     left: dict[tuple[int, int], Left] = {}
-    for number, old in enumerate(run.driver.stages):
-        stores = [store for _, store in declared_stores(old.part.processor(run.job.settings()))]
-        fresh = old.part.processor(run.job.settings())
+    for number, old in enumerate(run.driver.sub_topologies):
+        stores = [store for _, store in declared_stores(old.definition.processor(run.job.settings()))]
+        fresh = old.definition.processor(run.job.settings())
         spreader = Spreader(stores, fresh.record_key, len(old.state_tasks), tasks)
         positions = [task.position for task in old.state_tasks]
         for task, rows in enumerate(spreader.spread([table.scan(b"", None) for table in old.tables])):
@@ -146,7 +146,7 @@ def test_every_task_has_all_rows_of_a_global_table_for_any_number_of_tasks() -> 
     run.feed("towns", *((f"town-{n}", str(n), 0) for n in range(9)), ("town-8", None, 1))
     for tasks in (3, 1, 4):
         run = respread(run, join_towns, tasks)
-        stores = [store for p in run.driver.stages[0].processors for _, store in declared_stores(p)]
+        stores = [store for p in run.driver.sub_topologies[0].processors for _, store in declared_stores(p)]
         held = [len(list(store.all())) for store in stores if isinstance(store, KeyValueStore)]
         assert held == [8] * tasks
         assert run.feed("in", *((key, "town-5", 2) for key in KEYS)) == [(key, "town-5 5", 2) for key in KEYS]
@@ -158,7 +158,7 @@ def test_timers_of_keys_wait_for_their_processor_before_a_rescale() -> None:
     def build(t: Topology) -> None:
         t.stream("in", str).group_by_key().count(store="n").to_stream().map_values(lambda _, n: str(n), str).to("out")
 
-    spreader = Spreader([], Driven(build, 1).driver.stages[0].processors[0].record_key, 1, 3)
+    spreader = Spreader([], Driven(build, 1).driver.sub_topologies[0].processors[0].record_key, 1, 3)
     due = (1).to_bytes(8, "big")
     with pytest.raises(NotSpreadable, match="process gone is not declared, so the timer of the key 'k'"):
         spreader.spread([[(b"\x01timer\0process gone: t\0k", due)]])

@@ -132,7 +132,7 @@ def outcome(describe: Describe, kind: Format[Any], *, restarts: bool) -> tuple[l
     describe(t, kind).to("out")
     driver = TestDriver(t)
     for topic, key, value, at in RECORDS:
-        if any(topic in stage.part.inputs for stage in driver.stages):
+        if any(topic in sub_topology.definition.inputs for sub_topology in driver.sub_topologies):
             driver.pipe(key, value, topic, at)
         if restarts:
             driver.restart()

@@ -46,7 +46,7 @@ def start(before: str, after: str) -> list[Any]:
     before_edit, run = driver(before), driver(after)
     old, new = before_edit.driver, run.driver
     send(old)
-    tasks = [task for stage in old.stages for task in stage.state_tasks]
+    tasks = [task for sub_topology in old.sub_topologies for task in sub_topology.state_tasks]
     new.restore({task.place: (list(task.table.scan(b"")), task.position) for task in tasks})
     send(new)
     return results(run)

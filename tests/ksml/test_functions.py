@@ -194,7 +194,7 @@ def test_metrics_are_counted_by_name_and_tags() -> None:
         ("a", 1),
         ("a", 2),
     )
-    assert run.driver.stages[0].processors[0].figures() == {
+    assert run.driver.sub_topologies[0].processors[0].figures() == {
         "test-marked": 4,
         "test-seen{key=a}": 2,
         "test-timed": 2,

@@ -238,7 +238,7 @@ def test_pipelines_behind_one_repartition_are_independent(place: str) -> None:
         *(("a", 2), ("b", 9)),
     ]
     assert len(run.driver.errors) == 1
-    assert len(run.driver.stages) == 2
+    assert len(run.driver.sub_topologies) == 2
 
 
 JOINED = """

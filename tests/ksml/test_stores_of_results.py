@@ -129,7 +129,9 @@ pipelines:
     run = driver(text)
     run.pipe("a", "rome", "towns")
     assert run.driver.errors == []
-    names = [name for stage in run.driver.stages for p in stage.processors for name in stores_of(p)]
+    names = [
+        name for sub_topology in run.driver.sub_topologies for p in sub_topology.processors for name in stores_of(p)
+    ]
     assert "join-9" in names, names
 
 

@@ -49,7 +49,7 @@ class Poll:
     def stores(self, customers: set[str]) -> Stores:
         """Return the stores in the replay's form; of tables the latest row of each of these customers."""
         latest: dict[str, Any] = {"votes": {}, "regions": {}}
-        for processor in self.driver.stages[0].processors:
+        for processor in self.driver.sub_topologies[0].processors:
             stores: dict[str, Any] = {store.name: store for _, store in declared_stores(processor)}
             for customer in customers:
                 if (vote := stores["votes"].get(customer)) is not None:

@@ -21,7 +21,11 @@ def outputs_of(query: str, sent: Sequence[Event], tasks: int) -> Iterator[tuple[
     program = program_of_query(query)
     driver = TestDriver(job(NoSettings, lambda _: topology_of(program)), tasks=tasks)
     inputs = {source.topic for source in program.catalog if not source.is_derived}
-    used = {topic for topic in inputs if any(topic in stage.part.inputs for stage in driver.stages)}
+    used = {
+        topic
+        for topic in inputs
+        if any(topic in sub_topology.definition.inputs for sub_topology in driver.sub_topologies)
+    }
     if "side_input" in used:
         driver.pipe_all(("side_input", (key,), (value,), 0) for key, value in side_rows().items())
     shapes = {source.topic: source for source in program.catalog if source.topic in used}

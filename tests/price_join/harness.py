@@ -52,7 +52,7 @@ class Kitchen:
     def history(self, *items: str) -> dict[str, History]:
         """Return the known prices of items in the replay's form."""
         stores: dict[str, Any] = {
-            store.name: store for _, store in declared_stores(self.driver.stages[0].processors[0])
+            store.name: store for _, store in declared_stores(self.driver.sub_topologies[0].processors[0])
         }
         prices = stores["menu-prices"]
         begin = prices.stream_time - prices.history_retention_ms

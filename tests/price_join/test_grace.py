@@ -112,7 +112,7 @@ def test_another_grace_holds_for_waiting_orders_at_the_latest_when_both_are_over
 
 def move(old: Kitchen, new: Kitchen) -> None:
     """Restart the job on the same state with other settings."""
-    (task,) = old.driver.stages[0].state_tasks
+    (task,) = old.driver.sub_topologies[0].state_tasks
     new.driver.restore({task.place: (task.table.scan(b""), task.position)})
 
 

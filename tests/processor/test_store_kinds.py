@@ -36,7 +36,7 @@ def test_expired_rows_leave_the_table() -> None:
     for number in range(20):
         driver.pipe(f"k{number}", Number(f"e{number}", number, 1))
     driver.pipe("last", Number("late", 10_000, 1))
-    assert [key for key, _ in driver.stages[0].tables[0].scan(b"totals\0", b"totals\1")] == [b"totals\0last"]
+    assert [key for key, _ in driver.sub_topologies[0].tables[0].scan(b"totals\0", b"totals\1")] == [b"totals\0last"]
 
 
 def test_a_failing_record_undoes_what_it_put_in_any_kind_of_store() -> None:

@@ -11,7 +11,7 @@ from forebay.queries import replica as replicas
 from forebay.queries.kept import Files, FilesInUse, mark_of
 from forebay.queries.reads import Bounds
 from forebay.queries.replica import TaskReplica
-from forebay.runtime.changelog.stage_log import StageLog
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from forebay.stores.copies import CopyTable
 from forebay.testing.cell import Cell
 from tests.queries.written import CODECS, LOG, WrittenTask
@@ -19,7 +19,7 @@ from tests.queries.written import CODECS, LOG, WrittenTask
 DAY = 86_400.0
 
 
-def open_replica(file: Path, log: StageLog = LOG, kept_s: float = DAY) -> TaskReplica:
+def open_replica(file: Path, log: SubTopologyLog = LOG, kept_s: float = DAY) -> TaskReplica:
     return TaskReplica(0, log, CODECS, CopyTable(file), kept_s)
 
 

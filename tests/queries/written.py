@@ -8,7 +8,7 @@ from forebay.processor.api import Context, Processor
 from forebay.processor.declared import declared_stores
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.keyvalue import KeyValueStore
@@ -39,7 +39,7 @@ class Everything(Processor[Any, Any]):
         raise NotImplementedError
 
 
-LOG = stage_log("app", 0, Everything())
+LOG = sub_topology_log("app", 0, Everything())
 CODECS = {store.name: CellCodec() for store in LOG.stores}
 
 
@@ -50,7 +50,7 @@ class WrittenTask:
         self, task: int = 0, replica: TaskReplica | None = None, processor: type[Processor[Any, Any]] = Everything
     ) -> None:
         self.task = task
-        self.log = LOG if processor is Everything else stage_log("app", 0, processor())
+        self.log = LOG if processor is Everything else sub_topology_log("app", 0, processor())
         self.codecs = {store.name: CellCodec() for store in self.log.stores}
         self.replica = TaskReplica(task, self.log, self.codecs) if replica is None else replica
         self._bench = Bench(MemoryTable())

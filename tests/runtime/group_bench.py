@@ -14,7 +14,7 @@ from forebay.processor import AnyProcessor
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.announce import Announcer
@@ -56,7 +56,7 @@ class GroupBench:
         self.engine = EngineSettings(service="sums", **engine)
         self.settings = TaskSettings("app-0-0", 0, 0)
         self.broker = Broker(random.Random(0))
-        self.logs = stage_log(APPLICATION, 0, processor())
+        self.logs = sub_topology_log(APPLICATION, 0, processor())
         for topic, count in {TOPIC: partitions, OUTPUT: 1, "errors": 1, "late": 1}.items():
             self.broker.create(topic, count)
         for topic in self.logs.rows().topics:
@@ -93,7 +93,7 @@ class GroupBench:
         """Continue in a new process, which only knows the snapshots."""
         environment: Any = self
         processor, self.table = self.processor(), MemoryTable()
-        log = stage_log(APPLICATION, 0, self.processor())
+        log = sub_topology_log(APPLICATION, 0, self.processor())
         self.task = StateTask(
             TaskEngine(processor, CODECS, self.table, self.engine),
             self.table,

@@ -10,7 +10,7 @@ import pytest
 from forebay.partitioner import Partitioner
 from forebay.processor import Context
 from forebay.processor.engine import TaskEngine
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
@@ -109,7 +109,7 @@ class TasksBench(GroupBench):
 
     def _task(self, number: int) -> StateTask:
         processor, table = self.processor(), MemoryTable()
-        log = stage_log(APPLICATION, 0, processor)
+        log = sub_topology_log(APPLICATION, 0, processor)
         return StateTask(
             TaskEngine(processor, CODECS, table, self.engine),
             table,

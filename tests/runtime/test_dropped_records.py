@@ -31,17 +31,23 @@ def test_they_are_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> Non
     assert len(said) == 1
     assert f"{name}-0" in said[0]
     assert "(5-0, 5-1)" in said[0]
-    (reader,) = [task for stage in driver.stages for task in stage.state_tasks if task.input.repartitions]
+    (reader,) = [
+        task for sub_topology in driver.sub_topologies for task in sub_topology.state_tasks if task.input.repartitions
+    ]
     assert reader.figures.dropped == {name: 4}
     driver.restart()
-    (reader,) = [task for stage in driver.stages for task in stage.state_tasks if task.input.repartitions]
+    (reader,) = [
+        task for sub_topology in driver.sub_topologies for task in sub_topology.state_tasks if task.input.repartitions
+    ]
     assert reader.figures.dropped == {}, "the position is behind them"
     assert driver.errors == []
 
 
 def test_they_are_a_figure_of_the_job() -> None:
     driver = Driven(topology).driver
-    (reader,) = [task for stage in driver.stages for task in stage.state_tasks if task.input.repartitions]
+    (reader,) = [
+        task for sub_topology in driver.sub_topologies for task in sub_topology.state_tasks if task.input.repartitions
+    ]
     reader.figures.dropped = {"app-n-repartition": 4}
     reader.figures.at = 1
     metrics = JobMetrics("app")

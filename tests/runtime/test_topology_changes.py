@@ -57,7 +57,9 @@ STATEMENTS = ("n-a", "n-b", "by0-a", "by1-a", "by0-b", "by0-c")
 
 def left_by(driver: TestDriver) -> dict[tuple[int, int], object]:
     return {
-        task.place: (list(task.table.scan(b"")), task.position) for stage in driver.stages for task in stage.state_tasks
+        task.place: (list(task.table.scan(b"")), task.position)
+        for sub_topology in driver.sub_topologies
+        for task in sub_topology.state_tasks
     }
 
 

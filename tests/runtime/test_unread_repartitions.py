@@ -114,7 +114,7 @@ def test_a_rescale_stops_before_it_stages_anything(monkeypatch: pytest.MonkeyPat
         with pytest.raises(StateConflict, match=f"{TOPIC}: records wait for a sub-topology that was removed"):
             list(job._records())
         return
-    monkeypatch.setattr(job, "_stage_records", lambda _stage, _tables, _positions, recreated: recreated)
+    monkeypatch.setattr(job, "_sub_topology_records", lambda _stage, _tables, _positions, recreated: recreated)
     staged: list[Any] = list(job._records())
     assert staged == [TOPIC], "its offsets would be those of another topic once it is created again"
 

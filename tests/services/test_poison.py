@@ -46,7 +46,7 @@ def good_outputs(service: str) -> tuple[Any, ...]:
 
 
 def maker(driver: TestDriver, service: str, topic: str) -> Maker:
-    codec: Any = driver.stages[0].codecs.inputs[topic]
+    codec: Any = driver.sub_topologies[0].codecs.inputs[topic]
     (good,) = generate(topic, Options(count=1, keys=1, seed=77, start_ms=goods(service)[-1][1].timestamp))
 
     def register(name: str, text: str) -> int:

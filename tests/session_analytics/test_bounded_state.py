@@ -15,12 +15,12 @@ MINUTE = 60 * SECOND
 
 def rows(of: TestDriver) -> int:
     """Return the number of rows of the task's table."""
-    return len(of.stages[0].tables[0])
+    return len(of.sub_topologies[0].tables[0])
 
 
 def state_bytes(of: TestDriver) -> int:
     """Return the size of the task's table in bytes."""
-    return of.stages[0].tables[0].size_bytes
+    return of.sub_topologies[0].tables[0].size_bytes
 
 
 def test_a_session_without_end_is_one_small_row() -> None:

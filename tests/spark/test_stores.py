@@ -16,7 +16,7 @@ from forebay.codec import DecodeError
 from forebay.formats import LONG, no_contracts
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor import Context, Processor
-from forebay.runtime.changelog.stage_log import stage_log, stage_logs
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log, sub_topology_logs
 from forebay.runtime.protocol.snapshot_mark import MARK
 from forebay.serde import load_contract
 from forebay.spark.avro_columns import avro_column
@@ -42,7 +42,9 @@ from tests.queries.test_contents import SERVICE
 
 KAFKA = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x")
 DECLARED = {
-    store.name: DeclaredStore(SERVICE, log, store) for log in stage_logs(SERVICE, "driven", {}) for store in log.stores
+    store.name: DeclaredStore(SERVICE, log, store)
+    for log in sub_topology_logs(SERVICE, "driven", {})
+    for store in log.stores
 }
 NAMES = sorted(DECLARED)
 SESSIONS = find_service("user-sessions")
@@ -220,7 +222,7 @@ class Keyed(Processor[str, str]):
 
 
 def test_typed_keys_of_a_processor_s_store_are_as_in_queries() -> None:
-    log = stage_log("a", 0, Keyed())
+    log = sub_topology_log("a", 0, Keyed())
     declared = DeclaredStore(SERVICE, log, log.stores[0])
     seven = text_of("numbers", LONG, KEYED, 7).encode()
     rows = read(declared, [(seven, pack_long(1), 1), (b"seven", pack_long(2), 2)])

@@ -225,8 +225,8 @@ def continue_with(sql: str, *earlier: Driven) -> Driven:
         {
             task.place: (list(task.table.scan(b"")), task.position)
             for one in earlier
-            for stage in one.driver.stages
-            for task in stage.state_tasks
+            for sub_topology in one.driver.sub_topologies
+            for task in sub_topology.state_tasks
         }
     )
     return driven

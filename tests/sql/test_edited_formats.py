@@ -28,7 +28,7 @@ def table(
 
 
 def carry(old: TestDriver, new: TestDriver, *, recorded: bool = True) -> None:
-    tasks = [task for stage in old.stages for task in stage.state_tasks]
+    tasks = [task for sub_topology in old.sub_topologies for task in sub_topology.state_tasks]
     rows = {task.place: (list(task.table.scan(b"")), task.position) for task in tasks}
     if not recorded:
         rows = {place: (without_layouts(left), position) for place, (left, position) in rows.items()}
@@ -162,7 +162,7 @@ def test_rows_are_not_decoded_again_when_a_commit_is_repeated(monkeypatch: pytes
     monkeypatch.setattr(Rows, "decode_first", note)
     carry(old.driver, new.driver)
     assert decoded == [200_000]
-    for engine in (engine for stage in new.driver.stages for engine in stage.engines):
+    for engine in (engine for sub_topology in new.driver.sub_topologies for engine in sub_topology.engines):
         engine.load(engine.position)
     assert decoded == [200_000]
 

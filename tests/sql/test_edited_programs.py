@@ -39,7 +39,11 @@ def results_of(before: str, after: str) -> dict[str, Any]:
     send(old, "s", ROW)
     new = driver_of(after)
     new.restore(
-        {task.place: (list(task.table.scan(b"")), task.position) for stage in old.stages for task in stage.state_tasks}
+        {
+            task.place: (list(task.table.scan(b"")), task.position)
+            for sub_topology in old.sub_topologies
+            for task in sub_topology.state_tasks
+        }
     )
     send(new, "s", ROW)
     assert not new.errors
@@ -101,8 +105,8 @@ def test_state_of_a_release_that_recorded_no_columns_is_taken_as_declared() -> N
     send(old, "s", ROW)
     left = {
         task.place: ([row for row in task.table.scan(b"") if not row[0].startswith(b"\x01layout")], task.position)
-        for stage in old.stages
-        for task in stage.state_tasks
+        for sub_topology in old.sub_topologies
+        for task in sub_topology.state_tasks
     }
     new = driver_of(T)
     new.restore(left)

@@ -45,7 +45,7 @@ class DrivenStores:
         return {"commit_age_ms": 7, "checked_age_ms": 3}
 
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
-        (stores,) = filter(None, (stage.stores(store) for stage in self._driver.stages))
+        (stores,) = filter(None, (sub_topology.stores(store) for sub_topology in self._driver.sub_topologies))
         held = contents(stores, str)  # keys as they are stored
         if isinstance(held, dict):
             results = [Entry(key, record.value, timestamp=record.timestamp) for key, record in held.items()]
@@ -56,7 +56,9 @@ class DrivenStores:
         return Found(results[:limit], {0: 3}, len(results) > limit)
 
     def _versions(self, name: str) -> Any:
-        processors = (processor for stage in self._driver.stages for processor in stage.processors)
+        processors = (
+            processor for sub_topology in self._driver.sub_topologies for processor in sub_topology.processors
+        )
         return next(store for processor in processors for _, store in declared_stores(processor) if store.name == name)
 
     def get(self, store: str, key: str, bounds: Any, limit: int) -> Found:

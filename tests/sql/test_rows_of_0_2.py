@@ -27,7 +27,7 @@ Rows = list[tuple[bytes, bytes]]
 
 def carry(old: TestDriver, new: TestDriver, change: Callable[[Rows], Rows] = lambda rows: rows) -> None:
     """Start a job from the rows that another one left."""
-    tasks = [task for stage in old.stages for task in stage.state_tasks]
+    tasks = [task for sub_topology in old.sub_topologies for task in sub_topology.state_tasks]
     new.restore({task.place: (change(list(task.table.scan(b""))), task.position) for task in tasks})
 
 

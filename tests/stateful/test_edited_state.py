@@ -78,7 +78,7 @@ def earlier_state(old: TestDriver, new: TestDriver, value: Any, later: Any = Non
     """Return what an edited class reads of the state that another one left."""
     old.pipe("k", value, "s", 1_000)
     assert not old.errors
-    tasks = [task for stage in old.stages for task in stage.state_tasks]
+    tasks = [task for sub_topology in old.sub_topologies for task in sub_topology.state_tasks]
     new.restore({task.place: (list(task.table.scan(b"")), task.position) for task in tasks})
     new.pipe("k", later or value, "s", 2_000)
     assert not new.errors

@@ -219,7 +219,9 @@ def test_a_view_of_other_columns_is_refused(before: str, after: str, tmp_path: P
     old = driver_of(before)
     old.pipe("s-1", new_record(reading=2.5, note="n"))
     left = {
-        task.place: (list(task.table.scan(b"")), task.position) for stage in old.stages for task in stage.state_tasks
+        task.place: (list(task.table.scan(b"")), task.position)
+        for sub_topology in old.sub_topologies
+        for task in sub_topology.state_tasks
     }
     driver_of(before).restore(left)
     with pytest.raises(StoreChanged, match=r"store v holds rows of AVRO .* but is declared with AVRO"):

@@ -8,7 +8,7 @@ HOUR = 60 * MINUTE
 
 def rows(task: object) -> int:
     """Return the number of rows in the store's changelog that are not tombstones."""
-    (table,) = task.stages[0].tables  # type: ignore[attr-defined]
+    (table,) = task.sub_topologies[0].tables  # type: ignore[attr-defined]
     return sum(1 for _ in table.scan(f"{STORE}\0".encode(), f"{STORE}\1".encode()))
 
 
@@ -46,7 +46,7 @@ def test_a_window_that_leaves_the_store_in_the_same_moment_as_it_closes_is_final
 def test_nothing_else_is_left_behind() -> None:
     """A task's table (windows, index, ids, timers) is as large after a day as after two."""
     task = driver(emit_results=EmitResults.BOTH)
-    (table,) = task.stages[0].tables
+    (table,) = task.sub_topologies[0].tables
     sizes = []
     for day in range(2):
         for minute in range(0, 24 * 60, 10):

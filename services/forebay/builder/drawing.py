@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from forebay.builder.picture import Picture, StageFacts
+from forebay.builder.picture import Picture, SubTopologyFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +24,22 @@ class Arrow:
 
 
 def graph_of(picture: Picture) -> dict[str, Any]:
-    """Return a topology's nodes, arrows and stages, as JSON can hold them."""
+    """Return a topology's nodes, arrows and sub-topologies, as JSON can hold them."""
     nodes: dict[str, dict[str, Any]] = {}
     arrows: list[Arrow] = []
-    for number, stage in enumerate(picture.stages):
-        for topic, record in stage.reads:
+    for number, sub_topology in enumerate(picture.sub_topologies):
+        for topic, record in sub_topology.reads:
             nodes.setdefault(f"topic {topic}", {"kind": "topic", "label": topic, "detail": record})
-        _add_stage(nodes, arrows, stage, number)
+        _add_sub_topology(nodes, arrows, sub_topology, number)
     return {
         "stages": [
             {
                 "number": number,
-                "name": stage.name or str(number),
-                "changelog": stage.changelog,
-                "stores": [asdict(store) for store in stage.stores],
+                "name": sub_topology.name or str(number),
+                "changelog": sub_topology.changelog,
+                "stores": [asdict(store) for store in sub_topology.stores],
             }
-            for number, stage in enumerate(picture.stages)
+            for number, sub_topology in enumerate(picture.sub_topologies)
         ],
         "nodes": [{"id": ident, **node} for ident, node in nodes.items()],
         "arrows": [asdict(arrow) for arrow in arrows],
@@ -64,15 +64,15 @@ def upstream(graph: dict[str, Any], topics: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _add_stage(
+def _add_sub_topology(
     nodes: dict[str, dict[str, Any]],
     arrows: list[Arrow],
-    stage: StageFacts,
+    sub_topology: SubTopologyFacts,
     number: int,
 ) -> None:
-    topics = {topic for topic, _ in stage.reads}
-    steps = {step.ident: at for at, step in enumerate(stage.steps, 1)}
-    for at, step in enumerate(stage.steps, 1):
+    topics = {topic for topic, _ in sub_topology.reads}
+    steps = {step.ident: at for at, step in enumerate(sub_topology.steps, 1)}
+    for at, step in enumerate(sub_topology.steps, 1):
         nodes[step.ident] = {"kind": "step", "label": step.label, "stage": number}
         for origin in step.after:
             if origin in topics:
@@ -82,16 +82,16 @@ def _add_stage(
             else:
                 arrow = Arrow(f"repartition {origin}", step.ident, "handed", origin)
             arrows.append(Arrow(arrow.tail, arrow.head) if origin in step.looks_up else arrow)
-    for store in stage.stores:
+    for store in sub_topology.stores:
         ident = f"store {store.name}"
         nodes[ident] = {"kind": "store", "label": store.name, "detail": store.kind, "stage": number}
-    for step in stage.steps:
+    for step in sub_topology.steps:
         arrows.extend(Arrow(step.ident, f"store {store}", "puts", store) for store in step.stores)
-    for sending in stage.hands_over:
+    for sending in sub_topology.hands_over:
         ident = f"repartition {sending.to}"
         nodes.setdefault(ident, {"kind": "repartition", "label": sending.to, "detail": sending.record})
         arrows.append(Arrow(sending.step, ident, "handed", sending.to))
-    for sending in stage.sends:
+    for sending in sub_topology.sends:
         ident = f"topic {sending.to}"
         nodes.setdefault(ident, {"kind": "topic", "label": sending.to, "detail": sending.record})
         arrows.append(Arrow(sending.step, ident, "sent", sending.to))

@@ -1,4 +1,4 @@
-"""What a service consists of, as a picture: from its topology, or from its stages where they are written by hand."""
+"""What a service consists of: the nodes of its topology, or its sub-topologies if they are written by hand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StoreFacts:
 
 @dataclass(frozen=True, slots=True)
 class StepFacts:
-    """A step of a stage.
+    """A step of a sub-topology.
 
     Args:
         ident: of the picture's own.
@@ -72,7 +72,7 @@ class Sending:
 
 
 @dataclass(frozen=True, slots=True)
-class StageFacts:
+class SubTopologyFacts:
     """A sub-topology: "" is the first one's name.
 
     Args:
@@ -94,7 +94,7 @@ class Picture:
 
     service: str
     summary: str
-    stages: tuple[StageFacts, ...]
+    sub_topologies: tuple[SubTopologyFacts, ...]
     sides: tuple[str, ...]
 
 
@@ -110,33 +110,38 @@ def picture_of(service: Service, job: Job, application: str = "", settings: Any 
     return Picture(
         service.name,
         service.summary,
-        tuple(_stage(job, number, part, part.processor(chosen), prefix) for number, part in enumerate(job.topology)),
+        tuple(
+            _sub_topology(job, number, sub_topology, sub_topology.processor(chosen), prefix)
+            for number, sub_topology in enumerate(job.topology)
+        ),
         (f"{prefix}.errors", f"{prefix}.late"),
     )
 
 
-def _stage(job: Job, number: int, part: SubTopology, processor: AnyProcessor, prefix: str) -> StageFacts:
+def _sub_topology(
+    job: Job, number: int, sub_topology: SubTopology, processor: AnyProcessor, prefix: str
+) -> SubTopologyFacts:
     stores = tuple(_store(store, prefix) for _, store in declared_stores(processor))
     changelog = f"{prefix}-{number}-task"
-    reads = tuple((topic, record.__name__) for topic, record in part.inputs.items())
+    reads = tuple((topic, record.__name__) for topic, record in sub_topology.inputs.items())
     if isinstance(processor, CompiledSubTopology):
-        return _compile(part.name, reads, processor, number, stores, changelog)
+        return _compile(sub_topology.name, reads, processor, number, stores, changelog)
     step = StepFacts(
         f"s{number}",
         type(processor).__name__,
-        (*part.inputs, *part.repartitions),
+        (*sub_topology.inputs, *sub_topology.repartitions),
         tuple(store.name for store in stores),
     )
     onward = tuple(
         Sending(step.ident, name, after.repartitions[name].__name__)
-        for name in sorted(part.sends)
+        for name in sorted(sub_topology.sends)
         for after in job.topology
         if name in after.repartitions
     )
     sends = (
         () if onward else tuple(Sending(step.ident, topic, record.__name__) for topic, record in job.outputs.items())
     )
-    return StageFacts(part.name, reads, (step,), stores, sends, onward, changelog)
+    return SubTopologyFacts(sub_topology.name, reads, (step,), stores, sends, onward, changelog)
 
 
 def _compile(
@@ -146,7 +151,7 @@ def _compile(
     number: int,
     stores: tuple[StoreFacts, ...],
     changelog: str,
-) -> StageFacts:
+) -> SubTopologyFacts:
     entered = (*processor.component.of_kind(Kind.SOURCE), *processor.component.reads)
     idents = {node: node.topics or (node.name,) for node in entered}
     steps: list[StepFacts] = []
@@ -166,7 +171,7 @@ def _compile(
                 for step in _idents(node.parents, idents)
                 for to in node.topics or (node.name,)
             ]
-    return StageFacts(name, reads, tuple(steps), stores, tuple(sends), tuple(onward), changelog)
+    return SubTopologyFacts(name, reads, tuple(steps), stores, tuple(sends), tuple(onward), changelog)
 
 
 def _idents(nodes: tuple[Node, ...], idents: dict[Node, tuple[str, ...]]) -> tuple[str, ...]:

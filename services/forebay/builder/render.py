@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forebay.builder.picture import Picture, Sending, StageFacts, StoreFacts
+from forebay.builder.picture import Picture, Sending, StoreFacts, SubTopologyFacts
 
 
 def as_text(picture: Picture) -> str:
@@ -14,18 +14,18 @@ def as_text(picture: Picture) -> str:
 
 def _lines(picture: Picture) -> Iterator[str]:
     yield f"{picture.service}: {picture.summary}"
-    for stage in picture.stages:
-        yield f"  sub-topology {stage.name}" if stage.name else "  sub-topology 0"
-        yield from (f"    reads {topic} ({record})" for topic, record in stage.reads)
-        labels = {step.ident: f"[{number}]" for number, step in enumerate(stage.steps, 1)}
-        for step in stage.steps:
+    for sub_topology in picture.sub_topologies:
+        yield f"  sub-topology {sub_topology.name}" if sub_topology.name else "  sub-topology 0"
+        yield from (f"    reads {topic} ({record})" for topic, record in sub_topology.reads)
+        labels = {step.ident: f"[{number}]" for number, step in enumerate(sub_topology.steps, 1)}
+        for step in sub_topology.steps:
             origin = ", ".join(labels.get(predecessor, predecessor) for predecessor in step.after)
             stores = f"; keeps {', '.join(step.stores)}" if step.stores else ""
             yield f"    {labels[step.ident]} {step.label} <- {origin}{stores}"
-        for store in stage.stores:
+        for store in sub_topology.stores:
             yield f"    store {store.name} ({store.record}): {store.kind}; {_changelog(store)}"
-        yield f"    tasks' timers, event ids, indexes: changelog {stage.changelog}"
-        for kind, leaving in (("sends", stage.sends), ("repartitions", stage.hands_over)):
+        yield f"    tasks' timers, event ids, indexes: changelog {sub_topology.changelog}"
+        for kind, leaving in (("sends", sub_topology.sends), ("repartitions", sub_topology.hands_over)):
             yield from (_leaving(kind, sending, labels) for sending in leaving)
     yield f"  records that can't be used: {picture.sides[0]}; too late: {picture.sides[1]}"
 
@@ -41,20 +41,20 @@ def as_mermaid(picture: Picture) -> str:
 
 def _chart(picture: Picture) -> Iterator[str]:
     names = _Names()
-    for topic, record in dict(read for stage in picture.stages for read in stage.reads).items():
+    for topic, record in dict(read for sub_topology in picture.sub_topologies for read in sub_topology.reads).items():
         yield f"{names.of(topic)}([{_quote(topic, record)}])"
-    for number, stage in enumerate(picture.stages):
-        yield f"subgraph stage{number} [{_quote(f'sub-topology {stage.name or 0}')}]"
-        yield from (f"  {line}" for line in _boxes(stage, names))
+    for number, sub_topology in enumerate(picture.sub_topologies):
+        yield f"subgraph stage{number} [{_quote(f'sub-topology {sub_topology.name or 0}')}]"
+        yield from (f"  {line}" for line in _boxes(sub_topology, names))
         yield "end"
-    for stage in picture.stages:
-        yield from _arrows(stage, names)
+    for sub_topology in picture.sub_topologies:
+        yield from _arrows(sub_topology, names)
 
 
-def _boxes(stage: StageFacts, names: _Names) -> Iterator[str]:
-    for step in stage.steps:
+def _boxes(sub_topology: SubTopologyFacts, names: _Names) -> Iterator[str]:
+    for step in sub_topology.steps:
         yield f"{names.of(step.ident)}[{_quote(step.label)}]"
-    for store in stage.stores:
+    for store in sub_topology.stores:
         yield f"{names.of('store ' + store.name)}[({_quote(store.name, store.kind)})]"
 
 
@@ -62,18 +62,18 @@ def _changelog(store: StoreFacts) -> str:
     return f"changelog {store.changelog}" if store.changelog else "no changelog: it begins empty at each start"
 
 
-def _arrows(stage: StageFacts, names: _Names) -> Iterator[str]:
-    for step in stage.steps:
+def _arrows(sub_topology: SubTopologyFacts, names: _Names) -> Iterator[str]:
+    for step in sub_topology.steps:
         yield from (f"{names.of(origin)} --> {names.of(step.ident)}" for origin in step.after)
         yield from (f"{names.of(step.ident)} <--> {names.of('store ' + store)}" for store in step.stores)
-    for store in stage.stores:
+    for store in sub_topology.stores:
         if not store.changelog:
             continue
         yield f"{names.of('store ' + store.name)} -.-> {names.of(store.changelog)}([{_quote(store.changelog)}])"
-    for sending in stage.hands_over:
+    for sending in sub_topology.hands_over:
         yield f"{names.of(sending.to)}{{{{{_quote('repartition ' + sending.to, sending.record)}}}}}"
         yield f"{names.of(sending.step)} --> {names.of(sending.to)}"
-    for sending in stage.sends:
+    for sending in sub_topology.sends:
         yield f"{names.of(sending.step)} --> {names.of(sending.to)}([{_quote(sending.to, sending.record)}])"
 
 

@@ -83,8 +83,8 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
     """
     driver = TestDriver(service.name, settings=settings)
     witness = _Witness()
-    for stage in driver.stages:
-        for processor in stage.processors:
+    for sub_topology in driver.sub_topologies:
+        for processor in sub_topology.processors:
             witness.watch(processor)
     sources = sources_for(service)
     done: Counter[str] = Counter({topic.name: 0 for topic in service.inputs})

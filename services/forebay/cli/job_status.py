@@ -62,11 +62,11 @@ class JobStatus:
 
 def read_jobs(kafka: KafkaSettings, home: Path, applications: Sequence[str], now_ms: int) -> list[JobStatus]:
     """Return the jobs that are named, or all whose topics are on the broker. Raises Unavailable, KafkaRefused."""
-    stages = _stages_of(TopicAdmin(kafka).names())
+    sub_topologies = _sub_topologies_of(TopicAdmin(kafka).names())
     reader = ReportReader(GroupOffsets(kafka))
     jobs: list[JobStatus] = []
-    for name in applications or sorted(stages):
-        reports = reader.read(name, stages.get(name, 0))
+    for name in applications or sorted(sub_topologies):
+        reports = reader.read(name, sub_topologies.get(name, 0))
         events = EventFile(home, name, kafka.bootstrap_servers).read()
         verdict = judge(reports, events, f"`forebay run {name}`", now_ms)
         lag = _lag_of(kafka, name, reports, verdict.state)
@@ -110,14 +110,14 @@ def job_table(jobs: Sequence[JobStatus], with_events: bool) -> Table:
     return table
 
 
-def _stages_of(topics: Sequence[str]) -> dict[str, int]:
+def _sub_topologies_of(topics: Sequence[str]) -> dict[str, int]:
     """Return the number of sub-topologies of each job that has internal changelogs among these topics."""
-    stages: dict[str, int] = {}
+    sub_topologies: dict[str, int] = {}
     for topic in topics:
         match = _INTERNAL.fullmatch(topic)
         if match:
-            stages[match[1]] = max(stages.get(match[1], 0), int(match[2]) + 1)
-    return stages
+            sub_topologies[match[1]] = max(sub_topologies.get(match[1], 0), int(match[2]) + 1)
+    return sub_topologies
 
 
 def _lag_of(kafka: KafkaSettings, name: str, reports: Reports, state: State) -> int | None:

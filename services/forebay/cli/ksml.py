@@ -75,7 +75,7 @@ Examples:
 def topology(
     files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...], form: str, application: str
 ) -> None:
-    """Print the stages, steps, stores and topics of definitions as one job."""
+    """Print the sub-topologies, steps, stores and topics of definitions as one job."""
     paths = files_of(files)
     mounted_files = mount(application or service_name(paths), paths, schemas, modules, registry_if_any())
     picture = picture_of(mounted_files.service, mounted_files.job, application)

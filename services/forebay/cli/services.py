@@ -113,7 +113,7 @@ def _facts(service: Service) -> dict[str, Any]:
         "name": service.name,
         "summary": service.summary,
         "job": service.job,
-        "stages": _stages(service),
+        "stages": _sub_topologies(service),
         **{
             side: [
                 {"name": topic.name, "record": topic.record or None, "partitions": topic.partitions} for topic in own
@@ -126,7 +126,7 @@ def _facts(service: Service) -> dict[str, Any]:
     }
 
 
-def _stages(service: Service) -> int | None:
+def _sub_topologies(service: Service) -> int | None:
     """Return the number of sub-topologies; None: the job can't be loaded, which `forebay check` explains."""
     try:
         return service.stages

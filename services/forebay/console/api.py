@@ -121,8 +121,8 @@ class Api:
         return {
             "reports": [
                 {
-                    **_lease(reports.leases.get((item.part, item.task))),
-                    "stage": item.part,
+                    **_lease(reports.leases.get((item.sub_topology, item.task))),
+                    "stage": item.sub_topology,
                     "task": item.task,
                     "worker": item.worker,
                     "opened_ms": item.opened,

@@ -54,9 +54,9 @@ class ReportReader:
     def __init__(self, groups: GroupOffsets) -> None:
         self._groups = groups
 
-    def read(self, application: str, stages: int) -> Reports:
+    def read(self, application: str, sub_topologies: int) -> Reports:
         """Return a job's reports. Raises Unavailable."""
-        topics = [internal_topic(application, stage) for stage in range(stages)]
+        topics = [internal_topic(application, sub_topology) for sub_topology in range(sub_topologies)]
         return reports_of(self._groups.read(control_group(application), topics))
 
 
@@ -72,12 +72,12 @@ def reports_of(places: list[TopicPartition]) -> Reports:
             report = json.loads(place.metadata)
             item = TaskFigures.from_json(report["figures"])
             if "lease" in report:
-                leases[item.part, item.task] = HeldLease(report["lease"]["number"], report["lease"]["planned"])
+                leases[item.sub_topology, item.task] = HeldLease(report["lease"]["number"], report["lease"]["planned"])
         except (ValueError, KeyError, TypeError):
             continue  # a report of another release, in another format
         figures.append(item)
         trouble = trouble or report.get("trouble", "")
-    return Reports(tuple(sorted(figures, key=lambda item: (item.part, item.task))), trouble, leases)
+    return Reports(tuple(sorted(figures, key=lambda item: (item.sub_topology, item.task))), trouble, leases)
 
 
 class ReportedMetrics:
@@ -113,7 +113,7 @@ def lag_by_topic(figures: Sequence[TaskFigures]) -> dict[str, int] | None:
             for partition, records in zip(pairs[::2], pairs[1::2], strict=True):
                 # Every task reads all partitions of a global table.
                 lag[topic, partition] = max(records, lag.get((topic, partition), 0))
-    totals = dict.fromkeys((topic for item in figures if item.part == 0 for topic in item.records_in), 0)
+    totals = dict.fromkeys((topic for item in figures if item.sub_topology == 0 for topic in item.records_in), 0)
     for (topic, _), records in lag.items():
         totals[topic] = totals.get(topic, 0) + records
     return totals

@@ -23,7 +23,7 @@ from forebay.stores.memory import MemoryTable
 
 _FETCH = 5_000
 
-Part = InputPartition | RepartitionPartition
+PartitionQueue = InputPartition | RepartitionPartition
 
 
 class MemoryReader:
@@ -31,50 +31,50 @@ class MemoryReader:
 
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
-        self._parts: list[tuple[Part, Partition]] = []
+        self._queues: list[tuple[PartitionQueue, Partition]] = []
         self._waiting: set[int] = set()
         """Inputs' partitions (their id()) that wait for others and must not grow."""
         self.bytes = 0
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
-        parts = (part for item in inputs for part in item.parts)
-        self._parts = [(part, self._topics.partition(part.topic, part.partition)) for part in parts]
+        queues = (queue for item in inputs for queue in item.all_partitions)
+        self._queues = [(queue, self._topics.partition(queue.topic, queue.partition)) for queue in queues]
 
     def read(self, seconds: float, most: int) -> int:
         count = 0
-        for part, partition in self._parts:
-            begin, end = part.next, partition.end
-            if begin < end and self._takes(part):
+        for queue, partition in self._queues:
+            begin, end = queue.next, partition.end
+            if begin < end and self._takes(queue):
                 start = partition.place_of(begin)
-                assert begin >= partition.first, f"{part.topic}-{part.partition}: offset {begin} was forgotten"
+                assert begin >= partition.first, f"{queue.topic}-{queue.partition}: offset {begin} was forgotten"
                 records = partition.records[start : start + min(_FETCH, most - count)]
                 for record in records:
-                    part.take(record, record.offset_)
+                    queue.take(record, record.offset_)
                 count += len(records)
-            if part.next >= end:
-                part.reach_end(end)
+            if queue.next >= end:
+                queue.reach_end(end)
         return count
 
     def balance(self, inputs: Iterable[TaskInput]) -> None:
         for item in inputs:
             if item.merges:
-                for part in item.partitions:
-                    if len(part.queue) > MOST_WAITING:
-                        self._waiting.add(id(part))
+                for queue in item.partitions:
+                    if len(queue.queue) > MOST_WAITING:
+                        self._waiting.add(id(queue))
                     elif self._waiting:
-                        self._waiting.discard(id(part))
+                        self._waiting.discard(id(queue))
                 for repartition in item.repartitions:
                     repartition.rewind()
 
     def has_all(self, item: TaskInput) -> bool:
-        return item.is_read or all(part.is_read or id(part) in self._waiting for part in item.parts)
+        return item.is_read or all(queue.is_read or id(queue) in self._waiting for queue in item.all_partitions)
 
     def look(self) -> None:
-        for part, partition in self._parts:
-            part.end = partition.end
+        for queue, partition in self._queues:
+            queue.end = partition.end
 
     def seen_ends(self) -> dict[Place, int]:
-        return {(part.topic, part.partition): partition.end for part, partition in self._parts}
+        return {(queue.topic, queue.partition): partition.end for queue, partition in self._queues}
 
     def written_ends(self, places: Iterable[Place]) -> dict[Place, int]:
         return {place: self._topics.partition(*place).end for place in places}
@@ -83,23 +83,23 @@ class MemoryReader:
         return {}
 
     def close(self) -> None:
-        self._parts = []
+        self._queues = []
 
     @property
     def has_more(self) -> bool:
         """Whether there are records that were not read."""
-        return any(part.next < partition.end and self._takes(part) for part, partition in self._parts)
+        return any(queue.next < partition.end and self._takes(queue) for queue, partition in self._queues)
 
-    def _takes(self, part: Part) -> bool:
-        if isinstance(part, RepartitionPartition):
+    def _takes(self, queue: PartitionQueue) -> bool:
+        if isinstance(queue, RepartitionPartition):
             return True
-        return id(part) not in self._waiting and not 0 <= part.until <= part.next
+        return id(queue) not in self._waiting and not 0 <= queue.until <= queue.next
 
     def end_here(self, is_end: bool) -> None:
         """Have inputs end where they have been read to; or have them continue."""
-        for part, _ in self._parts:
-            if isinstance(part, InputPartition):
-                part.until = part.next if is_end else -1
+        for queue, _ in self._queues:
+            if isinstance(queue, InputPartition):
+                queue.until = queue.next if is_end else -1
 
 
 class MemoryProducer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forebay.in_memory.broker import MemoryProducer, MemoryReader, MemorySurroundings
 from forebay.in_memory.records import Sink
-from forebay.in_memory.stages import StageTasks
+from forebay.in_memory.sub_topologies import SubTopologyTasks
 from forebay.in_memory.topics import Topics
 from forebay.job import Job
 from forebay.partitioner import Partitioner
@@ -64,7 +64,7 @@ class Loop:
     """Runs `TaskGroup` as a job does, but that no time passes in it, and a commit is due as soon as there is a record.
 
     Args:
-        stages: the job's sub-topologies.
+        sub_topologies: the job's sub-topologies.
         partitions: of every input and output.
         sinks: what sees the records sent to outputs, `.errors` and `.late`, by topic.
     """
@@ -73,13 +73,13 @@ class Loop:
         self,
         job: Job,
         application: str,
-        stages: Sequence[StageTasks],
+        sub_topologies: Sequence[SubTopologyTasks],
         tasks: int,
         partitions: int,
         time: Time,
         sinks: Mapping[str, Sink],
     ) -> None:
-        self._stages, self._time, self._application = stages, time, application
+        self._sub_topologies, self._time, self._application = sub_topologies, time, application
         self.topics = Topics()
         for topic in job.inputs:
             self.topics.create(topic, partitions)
@@ -94,7 +94,7 @@ class Loop:
         self._begin()
 
     def _begin(self) -> None:
-        tasks = [task for stage in self._stages for task in stage.state_tasks]
+        tasks = [task for sub_topology in self._sub_topologies for task in sub_topology.state_tasks]
         self._reader = MemoryReader(self.topics)
         self._group = TaskGroup(
             tasks,
@@ -107,7 +107,7 @@ class Loop:
             self._time.wall,
             self._time.monotonic,
         )
-        self._most = _MOST_ROUNDS * len(self._stages)
+        self._most = _MOST_ROUNDS * len(self._sub_topologies)
         self.run()
 
     def run(self) -> None:
@@ -189,8 +189,8 @@ class Loop:
         """End the loop, and begin it again as a new process does: rebuild the tables from the changelogs."""
         self._group.mark()
         self._group.close()
-        for stage in self._stages:
-            stage.begin()
+        for sub_topology in self._sub_topologies:
+            sub_topology.begin()
         self._begin()
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:

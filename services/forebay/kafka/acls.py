@@ -162,13 +162,13 @@ def as_commands(granted: Iterable[Right], principal: str, connection: str) -> li
 
 def _run(service: Service, application: str) -> tuple[Right, ...]:
     changelogs = service.changelogs(application, 1)
-    stores, stages = changelogs[: len(service.stores)], changelogs[len(service.stores) :]
+    stores, sub_topologies = changelogs[: len(service.stores)], changelogs[len(service.stores) :]
     written = [
         *(_topic(Operation.WRITE, topic, "results") for topic in service.outputs),
         _topic(Operation.WRITE, service.errors, "records that can't be used"),
         _topic(Operation.WRITE, service.late, "records that come too late"),
         *(_topic(Operation.WRITE, topic, "a store's changelog") for topic in stores),
-        *(_topic(Operation.WRITE, topic, "timers, event ids") for topic in stages),
+        *(_topic(Operation.WRITE, topic, "timers, event ids") for topic in sub_topologies),
     ]
     repartitions = service.repartitions(application, 1)
     groups = [

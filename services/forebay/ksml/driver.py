@@ -59,8 +59,8 @@ class KsmlDriver:
 
     def store(self, name: str) -> Store[Any] | None:
         """Return the first task's store of a name; None: no pipeline uses one."""
-        for stage in self.driver.stages:
-            for _, declared in declared_stores(stage.processors[0]):
+        for sub_topology in self.driver.sub_topologies:
+            for _, declared in declared_stores(sub_topology.processors[0]):
                 if declared.name == name:
                     return declared
         return None

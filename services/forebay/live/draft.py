@@ -11,7 +11,7 @@ from forebay.identities import Misread
 from forebay.job import Job
 from forebay.live.history import Change, History
 from forebay.live.switches import check_switches, switch
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.sql.administration import AssertSchema, AssertSource, AssertTopic, Define
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import Place, SqlError
@@ -159,7 +159,10 @@ def change_of(added: Sequence[Statement], draft: Draft, history: History, schema
 
 def _stores_of(job: Job) -> dict[str, str]:
     settings = job.settings()
-    logs = (stage_log("", stage, job.logic(stage)(settings)) for stage in range(len(job.topology)))
+    logs = (
+        sub_topology_log("", sub_topology, job.logic(sub_topology)(settings))
+        for sub_topology in range(len(job.topology))
+    )
     return {
         store.name: _describe(describe_store(store), layout_of(store, key_formats_of(log.processor)))
         for log in logs

@@ -32,7 +32,7 @@ class TaskContext:
     """One per task, pointed at each record in turn (implements `Context`).
 
     Args:
-        targets: codec of each output topic and of the next stage, by name, and what it takes.
+        targets: codec of each output topic and and repartition, by name, and what it takes.
         default: the target of what is forwarded without one; "": there is none.
         max_bytes: largest output value.
         max_output_bytes: what the outputs of one record or timer may take together.

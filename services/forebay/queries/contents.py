@@ -16,7 +16,7 @@ from forebay.kafka.codecs import reading_codec
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.entries import changed_entry, shown_value
 from forebay.queries.key_texts import shown_entry
-from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.sub_topology_log import sub_topology_logs
 from forebay.runtime.changelog.topics import changelog_topic, repartition_topic
 from forebay.runtime.protocol.snapshot_mark import MARK
 
@@ -98,7 +98,12 @@ def _decoding(kind: Format[Any], service: Service, kafka: KafkaSettings) -> Call
 
 
 def _of_changelog(name: str, application: str, service: Service, kafka: KafkaSettings) -> Contents | None:
-    logs = [(log, store) for log in stage_logs(service, application, {}) for store in log.stores if store.name == name]
+    logs = [
+        (log, store)
+        for log in sub_topology_logs(service, application, {})
+        for store in log.stores
+        if store.name == name
+    ]
     if not logs:
         return None
     log, store = logs[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from forebay.private import make_private_directory
-from forebay.runtime.changelog.stage_log import StageLog
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.stores.copies import CopyTable, copy_file
 
@@ -50,7 +50,7 @@ class Mark:
         return TaskPosition.from_json(self.position.encode())
 
 
-def mark_of(table: CopyTable, log: StageLog, not_before_s: float) -> Mark | None:
+def mark_of(table: CopyTable, log: SubTopologyLog, not_before_s: float) -> Mark | None:
     """Return a table's position; None: it can't be resumed.
 
     Args:
@@ -65,8 +65,8 @@ def mark_of(table: CopyTable, log: StageLog, not_before_s: float) -> Mark | None
     return mark if fits and mark.read_s >= not_before_s else None
 
 
-def stores_of(log: StageLog) -> str:
-    """Return what the rows of a stage are, as text."""
+def stores_of(log: SubTopologyLog) -> str:
+    """Return what the rows of a sub-topology are, as text."""
     return ", ".join(f"{store.name} {store.kind} {store.format}" for store in log.stores)
 
 
@@ -96,9 +96,9 @@ class Files:
         self._lock.write(f"process {os.getpid()}")
         self._lock.flush()
 
-    def table(self, stage: int, task: int) -> CopyTable:
+    def table(self, sub_topology: int, task: int) -> CopyTable:
         """Return the table of a task."""
-        return CopyTable(copy_file(str(self._directory), self._application, stage, task))
+        return CopyTable(copy_file(str(self._directory), self._application, sub_topology, task))
 
     def close(self) -> None:
         """Let others have the directory."""

@@ -70,7 +70,7 @@ class QueryPages:
         parameters.check_names(request.parameters, ())
         stores = self._stores()
         shown = [
-            {"store": name, "kind": store.kind, "record": store.value.__name__, "stage": stores.stage(name)}
+            {"store": name, "kind": store.kind, "record": store.value.__name__, "stage": stores.sub_topology(name)}
             | ({} if store.key_format is None else {"key": str(store.key_format)})
             for name, store in stores.declared.items()
         ]

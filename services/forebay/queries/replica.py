@@ -14,7 +14,7 @@ from forebay.queries.entries import Entry, changed_entry
 from forebay.queries.kept import Mark, mark_of, stores_of
 from forebay.queries.reads import Bounds, reads_of
 from forebay.queries.subscription import Change, Subscription
-from forebay.runtime.changelog.stage_log import StageLog
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from forebay.runtime.maintenance.follower import ChangelogsAnew, FollowedTask, Offsets
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.stores.binding import Store, TaskStores
@@ -48,7 +48,7 @@ class TaskReplica(FollowedTask):
 
     Args:
         task: its number.
-        log: of the task's stage.
+        log: of the task's sub-topology.
         codecs: of the stores' records, by store.
         table: where the rows are; in memory unless given.
         kept_s: how long the changelogs keep deletes: a table in a file that was not updated for so long is rebuilt.
@@ -57,7 +57,7 @@ class TaskReplica(FollowedTask):
     def __init__(
         self,
         task: int,
-        log: StageLog,
+        log: SubTopologyLog,
         codecs: Mapping[str, Codec[Any]],
         table: CopyTable | None = None,
         kept_s: float = 0.0,

@@ -37,7 +37,7 @@ from forebay.queries.replica import TaskReplica
 from forebay.queries.sending import send_records
 from forebay.queries.stores import JobStores
 from forebay.runtime.broker.tombstones import kept_seconds
-from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.sub_topology_log import sub_topology_logs
 from forebay.runtime.driver.broker_lag import read_lag
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.maintenance.follower import ChangelogsAnew, Follower, count_followed, follower_of
@@ -85,7 +85,7 @@ class QueryServer:
         self._service = service
         self._application = application
         connect(shared_registry(kafka.registry()))
-        self._logs = stage_logs(service, application, logic)
+        self._logs = sub_topology_logs(service, application, logic)
         self._codecs = [
             {
                 store.name: store.format.codec(lambda record: reading_codec(kafka, service.name, record))
@@ -181,7 +181,7 @@ class QueryServer:
         return self._pages.answer(request)
 
     def _served_part(self, parts: Settings) -> ServedPart:
-        codecs = {name: codec for of_stage in self._codecs for name, codec in of_stage.items()}
+        codecs = {name: codec for of_sub_topology in self._codecs for name, codec in of_sub_topology.items()}
         name, application = self._service.name, self._application
         return ServedPart(parts, name, application, self._logs, codecs, lambda: self._stores, self._registry)
 
@@ -228,10 +228,12 @@ class QueryServer:
         kept_s = self._kept_seconds()
         replicas = [
             [
-                TaskReplica(task, item, codecs, None if self._files is None else self._files.table(stage, task), kept_s)
+                TaskReplica(
+                    task, item, codecs, None if self._files is None else self._files.table(sub_topology, task), kept_s
+                )
                 for task in held
             ]
-            for stage, (item, codecs) in enumerate(zip(self._logs, self._codecs, strict=True))
+            for sub_topology, (item, codecs) in enumerate(zip(self._logs, self._codecs, strict=True))
         ]
         # A second beginning means that the changelogs were replaced. The files' positions are then worthless.
         self._goes_on = False
@@ -239,7 +241,7 @@ class QueryServer:
         # of a closed table.
         previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas, tasks)
         previous.close()
-        followed = [(replica.task, replica) for stage in replicas for replica in stage]
+        followed = [(replica.task, replica) for sub_topology in replicas for replica in sub_topology]
         return follower_of(self._kafka, queries_group(self._application), followed)
 
     def _kept_seconds(self) -> float:

@@ -62,18 +62,20 @@ class JobStores:
     """Reads a job's stores.
 
     Args:
-        stages: the declared stores of each stage.
-        replicas: of each stage, by task; some tasks' alone, where others are held elsewhere.
+        sub_topologies: the declared stores of each sub-topology.
+        replicas: of each sub-topology, by task; some tasks' alone, where others are held elsewhere.
         tasks: of the job; 0: not known yet.
     """
 
     def __init__(
-        self, stages: Sequence[Iterable[Store[Any]]], replicas: Sequence[Sequence[TaskReplica]], tasks: int = 0
+        self, sub_topologies: Sequence[Iterable[Store[Any]]], replicas: Sequence[Sequence[TaskReplica]], tasks: int = 0
     ) -> None:
         self.tasks = tasks
         self._replicas = replicas
-        self._stages = {store.name: stage for stage, stores in enumerate(stages) for store in stores}
-        self._stores = {store.name: store for stores in stages for store in stores}
+        self._sub_topologies = {
+            store.name: sub_topology for sub_topology, stores in enumerate(sub_topologies) for store in stores
+        }
+        self._stores = {store.name: store for stores in sub_topologies for store in stores}
         self._round = threading.Condition()
         self._looked = time.monotonic()
         self._subscriptions: set[Subscription] = set()
@@ -88,9 +90,9 @@ class JobStores:
         """Subscriptions that are followed now."""
         return len(self._subscriptions)
 
-    def stage(self, store: str) -> int:
-        """Return the number of a store's stage."""
-        return self._stages[store]
+    def sub_topology(self, store: str) -> int:
+        """Return the number of a store's sub-topology."""
+        return self._sub_topologies[store]
 
     @property
     def is_current(self) -> bool:
@@ -166,7 +168,7 @@ class JobStores:
 
         Raises:
             NotCurrent: it does not within `seconds`.
-            WrongQuery: the store belongs to a later stage, which does not know offsets of topics.
+            WrongQuery: the store belongs to a later sub-topology, which does not know offsets of topics.
         """
         if not wanted:
             return
@@ -175,8 +177,8 @@ class JobStores:
         not_reached(self.await_offsets(wanted, seconds))
 
     def check_waits(self, store: str) -> None:
-        """Raise WrongQuery for a store of a later stage, which does not know offsets of topics."""
-        if self._stages[store]:
+        """Raise WrongQuery for a store of a later sub-topology, which does not know offsets of topics."""
+        if self._sub_topologies[store]:
             raise WrongQuery(f"store {store} belongs to a later sub-topology, for which at_least does not work")
 
     def await_offsets(self, wanted: Sequence[Reached], seconds: float) -> list[Reached]:
@@ -207,7 +209,7 @@ class JobStores:
     def unsubscribe(self, subscription: Subscription) -> None:
         """Stop sending changes to a subscription."""
         self._subscriptions.discard(subscription)
-        for replica in self._replicas[self._stages[subscription.store]]:
+        for replica in self._replicas[self._sub_topologies[subscription.store]]:
             replica.unsubscribe(subscription)
 
     def round_is_over(self) -> None:
@@ -237,7 +239,7 @@ class JobStores:
         return declared
 
     def _of(self, store: str) -> Sequence[TaskReplica]:
-        replicas = self._replicas[self._stages[store]]
+        replicas = self._replicas[self._sub_topologies[store]]
         # Each task holds all rows of a global table. Reading all tasks would return each row several times.
         return replicas[:1] if self._stores[store].is_global else replicas
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.in_memory.loop import Loop, Time, errors, late
 from forebay.in_memory.records import Failure, Forwarded, show_failure, show_output
-from forebay.in_memory.stages import StageTasks
+from forebay.in_memory.sub_topologies import SubTopologyTasks
 from forebay.job import Job
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Message
@@ -44,19 +44,19 @@ class TransientRun:
     def __init__(self, job: Job, partitions: int) -> None:
         time = Time(_FAR_AHEAD_MS)
         engine = EngineSettings(_NAME)
-        self._stages = [
-            StageTasks(job, number, NoSettings(), 1, engine, no_contract, time.monotonic)
+        self._sub_topologies = [
+            SubTopologyTasks(job, number, NoSettings(), 1, engine, no_contract, time.monotonic)
             for number in range(len(job.topology))
         ]
         self._rows: list[ChangedRow] = []
         self._failures: list[Failure] = []
-        codecs = self._stages[0].codecs
+        codecs = self._sub_topologies[0].codecs
         sinks = {
             ANSWER: show_output(ANSWER, codecs, self._add),
             errors(_NAME): show_failure(self._failures.append),
             late(_NAME): show_failure(_drop),
         }
-        self._loop = Loop(job, _NAME, self._stages, 1, partitions, time, sinks)
+        self._loop = Loop(job, _NAME, self._sub_topologies, 1, partitions, time, sinks)
 
     def process(self, messages: Iterable[Message]) -> list[ChangedRow]:
         """Process records, and return the rows that they change. Raises LimitReached, WrongQuery."""
@@ -80,7 +80,7 @@ class TransientRun:
         self._failures.clear()
         if failures:
             raise LimitReached(f"a record can't be computed: {describe_error(failures[0].key, failures[0].headers)}")
-        size = sum(table.footprint_bytes for stage in self._stages for table in stage.tables)
+        size = sum(table.footprint_bytes for sub_topology in self._sub_topologies for table in sub_topology.tables)
         if size > STATE_BYTES:
             raise WrongQuery(
                 f"the query holds more than {STATE_BYTES} bytes of rows (limit STATE_BYTES): make its windows shorter, "

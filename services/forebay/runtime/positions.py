@@ -29,8 +29,8 @@ def committed_positions(
 ) -> dict[Task, TaskPosition]:
     """Return the position of every task that committed anything. Raises Unavailable, StateConflict."""
     places = {
-        (internal_topic(application, part), task): (part, task)
-        for part in range(service.stages)
+        (internal_topic(application, sub_topology), task): (sub_topology, task)
+        for sub_topology in range(service.stages)
         for task in range(tasks)
     }
     ends = last_stable(AdminClient(kafka.admin()), places)
@@ -89,9 +89,9 @@ def undelivered_tasks(positions: Mapping[Task, TaskPosition]) -> tuple[Task, ...
     """Return the tasks that lack what a release without repartition topics handed them in its last batch."""
     last = max((position.n for position in positions.values()), default=0)
     lost = set()
-    for (part, _), position in positions.items():
+    for (sub_topology, _), position in positions.items():
         if position.n == last and position.handed_to:
             targets = (task for task in range(position.handed_to.bit_length()) if position.handed_to >> task & 1)
-            handed = {(part + 1, task) for task in targets}
+            handed = {(sub_topology + 1, task) for task in targets}
             lost |= {task for task in handed if task not in positions or positions[task].n != last}
     return tuple(sorted(lost))

@@ -56,7 +56,7 @@ class JobSpec:
         on_change: what to do if a store's rows were written in another format than it declares.
         restore: whether a job without a checkpoint takes its state from the changelogs.
         restore_only: whether it ends once the states are restored.
-        align: whether a job that ends by itself first moves all closing times of a stage on to the latest of them.
+        align: whether a job that ends by itself first moves the closing times of all tasks on to the latest of them.
         matched: topics by the pattern that they matched as the job started.
         tombstone_ms: how long the changelogs keep deletes.
         accept_gaps: inputs whose records may have been deleted before they were read (see protocol.gaps).

@@ -17,7 +17,7 @@ from forebay.kafka.codecs import reading_codec
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.key_texts import url_text
-from forebay.runtime.changelog.stage_log import StageLog, stage_logs
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog, sub_topology_logs
 from forebay.serde import load_contract
 from forebay.serde.generic import GenericDecoder
 from forebay.spark.avro_columns import avro_column
@@ -54,7 +54,7 @@ class DeclaredStore:
     """
 
     service: Service
-    log: StageLog
+    log: SubTopologyLog
     store: Store[Any]
 
     @property
@@ -123,7 +123,7 @@ def declared_store(name: StoreName, services: Mapping[str, Service] | None = Non
         OptionError: There is no such service or store, or the store has no changelog.
     """
     service = _service(name, services)
-    logs = stage_logs(service, name.application, {})
+    logs = sub_topology_logs(service, name.application, {})
     for log in logs:
         for store in log.stores:
             if store.name == name.store:

@@ -43,17 +43,17 @@ class BlockStorage(Protocol):
 
 def split_changes(changes: list[Change]) -> Iterator[list[Change]]:
     """Cut changes into lists of about BLOCK_BYTES each; one row is never cut."""
-    part: list[Change] = []
+    rows: list[Change] = []
     size = 0
     for change in changes:
         row = len(change[0]) + len(change[1] or b"") + 8
-        if part and size + row > BLOCK_BYTES:
-            yield part
-            part, size = [], 0
-        part.append(change)
+        if rows and size + row > BLOCK_BYTES:
+            yield rows
+            rows, size = [], 0
+        rows.append(change)
         size += row
-    if part:
-        yield part
+    if rows:
+        yield rows
 
 
 def append(

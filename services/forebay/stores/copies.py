@@ -149,9 +149,9 @@ class CopyTable:
         self._db.close()
 
 
-def copy_file(directory: str, application: str, stage: int, task: int) -> Path:
+def copy_file(directory: str, application: str, sub_topology: int, task: int) -> Path:
     """Return the file of a task's warm copy."""
-    return Path(directory) / f"{application}-{stage}-{task}.sqlite"
+    return Path(directory) / f"{application}-{sub_topology}-{task}.sqlite"
 
 
 def load_copy(file: Path, table: Table) -> bool:

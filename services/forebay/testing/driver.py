@@ -11,7 +11,7 @@ from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.in_memory.loop import GoesRound, Left, Loop, Time, errors, late
 from forebay.in_memory.records import Failure, Forwarded, show_failure, show_output
-from forebay.in_memory.stages import StageTasks
+from forebay.in_memory.sub_topologies import SubTopologyTasks
 from forebay.limits import TaskLimits
 from forebay.names import matching
 from forebay.processor.codecs import Codecs
@@ -84,8 +84,8 @@ class TestDriver:
             check_agreement(find_service(what) if isinstance(what, str) else what, self._job, chosen)
         how, codecs_of = replace(EngineSettings(service=self._name), **engine), contract or contracts_of(what)
         self._time = Time(clock)
-        self.stages = [
-            StageTasks(
+        self.sub_topologies = [
+            SubTopologyTasks(
                 self._job,
                 number,
                 chosen,
@@ -100,10 +100,10 @@ class TestDriver:
         self.outputs: list[Forwarded[Any]] = []
         self.errors: list[Failure] = []
         self.late: list[Failure] = []
-        written = self.stages[0].codecs
+        written = self.sub_topologies[0].codecs
         sinks = {topic: show_output(topic, written, self._sent) for topic in written.outputs}
         sinks |= {errors(self._name): show_failure(self._on_failure), late(self._name): show_failure(self._came_late)}
-        self._loop = Loop(self._job, self._name, self.stages, tasks, self._partitions, self._time, sinks)
+        self._loop = Loop(self._job, self._name, self.sub_topologies, tasks, self._partitions, self._time, sinks)
 
     @property
     def duplicates(self) -> int:
@@ -113,7 +113,7 @@ class TestDriver:
     @property
     def stream_time(self) -> int:
         """Largest event time that the first sub-topology has accepted, in ms; -1 before the first record."""
-        return max(position.stream_time for position in self.stages[0].positions())
+        return max(position.stream_time for position in self.sub_topologies[0].positions())
 
     def pipe(
         self, key: Any, event: Any, topic: str | None = None, timestamp: int = 0, headers: Headers | None = None
@@ -188,16 +188,16 @@ class TestDriver:
 
     def store(self, name: str) -> Any:
         """Return the committed contents of a store over all tasks. Raise KeyError if there is no such store."""
-        for stage in self.stages:
-            stores = stage.stores(name)
+        for sub_topology in self.sub_topologies:
+            stores = sub_topology.stores(name)
             if stores:
-                return contents(stores, stage.keys_of(name))
-        names = sorted({store.name for stage in self.stages for store in stage.declared})
+                return contents(stores, sub_topology.keys_of(name))
+        names = sorted({store.name for sub_topology in self.sub_topologies for store in sub_topology.declared})
         raise KeyError(f"{self._name} has no store {name!r}: choose from {', '.join(names)}")
 
     def timers(self) -> int:
         """Return the number of timers that are set."""
-        return sum(len(engine.timers) for stage in self.stages for engine in stage.engines)
+        return sum(len(engine.timers) for sub_topology in self.sub_topologies for engine in sub_topology.engines)
 
     def restart(self, waiting: Iterable[tuple[str, Any, Any, int]] = ()) -> list[Forwarded[Any]]:
         """Restart the job as a new process would, from its changelogs and committed offsets.
@@ -216,30 +216,32 @@ class TestDriver:
         """Restart from rows and positions of another driver's tasks, by sub-topology and number."""
         self._loop.restore(tasks)
 
-    def _limit(self, what: What, engine: EngineSettings, stage: int) -> EngineSettings:
+    def _limit(self, what: What, engine: EngineSettings, sub_topology: int) -> EngineSettings:
         """Return the settings with what the topics take as they are created, unless others are given."""
         limits = engine.limits
         if isinstance(what, str) and limits == TaskLimits():
-            limits = task_limits(find_service(what), stage=stage)
+            limits = task_limits(find_service(what), sub_topology=sub_topology)
         outputs = {name: replace(limits.output(name), partitions=self._partitions) for name in self._job.outputs}
         onward = {
             name: replace(limits.onward(name), partitions=self._tasks)
-            for part in self._job.topology
-            for name in part.repartitions
+            for sub_topology in self._job.topology
+            for name in sub_topology.repartitions
         }
         return replace(engine, limits=replace(limits, outputs={**outputs, **onward}))
 
     def _append(self, topic: str | None, key: Any, event: Any, timestamp: int, headers: Headers | None) -> None:
         source = topic or self._first
-        stage = next((stage for stage in self.stages if source in stage.part.inputs), None)
-        if stage is None:
+        sub_topology = next(
+            (sub_topology for sub_topology in self.sub_topologies if source in sub_topology.definition.inputs), None
+        )
+        if sub_topology is None:
             raise KeyError(f"{self._name} reads no topic {source!r}: choose from {', '.join(self._job.inputs)}")
         kind = self._job.read_format_of(source).key
-        time_of = stage.processors[0].reading(source).timestamp
+        time_of = sub_topology.processors[0].reading(source).timestamp
         at = timestamp if time_of is None or event is None else time_of(event)
         text = None if key is None else kind.row(key) if kind.row is not None else key
         data = None if text is None else text.encode() if kind.is_text else key_writer(kind)(text)
-        value = None if event is None else stage.codecs.inputs[source].encode(event)
+        value = None if event is None else sub_topology.codecs.inputs[source].encode(event)
         self._put(source, data, value, at, headers)
 
     @property

@@ -32,8 +32,8 @@ def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
     A stored row's fields have no defaults: a view that gets another column can't use rows that never counted it, so the
     registry must refuse the new schema.
     """
-    for stage in _stages(job):
-        for node in stage.nodes:
+    for sub_topology in _sub_topologies(job):
+        for node in sub_topology.nodes:
             for store in node.stores:
                 doc = f"A row of the view and the totals behind it. Store {store.name}, keyed by group."
                 yield _contract(store.value, namespace, doc, defaults=False)
@@ -44,9 +44,9 @@ def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
                 yield _contract(node.value.type, namespace, f"What crosses the repartition {node.name}.")
 
 
-def _stages(job: Job) -> list[CompiledSubTopology]:
-    processors = [part.processor(job.settings()) for part in job.topology]
-    return [stage for stage in processors if isinstance(stage, CompiledSubTopology)]
+def _sub_topologies(job: Job) -> list[CompiledSubTopology]:
+    processors = [sub_topology.processor(job.settings()) for sub_topology in job.topology]
+    return [sub_topology for sub_topology in processors if isinstance(sub_topology, CompiledSubTopology)]
 
 
 def _contract(record: type[Any], namespace: str, doc: str, *, defaults: bool = True) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Views as a topology: those by the topic's key in its first stage, each other grouping behind a repartition."""
+"""Views as a topology: those by the topic's key in its first sub-topology, each other grouping behind a repartition."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from forebay.queries.parts.serving import ServedPart
 from forebay.queries.parts.share import Share
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
-from forebay.runtime.changelog.stage_log import StageLog
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from tests.queries.written import CODECS, LOG, WrittenTask
 
 HOST = "127.0.0.1"
@@ -47,7 +47,7 @@ class PartServer:
         self,
         share: Share,
         peers: Sequence[str],
-        log: StageLog,
+        log: SubTopologyLog,
         codecs: Mapping[str, Codec[Any]],
         replicas: Sequence[TaskReplica],
         token: bytes | None = None,
@@ -88,7 +88,7 @@ class Parted:
     def __init__(
         self,
         replicas: Sequence[TaskReplica],
-        log: StageLog = LOG,
+        log: SubTopologyLog = LOG,
         codecs: Mapping[str, Codec[Any]] = CODECS,
         token: bytes | None = None,
         seconds: float = SECONDS,

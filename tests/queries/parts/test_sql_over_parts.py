@@ -10,7 +10,7 @@ import pytest
 
 from forebay.queries.replica import TaskReplica
 from forebay.queries.sql_pages import SqlPages
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.sql.queryable import queryable
 from tests.queries.parts.parted import PARTS, Parted, get
 from tests.sql.driven import Driven, stream
@@ -28,11 +28,11 @@ def parts() -> Iterator[Parted]:
     driven = Driven(STATEMENTS, tasks=TASKS)
     for at in range(60):
         driven.send("in", f"key-{at % 17}", {"N": at}, at)
-    (stage,) = driven.driver.stages
-    log = stage_log("app", 0, stage.processors[0])
-    codecs = {store.name: stage.codecs.stores[store.name] for store in log.stores}
+    (sub_topology,) = driven.driver.sub_topologies
+    log = sub_topology_log("app", 0, sub_topology.processors[0])
+    codecs = {store.name: sub_topology.codecs.stores[store.name] for store in log.stores}
     replicas = [TaskReplica(task, log, codecs) for task in range(TASKS)]
-    for replica, table in zip(replicas, stage.tables, strict=True):
+    for replica, table in zip(replicas, sub_topology.tables, strict=True):
         replica.is_current, replica.batch, replica._table = True, 7, table
         replica.committed_ms = 1_000 * (1 + replica.task)
     # A part of a busy machine may be slow; every part is expected to answer.

@@ -106,5 +106,5 @@ class Driving:
 
     def has_used_all(self, item: TaskInput) -> bool:
         """Return whether everything that a task can read has been processed."""
-        ends = {part: self._world.broker.partitions[part.topic, part.partition].end for part in item.parts}
+        ends = {part: self._world.broker.partitions[part.topic, part.partition].end for part in item.all_partitions}
         return not item.waiting and all(part.next >= end for part, end in ends.items())

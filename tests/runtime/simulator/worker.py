@@ -10,7 +10,7 @@ from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.runtime.changelog.stage_log import StageLog, stage_log
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog, sub_topology_log
 from forebay.runtime.changelog.topics import former_topics, repartition_topic
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
@@ -86,9 +86,9 @@ def call_here(_seconds: float, call: Callable[[], object]) -> None:
     call()
 
 
-def logs(job: Job) -> list[StageLog]:
+def logs(job: Job) -> list[SubTopologyLog]:
     """Return the changelogs of each sub-topology."""
-    return [stage_log(APPLICATION, part, topology.processor(None)) for part, topology in enumerate(job.topology)]
+    return [sub_topology_log(APPLICATION, part, topology.processor(None)) for part, topology in enumerate(job.topology)]
 
 
 def new_pacing(environment: Environment) -> Pacing:
@@ -139,7 +139,7 @@ def build(
     return group
 
 
-def _task(environment: Environment, part: int, number: int, log: StageLog, lease: Lease) -> StateTask:
+def _task(environment: Environment, part: int, number: int, log: SubTopologyLog, lease: Lease) -> StateTask:
     topology, name = environment.job.topology[part], f"{APPLICATION}-{part}-{number}"
     processor, table = topology.processor(None), MemoryTable()
     settings = EngineSettings("simulated", dedupe_retention_ms=0, max_future_ms=1 << 60)

@@ -135,7 +135,7 @@ class _Stores:
 
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
         assert self._driver is not None
-        (stores,) = filter(None, (stage.stores(store) for stage in self._driver.stages))
+        (stores,) = filter(None, (sub_topology.stores(store) for sub_topology in self._driver.sub_topologies))
         held = contents(stores, str)
         if isinstance(held, dict):
             entries = [Entry(key, record.value, timestamp=record.timestamp) for key, record in held.items()]

@@ -16,14 +16,14 @@ from forebay.queries.parts.pages import PartPages
 from forebay.queries.parts.servers import PartServers, Settings
 from forebay.queries.parts.share import Identity
 from forebay.queries.stores import JobStores
-from forebay.runtime.changelog.stage_log import StageLog
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 
 
 class ServedPart:
     """A part.
 
     Args:
-        logs: of the job's stages; codecs: of their stores' records, by store.
+        logs: of the job's sub-topologies; codecs: of their stores' records, by store.
         stores: gives this part's stores as they are now.
         registry: of metrics.
     """
@@ -33,7 +33,7 @@ class ServedPart:
         settings: Settings,
         service: str,
         application: str,
-        logs: Sequence[StageLog],
+        logs: Sequence[SubTopologyLog],
         codecs: Mapping[str, Codec[Any]],
         stores: Callable[[], JobStores],
         registry: CollectorRegistry,

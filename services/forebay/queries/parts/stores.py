@@ -66,9 +66,9 @@ class PartedStores:
         """Parts that did not answer."""
         return tuple(sorted(self._missing))
 
-    def stage(self, store: str) -> int:
-        """Return the number of a store's stage."""
-        return self._local.stage(store)
+    def sub_topology(self, store: str) -> int:
+        """Return the number of a store's sub-topology."""
+        return self._local.sub_topology(store)
 
     def get(self, store: str, key: str, bounds: Bounds, limit: int) -> Found:
         """Return the entries of a key, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent, PartsMissing."""

@@ -19,9 +19,9 @@ STAMPED = (RowValue.STAMPED, RowValue.STAMPED_HELD)
 class ChangelogRouter:
     """Sends each changed row to its store's changelog, at the task's own partition.
 
-    A store's row goes to `<application>-<store>-changelog` under its key; timers and event ids go to
-    `<application>-<stage>-task` under their row keys. The values are those of the block log; where a store keeps a
-    timestamp in front of the value, it becomes the record's, so that every value is framed Avro; a version that is
+    A store's row goes to `<application>-<store>-changelog` under its key. Timers and event ids go to
+    `<application>-<sub-topology>-task` under their row keys. The values are those of the block log. If a store has a
+    timestamp in front of the value, it becomes the record's, so that every value is framed Avro. A version that is
     null (a tombstone that is part of the history) is an empty value, which compaction keeps.
 
     Args:
@@ -127,21 +127,21 @@ def changelog_topic(application: str, store: str) -> str:
     return f"{application}-{store}-changelog"
 
 
-def internal_topic(application: str, stage: int) -> str:
-    """Return the name of a stage's internal changelog topic."""
-    return f"{application}-{stage}-task"
+def internal_topic(application: str, sub_topology: int) -> str:
+    """Return the name of a sub-topology's internal changelog topic."""
+    return f"{application}-{sub_topology}-task"
 
 
-def former_topics(application: str, stages: int, existing: Iterable[str]) -> tuple[str, ...]:
+def former_topics(application: str, sub_topologies: int, existing: Iterable[str]) -> tuple[str, ...]:
     """Return the internal changelogs of an application that has fewer sub-topologies now than it once had.
 
     Args:
-        stages: number of sub-topologies now.
+        sub_topologies: number of sub-topologies now.
         existing: names of the topics that there are.
     """
     numbered = re.compile(rf"{re.escape(application)}-(\d+)-task")
     numbers = sorted(int(match[1]) for name in existing if (match := numbered.fullmatch(name)))
-    return tuple(internal_topic(application, number) for number in numbers if number >= stages)
+    return tuple(internal_topic(application, number) for number in numbers if number >= sub_topologies)
 
 
 def repartition_topic(application: str, name: str) -> str:

@@ -87,10 +87,10 @@ class Backfill:
         return GroupProducer(markers, lambda: Producer(spec.kafka.producer(**identity)), destinations)
 
     def _commit(self, place: Task, position: TaskPosition) -> TaskCommit:
-        spec, (part, task) = self.spec, place
+        spec, (sub_topology, task) = self.spec, place
         last = replace(position, checkpoint=FINISHED, n=position.n + 1, ends=self._ends(position))
-        router = ChangelogRouter({}, internal_topic(spec.application, part), task)
-        return TaskCommit(f"{spec.application}-{part}-{task}", "", BatchResult(), last, router)
+        router = ChangelogRouter({}, internal_topic(spec.application, sub_topology), task)
+        return TaskCommit(f"{spec.application}-{sub_topology}-{task}", "", BatchResult(), last, router)
 
     def _ends(self, position: TaskPosition) -> Ends:
         """Return where the task reads on: behind a history that has offsets, else where a new job begins."""

@@ -183,8 +183,13 @@ def warn_of_unlogged_stores(service: Service, application: str, logic: Mapping[s
         logic: settings of the service's logic.
     """
     job = load_job(service.job)
-    parts = [part.processor(job.settings(**logic)) for part in job.topology]
-    names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.options.logging)
+    processors = [sub_topology.processor(job.settings(**logic)) for sub_topology in job.topology]
+    names = sorted(
+        store.name
+        for sub_topology in processors
+        for _, store in declared_stores(sub_topology)
+        if not store.options.logging
+    )
     if names:
         log.warning(
             "%s: the stores %s have no changelog: they are empty after each start", application, ", ".join(names)

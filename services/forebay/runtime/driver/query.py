@@ -295,4 +295,4 @@ class JobRunner:
             self._progressed.set()
         self.placed_at = self._monotonic()
         log.debug("Spark batch %d has ended", batch_id)
-        self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")
+        self._observer(sorted(reports, key=lambda item: (item.sub_topology, item.task)), "")

@@ -30,11 +30,11 @@ def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[T
     """Fence off every group that wrote these positions, of this release and of the one before.
 
     Raises:
-        StopJob: the release before left records between two stages that are in no topic. Unavailable.
+        StopJob: the release before left records between two sub-topologies that are in no topic. Unavailable.
     """
     lost = undelivered_tasks(positions)
     if lost:
-        names = ", ".join(f"{application}-{part}-{task}" for part, task in lost)
+        names = ", ".join(f"{application}-{sub_topology}-{task}" for sub_topology, task in lost)
         raise StopJob(
             "the previous release was killed between the commits of two sub-topologies: the records that "
             f"{names} should read are in no topic. Run that release to complete them (`forebay run --trigger "
@@ -78,5 +78,7 @@ def _writers(application: str, positions: Mapping[Task, TaskPosition]) -> set[st
     groups = max((position.groups for position in positions.values()), default=0)
     names = {transactional_id(application, group) for group in range(groups)}
     return names | {
-        f"{application}-{part}-{task}" for (part, task), position in positions.items() if not position.groups
+        f"{application}-{sub_topology}-{task}"
+        for (sub_topology, task), position in positions.items()
+        if not position.groups
     }

@@ -27,7 +27,7 @@ class JobRuns(StopJob):
 
 
 def refuse_running(
-    kafka: KafkaSettings, application: str, stages: int, pause: Callable[[float], None] = time.sleep
+    kafka: KafkaSettings, application: str, sub_topologies: int, pause: Callable[[float], None] = time.sleep
 ) -> None:
     """Refuse to continue while a job commits, wherever it runs.
 
@@ -36,7 +36,9 @@ def refuse_running(
     Raises:
         JobRuns: it has a transaction open, or committed one while it was watched. Unavailable.
     """
-    partition_counts = TopicAdmin(kafka).partitions(internal_topic(application, stage) for stage in range(stages))
+    partition_counts = TopicAdmin(kafka).partitions(
+        internal_topic(application, sub_topology) for sub_topology in range(sub_topologies)
+    )
     places = [(topic, partition) for topic, partitions in partition_counts.items() for partition in range(partitions)]
     admin, whose = AdminClient(kafka.admin()), "the changelogs'"
 

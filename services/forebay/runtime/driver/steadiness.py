@@ -30,7 +30,7 @@ class Steadiness:
         now = self._monotonic()
         if now - self._begun < self._seconds:
             return False
-        current = {(report.part, report.task): report for report in reports}
+        current = {(report.sub_topology, report.task): report for report in reports}
         before, self._before, self._begun = self._before, current, now
         return (
             bool(current)

@@ -55,7 +55,9 @@ class TaskReports:
             self._trouble = self._explained = ""
             self._health.working()
         for item in reported:
-            self.conversions.extend((f"{self._application}-{item.part}-{item.task}", text) for text in item.conversions)
+            self.conversions.extend(
+                (f"{self._application}-{item.sub_topology}-{item.task}", text) for text in item.conversions
+            )
         if any(item.restored_rows for item in reported):
             self.restored = figures
         self.log()

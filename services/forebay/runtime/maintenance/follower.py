@@ -22,7 +22,7 @@ from forebay.kafka.ends import Place, partition_ends
 from forebay.kafka.errors import TopicMissing
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.broker.tombstones import TombstoneWatch, kept_seconds
-from forebay.runtime.changelog.stage_log import StageLog
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
@@ -53,7 +53,7 @@ class FollowedTask(abc.ABC):
     """One task's rows, gathered from its changelogs until whole batches of them can be applied.
 
     Args:
-        rows: of the task's stage.
+        rows: of the task's sub-topology.
     """
 
     def __init__(self, rows: ChangelogRows) -> None:
@@ -247,7 +247,7 @@ class Follower:
             self._read[topic, number] = offset
 
 
-def count_followed(kafka: KafkaSettings, log: StageLog) -> int:
+def count_followed(kafka: KafkaSettings, log: SubTopologyLog) -> int:
     """Return the number of a job's tasks: the partitions of an internal changelog. Raises TopicMissing."""
     tasks = TopicAdmin(kafka).partitions([log.internal]).get(log.internal)
     if tasks is None:

@@ -21,7 +21,7 @@ from forebay.kafka.identities import marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec, spec_of
 from forebay.renaming import actual_topics
-from forebay.runtime.changelog.stage_log import StageLog, stage_logs
+from forebay.runtime.changelog.sub_topology_log import SubTopologyLog, sub_topology_logs
 from forebay.runtime.changelog.topics import former_topics, internal_topic
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.maintenance.staging import MAX_BYTES, Record, Staging
@@ -63,10 +63,10 @@ class Rescale:
         self._topic = rescale_topic(application)
         self._changelogs = service.changelogs(application, after)
         self._staging = Staging(kafka, self._topic, [topic.name for topic in self._changelogs], after)
-        self._logs = stage_logs(service, application, logic)
+        self._logs = sub_topology_logs(service, application, logic)
         self._repartitions = {topic.name for topic in service.repartitions(application, before)}
         job = load_job(service.job)
-        self._identities = [part.identity for part in job.topology]
+        self._identities = [sub_topology.identity for sub_topology in job.topology]
         self._global = actual_topics(service.inputs, global_tables(job))
 
     def begin(self) -> None:
@@ -133,10 +133,10 @@ class Rescale:
         return spec_of(replace(topic, config={**topic.config, MAX_BYTES: str(limit)}))
 
     def _records(self) -> Iterator[Record]:
-        stages = [self._read(stage, log) for stage, log in enumerate(self._logs)]
+        sub_topologies = [self._read(sub_topology, log) for sub_topology, log in enumerate(self._logs)]
         positions = {
-            (stage, task): position
-            for stage, (_, positions_of) in enumerate(stages)
+            (sub_topology, task): position
+            for sub_topology, (_, positions_of) in enumerate(sub_topologies)
             for task, position in enumerate(positions_of)
             if position is not None
         }
@@ -148,8 +148,8 @@ class Rescale:
             raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
         refuse_other_topology(self._application, positions, self._identities)
         recreated = self._repartitions | self._refuse_unread(positions.values())
-        for stage, (tables, positions_of) in enumerate(stages):
-            yield from self._stage_records(stage, tables, positions_of, recreated)
+        for sub_topology, (tables, positions_of) in enumerate(sub_topologies):
+            yield from self._sub_topology_records(sub_topology, tables, positions_of, recreated)
 
     def _refuse_unread(self, positions: Collection[TaskPosition]) -> set[str]:
         """Refuse records that wait for a removed sub-topology; return the repartition topics that it would read.
@@ -175,11 +175,11 @@ class Rescale:
     def _places_with_records(self, offsets: Mapping[tuple[str, int], int]) -> set[tuple[str, int]]:
         return places_with_records(self._new_consumer(), offsets) if offsets else set()
 
-    def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
+    def _read(self, sub_topology: int, log: SubTopologyLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
         name, rows = self._application, log.rows()
         tables = [MemoryTable() for _ in range(self._before)]
-        tails = [Tail(f"{name}-{stage}-{task}", rows, task, table, {}) for task, table in enumerate(tables)]
-        read_tails(f"{name}-{stage}", tails, self._new_consumer)
+        tails = [Tail(f"{name}-{sub_topology}-{task}", rows, task, table, {}) for task, table in enumerate(tables)]
+        read_tails(f"{name}-{sub_topology}", tails, self._new_consumer)
         for tail in tails:
             refuse_other_kinds(tail.name, tail.table, log, self._service.name)
         return tables, [tail.position for tail in tails]
@@ -187,14 +187,14 @@ class Rescale:
     def _new_consumer(self) -> Consumer:
         return Consumer(self._kafka.consumer(**{"group.id": marker_group(self._application)}))
 
-    def _stage_records(
+    def _sub_topology_records(
         self,
-        stage: int,
+        sub_topology: int,
         tables: list[MemoryTable],
         positions: list[TaskPosition | None],
         recreated: AbstractSet[str],
     ) -> Iterator[Record]:
-        log = self._logs[stage]
+        log = self._logs[sub_topology]
         internal = log.internal
         spreader = Spreader(log.stores, log.processor.record_key, self._before, self._after)
         for task, rows in enumerate(spreader.spread([table.scan(b"") for table in tables])):
@@ -220,16 +220,16 @@ def refuse_other_topology(
     Raises:
         StateConflict.
     """
-    for (stage, task), position in sorted(positions.items()):
-        if position.sub_topology not in ("", identities[stage]):
+    for (sub_topology, task), position in sorted(positions.items()):
+        if position.sub_topology not in ("", identities[sub_topology]):
             raise StateConflict(
-                f"{internal_topic(application, stage)}, partition {task}, was written by the sub-topology "
-                f"{position.sub_topology}, but belongs to {identities[stage]} now: nothing was staged. Run the job "
-                "once with the edited topology, until it commits, before you rescale it"
+                f"{internal_topic(application, sub_topology)}, partition {task}, was written by the sub-topology "
+                f"{position.sub_topology}, but belongs to {identities[sub_topology]} now: nothing was staged. Run the "
+                "job once with the edited topology, until it commits, before you rescale it"
             )
 
 
-def refuse_other_kinds(name: str, table: Table, log: StageLog, service: str) -> None:
+def refuse_other_kinds(name: str, table: Table, log: SubTopologyLog, service: str) -> None:
     """Refuse rows of stores that are declared differently now: they would be written as what they are not.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 from forebay.catalog import Service
 from forebay.kafka.identities import standby_group
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.sub_topology_log import sub_topology_logs
 from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.maintenance.follower import FollowedTask, Follower, Offsets, count_followed, follower_of
 from forebay.stores.copies import CopyTable, copy_file
@@ -21,7 +21,7 @@ class TaskCopy(FollowedTask):
     """One task's copy, as of its last commit that was seen whole.
 
     Args:
-        rows: of the task's stage.
+        rows: of the task's sub-topology.
     """
 
     def __init__(self, table: CopyTable, rows: ChangelogRows) -> None:
@@ -58,11 +58,11 @@ def standby_of(
     kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any], directory: str
 ) -> Follower:
     """Return the standby of a job, its copies in `directory`. Raises TopicMissing: there are no changelogs."""
-    logs = stage_logs(service, application, logic)
+    logs = sub_topology_logs(service, application, logic)
     copies = [
-        (task, TaskCopy(open_copy(copy_file(directory, application, stage, task)), log.rows()))
+        (task, TaskCopy(open_copy(copy_file(directory, application, sub_topology, task)), log.rows()))
         for task in range(count_followed(kafka, logs[0]))
-        for stage, log in enumerate(logs)
+        for sub_topology, log in enumerate(logs)
     ]
     return follower_of(kafka, standby_group(application), copies)
 

@@ -11,7 +11,7 @@ from forebay.catalog import COMPACTION_LAG, Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.tail import Beginning, Tail
-from forebay.runtime.changelog.stage_log import stage_logs
+from forebay.runtime.changelog.sub_topology_log import sub_topology_logs
 from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.kinds import PREFIX, Kinds, OnChange
@@ -32,7 +32,7 @@ class Forecast:
     """What would happen to one store of one task.
 
     Args:
-        task: `<application>-<stage>-<task>`.
+        task: `<application>-<sub-topology>-<task>`.
         rows: the store's rows.
         recorded: the declaration that wrote them; "" where none is recorded.
         outcome: what would be done, or why nothing can be.
@@ -91,12 +91,12 @@ _Row = tuple[bytes, int]
 def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> list[Forecast]:
     """Return what converting each store of each task would do. Reads committed records; changes nothing."""
     forecasts: list[Forecast] = []
-    for stage, log in enumerate(stage_logs(service, application, logic)):
+    for sub_topology, log in enumerate(sub_topology_logs(service, application, logic)):
         internal = _read(kafka, log.internal)
         own = {store: _read(kafka, topic) for store, topic in log.topics.items()}
         keys = key_formats_of(log.processor)
         for task in sorted(set(internal).union(*own.values())):
-            name = f"{application}-{stage}-{task}"
+            name = f"{application}-{sub_topology}-{task}"
             rows = {store: partitions.get(task, {}) for store, partitions in own.items()}
             forecasts.extend(forecast_task(name, log.stores, internal.get(task, {}), rows, keys))
     return forecasts
@@ -108,7 +108,7 @@ def needed_settings(
     """Return what the changelogs of versioned stores lack: no version may be compacted within its history."""
     lags = {
         log.topics[store.name]: store.history_retention_ms + LAG_BUFFER_MS
-        for log in stage_logs(service, application, logic)
+        for log in sub_topology_logs(service, application, logic)
         for store in log.stores
         if isinstance(store, VersionedKeyValueStore)
     }

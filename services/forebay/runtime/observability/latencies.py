@@ -76,17 +76,17 @@ class Latencies(Collector):
         self._service = service
         self._all = _Window(clock)
         self._clock = clock
-        self._parts: dict[int, _Window] = {}
+        self._by_sub_topology: dict[int, _Window] = {}
 
     def add(self, passed: TaskFigures) -> None:
         """Take in what passed between two reports of a task."""
-        self.count(passed.part, passed.latencies, passed.latency_ms)
+        self.count(passed.sub_topology, passed.latencies, passed.latency_ms)
 
-    def count(self, part: int, counts: Sequence[int], total_ms: int) -> None:
+    def count(self, sub_topology: int, counts: Sequence[int], total_ms: int) -> None:
         """Count durations of a sub-topology, in steps of LATENCY_MS."""
-        if part not in self._parts:
-            self._parts[part] = _Window(self._clock)
-        for window in (self._all, self._parts[part]):
+        if sub_topology not in self._by_sub_topology:
+            self._by_sub_topology[sub_topology] = _Window(self._clock)
+        for window in (self._all, self._by_sub_topology[sub_topology]):
             window.add(counts, total_ms)
 
     def last_minute(self) -> Histogram:
@@ -95,7 +95,7 @@ class Latencies(Collector):
 
     def quantile(self, share: float) -> float | None:
         """Return the estimate, in seconds, of a quantile of the last minute; None without any."""
-        values = [window.last_minute().quantile(share) for window in self._parts.values()]
+        values = [window.last_minute().quantile(share) for window in self._by_sub_topology.values()]
         counted = [value for value in values if value is not None]
         return sum(counted) if counted else None
 

@@ -102,11 +102,11 @@ class JobMetrics:
         counted = []
         self.reported_lag.observe(figures)
         for now in figures:
-            before = self._known.get((now.part, now.task))
+            before = self._known.get((now.sub_topology, now.task))
             # Times of one worker are compared, never those of two: their clocks may be hours apart.
             if before is not None and _same(before, now) and before.at >= now.at:
                 continue
-            self._known[now.part, now.task] = now
+            self._known[now.sub_topology, now.task] = now
             passed = since(before, now)
             self._add(passed)
             counted.append(passed)
@@ -115,10 +115,10 @@ class JobMetrics:
         return counted
 
     def _add(self, passed: TaskFigures) -> None:
-        service, part, task = self._service, str(passed.part), str(passed.task)
-        place = part, part, task
+        service, sub_topology, task = self._service, str(passed.sub_topology), str(passed.task)
+        place = sub_topology, sub_topology, task
         for topic, count in passed.records_in.items():
-            (self._repartitioned if passed.part else self._in).labels(service, topic).inc(count)
+            (self._repartitioned if passed.sub_topology else self._in).labels(service, topic).inc(count)
         for topic, count in passed.skipped.items():
             self._skipped.labels(service, topic).inc(count)
         for topic, count in passed.sent.items():
@@ -135,7 +135,7 @@ class JobMetrics:
         for name, value in passed.own.items():
             self._own.labels(service, name).inc(max(0.0, value))
         for arrow, count in passed.passed.items():
-            self._edges.labels(service, part, *arrow.split(" ")).inc(count)
+            self._edges.labels(service, sub_topology, *arrow.split(" ")).inc(count)
         for topic, count in passed.dropped.items():
             self.count_dropped(topic, count)
         self._latencies.add(passed)
@@ -144,12 +144,12 @@ class JobMetrics:
             self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
         self._rows.labels(service, *place).set(passed.state_rows)
         self._bytes.labels(service, *place).set(passed.state_bytes)
-        self._stores.add(passed, part, task)
+        self._stores.add(passed, sub_topology, task)
         totals = dict(self.totals)
         for name in _COUNTED:
             shown = "records_out" if name == "outputs" else name
             totals[shown] = totals.get(shown, 0) + getattr(passed, name)
-        read = 0 if passed.part else sum(passed.records_in.values())
+        read = 0 if passed.sub_topology else sum(passed.records_in.values())
         totals["records_in"] = totals.get("records_in", 0) + read
         totals["state_rows"] = sum(item.state_rows for item in self._known.values())
         totals["state_bytes"] = sum(item.state_bytes for item in self._known.values())
@@ -178,7 +178,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
     if before is None or not _same(before, now):
         return now
     return TaskFigures(
-        part=now.part,
+        sub_topology=now.sub_topology,
         task=now.task,
         opened=now.opened,
         at=now.at,

@@ -35,10 +35,10 @@ class ReportedLag:
         """Take in reports; one that was seen before is not fresh again."""
         now = self._monotonic()
         for item in figures:
-            before = self._reports.get((item.part, item.task))
+            before = self._reports.get((item.sub_topology, item.task))
             if before is None or (before.at, before.worker) != (item.at, item.worker):
                 lag = None if item.lag is None else _by_partition(item.lag)
-                self._reports[item.part, item.task] = _Report(item.at, item.worker, now, lag)
+                self._reports[item.sub_topology, item.task] = _Report(item.at, item.worker, now, lag)
 
     def of(self, topic: str, partition: int, tasks: int) -> int | None:
         """Return the lag of a partition: None unless all tasks with its number, of `tasks`, reported it just now.

@@ -58,7 +58,7 @@ class WorkerRestarts:
         """
         now = self._monotonic()
         for report in reports:
-            place = report.part, report.task
+            place = report.sub_topology, report.task
             before = self._last.get(place)
             # The same report again: the control group keeps the last one until the worker commits another.
             if before is not None and report.at <= before[0].at and report.worker == before[0].worker:
@@ -82,7 +82,7 @@ class WorkerRestarts:
         self._metrics.worker_restarted()
         reason = (
             f"the worker process {before.worker} has ended, and process {now.worker} has its tasks, such as "
-            f"{now.part}-{now.task} ({self._count} times since this driver started). {_CAUSES}"
+            f"{now.sub_topology}-{now.task} ({self._count} times since this driver started). {_CAUSES}"
         )
         self._health.note_restart("worker", reason)
         log.warning("%s: %s", self._application, reason)

@@ -145,7 +145,7 @@ class WorkerControl:
         for item in figures:
             item.sign(beat_ms)
             metadata = json.dumps({**report, "figures": item.to_json()})
-            topic = internal_topic(self._spec.application, item.part)
+            topic = internal_topic(self._spec.application, item.sub_topology)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
         if not self.is_reported:
             self._unconfirmed = offsets
@@ -179,8 +179,8 @@ class DriverControl:
         self.other = ""
         """Name of another driver whose command this driver has read; "": none, or unknown."""
         self._places = [
-            TopicPartition(internal_topic(spec.application, part), task)
-            for part in range(spec.entry.stages)
+            TopicPartition(internal_topic(spec.application, sub_topology), task)
+            for sub_topology in range(spec.entry.stages)
             for task in range(spec.tasks)
         ]
 

@@ -49,14 +49,14 @@ class TaskFigures:
         stores: rows, bytes, puts and reads by key of each store.
         restore_seconds: how long the rows were read that the worker had not.
         tail_rows: rows in the changelogs behind the snapshot, which a start reads.
-        seconds: wall time by part of the loop; `cpu_seconds` the thread's.
+        seconds: wall time by phase of the loop; `cpu_seconds` the thread's.
         own: what the logic counts itself; those that fit a report.
         passed: elements that went from step to step, by the two steps' numbers ("1 3").
         dropped: records of sub-topologies that the job no longer has, by repartition topic.
         lag: records of inputs that are not committed (see `measure_lag`); None if it is unknown.
     """
 
-    part: int
+    sub_topology: int
     task: int
     opened: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     at: int = 0
@@ -147,14 +147,14 @@ class TaskFigures:
         self.passed = dict(engine.processor.edge_counts())
 
     @contextmanager
-    def time_part(self, part: str) -> Iterator[None]:
-        """Count the time that a part of the loop takes."""
+    def time_phase(self, phase: str) -> Iterator[None]:
+        """Count the time that a phase of the loop takes."""
         wall, cpu = time.perf_counter(), time.thread_time()
         try:
             yield
         finally:
-            self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - wall
-            self.cpu_seconds[part] = self.cpu_seconds.get(part, 0.0) + time.thread_time() - cpu
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - wall
+            self.cpu_seconds[phase] = self.cpu_seconds.get(phase, 0.0) + time.thread_time() - cpu
 
     def skip(self, topic: str, count: int) -> None:
         """Count offsets of an input that were deleted before they were read."""
@@ -175,8 +175,10 @@ class TaskFigures:
     def to_json(self) -> str:
         """Return the figures as a report holds them."""
         report = asdict(self)
+        # Reports have the name that release 0.2 reads and writes: during an upgrade, drivers and workers differ.
+        report["part"] = report.pop("sub_topology")
         for name in ("seconds", "cpu_seconds"):
-            report[name] = {part: round(value, 3) for part, value in report[name].items()}
+            report[name] = {phase: round(value, 3) for phase, value in report[name].items()}
         text = json.dumps(report, separators=(",", ":"))
         for left_out in ("passed", "stores"):
             if len(text) > _MOST_BYTES:
@@ -196,6 +198,7 @@ class TaskFigures:
     def from_json(cls, text: str) -> TaskFigures:
         """Read a report; ignore fields that a newer release added."""
         counts: dict[str, Any] = json.loads(text)
+        counts["sub_topology"] = counts.pop("part")
         return cls(**{name: value for name, value in counts.items() if name in _KNOWN})
 
 

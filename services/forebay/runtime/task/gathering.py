@@ -36,7 +36,7 @@ class Gathering:
         self._looked_at = float("-inf")
         # A single sub-topology with one stream needs no look: it merges nothing, and no reader relies on what it has
         # read.
-        self._looks = any(len(task.settings.sends) or task.settings.part for task in tasks)
+        self._looks = any(len(task.settings.sends) or task.settings.sub_topology_number for task in tasks)
 
     def open(self, *, is_shared: bool = False) -> None:
         """Begin to read the tasks' inputs.
@@ -108,7 +108,7 @@ class Gathering:
             return self._pacing.is_loaded or self._has_what_was_there()
         # The last commit left enough for this one. Yet what the tasks before this one have announced is read, or else a
         # task that gets little would wait until the backlog of another one is through.
-        return all(part.is_scanned for task in self._tasks for part in task.input.repartitions)
+        return all(partition.is_scanned for task in self._tasks for partition in task.input.repartitions)
 
     def _has_what_was_there(self) -> bool:
         has_all = self._reader.has_all

@@ -28,10 +28,10 @@ _MOST = 50_000
 def global_stores(task: StateTask, item: TaskInput) -> frozenset[tuple[str, str]]:
     """Return the topics of the global tables that a task reads, each with the name of its store."""
     return frozenset(
-        (part.topic, store.name)
+        (partition.topic, store.name)
         for _, store in declared_stores(task.engine.processor)
-        for part in item.partitions
-        if store.is_global and is_global(part) and part.order[1] == store.source
+        for partition in item.partitions
+        if store.is_global and is_global(partition) and partition.order[1] == store.source
     )
 
 

@@ -274,9 +274,9 @@ class TaskGroup:
             {
                 (topic, number): end
                 for task in self.tasks
-                for part in task.input.repartitions
+                for partition in task.input.repartitions
                 for topic, number, end in task.position.ends
-                if (topic, number) == (part.topic, part.partition)
+                if (topic, number) == (partition.topic, partition.partition)
             }
         )
 

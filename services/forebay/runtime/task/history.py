@@ -84,7 +84,7 @@ class HistoryReader:
     def __init__(self, rows: Iterator[HistoryRow], broker: Reader) -> None:
         self._rows = rows
         self._broker = broker
-        self._parts: dict[Place, list[InputPartition]] = {}
+        self._partitions: dict[Place, list[InputPartition]] = {}
         """A global table's partition is read once and given to every task."""
         self._behind: list[TaskInput] = []
         """The repartition topics alone of each task."""
@@ -93,9 +93,9 @@ class HistoryReader:
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
         items = list(inputs)
-        self._parts = {}
-        for part in (part for item in items for part in item.partitions):
-            self._parts.setdefault((part.topic, part.partition), []).append(part)
+        self._partitions = {}
+        for partition in (partition for item in items for partition in item.partitions):
+            self._partitions.setdefault((partition.topic, partition.partition), []).append(partition)
         self._behind = [TaskInput((), item.repartitions) for item in items if item.repartitions]
         if self._behind:
             self._broker.assign(self._behind)
@@ -106,35 +106,38 @@ class HistoryReader:
         self.bytes, self._broker.bytes = self.bytes + self._broker.bytes, 0
         if not self._has_more:
             return count
-        if sum(len(part.queue) for parts in self._parts.values() for part in parts) >= MOST_WAITING:
+        if (
+            sum(len(partition.queue) for partitions in self._partitions.values() for partition in partitions)
+            >= MOST_WAITING
+        ):
             if not count:
                 time.sleep(min(seconds, _PAUSE_SECONDS))
             return count
         return count + self._take(min(_FETCH, max(1, most - count)))
 
     def _take(self, most: int) -> int:
-        count, size, turn, parts = 0, 0, -1, self._parts
+        count, size, turn, partitions = 0, 0, -1, self._partitions
         for count, (turn, record) in enumerate(islice(self._rows, most), 1):  # noqa: B007 (used after the loop)
             place = record.topic(), record.partition()
-            for part in parts[place]:
-                part.take(record, record.offset())
+            for partition in partitions[place]:
+                partition.take(record, record.offset())
             size += len(record.key() or b"") + len(record.value() or b"")
         self.bytes += size
         self._has_more = count == most
-        for part in (part for several in parts.values() for part in several):
+        for partition in (partition for several in partitions.values() for partition in several):
             # Rows are sorted by turn, so later rows of any partition are not older. An empty partition then holds up no
             # other one.
-            part.begins_after = turn
+            partition.begins_after = turn
             if not self._has_more:
                 # A backfill ends by itself, and a task is done only if its partitions have an end.
-                part.until = part.next
+                partition.until = partition.next
         return count
 
     def balance(self, inputs: Iterable[TaskInput]) -> None:
         self._broker.balance(self._behind)
 
     def has_all(self, item: TaskInput) -> bool:
-        return all(part.is_read for part in item.repartitions)
+        return all(partition.is_read for partition in item.repartitions)
 
     def look(self) -> None:
         if self._behind:

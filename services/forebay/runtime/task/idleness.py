@@ -44,4 +44,4 @@ class Idleness:
         if now - self._opened_at >= _OPEN_LOOK_SECONDS:
             self._opened_at = now
             self.hidden = self._reader.open_transactions()
-        return any((part.topic, part.partition) in self.hidden for part in task.input.partitions)
+        return any((partition.topic, partition.partition) in self.hidden for partition in task.input.partitions)

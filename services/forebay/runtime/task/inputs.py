@@ -32,13 +32,13 @@ class TaskInput:
         self.partitions = list(partitions)
         self.repartitions = list(repartitions)
         streams: list[Stream] = [*partitions]
-        logs = {id(part): part.end_log for part in partitions}
+        logs = {id(partition): partition.end_log for partition in partitions}
         for item in repartitions:
             streams.extend(item.senders.values())
             logs.update({id(stream): item.end_log for stream in item.senders.values()})
         self._streams = sorted(streams, key=lambda stream: stream.order)
         self._logs = [logs[id(stream)] for stream in self._streams]
-        self.parts: tuple[InputPartition | RepartitionPartition, ...] = (*self.partitions, *self.repartitions)
+        self.all_partitions: tuple[InputPartition | RepartitionPartition, ...] = (*self.partitions, *self.repartitions)
         """All partitions."""
         self.unread: Ends = ()
         """Offsets of partitions that are no longer read: if a later release reads them, it continues from there."""
@@ -67,17 +67,17 @@ class TaskInput:
     def passed(self) -> int:
         """Offsets passed by reading, over all partitions."""
         count = 0
-        for part in self.parts:
-            count += part.next
+        for partition in self.all_partitions:
+            count += partition.next
         return count
 
     @property
     def deleted_unread(self) -> dict[str, int]:
         """Offsets that were deleted before they were read, by topic; topics without any are left out."""
         counts: dict[str, int] = {}
-        for part in self.partitions:
-            if part.skipped:
-                counts[part.topic] = counts.get(part.topic, 0) + part.skipped
+        for partition in self.partitions:
+            if partition.skipped:
+                counts[partition.topic] = counts.get(partition.topic, 0) + partition.skipped
         return counts
 
     def ready(self, most: int) -> list[list[Message]]:
@@ -145,15 +145,15 @@ class TaskInput:
     @property
     def is_read(self) -> bool:
         """Whether everything that was there at the last look is queued or used."""
-        for part in self.parts:  # noqa: SIM110
-            if not part.is_read:
+        for partition in self.all_partitions:  # noqa: SIM110
+            if not partition.is_read:
                 return False
         return True
 
     @property
     def dropped(self) -> int:
         """Number of records of senders that the job does not have."""
-        return sum([part.dropped for part in self.repartitions])
+        return sum([partition.dropped for partition in self.repartitions])
 
     @property
     def frontier(self) -> int:
@@ -186,7 +186,7 @@ class TaskInput:
     @property
     def ends(self) -> Ends:
         """Offsets from which a reader must continue."""
-        return (*[(item.topic, item.partition, item.resume) for item in self.parts], *self.unread)
+        return (*[(item.topic, item.partition, item.resume) for item in self.all_partitions], *self.unread)
 
     @property
     def senders(self) -> tuple[SenderTime, ...]:

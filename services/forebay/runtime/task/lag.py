@@ -21,17 +21,21 @@ def measure_lag(item: TaskInput, ends: Mapping[tuple[str, int], int]) -> Lag:
         ends: of partitions, as the client learned them with its latest fetch.
     """
     lag: Lag = {}
-    for part in item.partitions:
-        records = part.in_commit + len(part.queue) + _unread(part, ends.get((part.topic, part.partition), -1))
+    for partition in item.partitions:
+        records = (
+            partition.in_commit
+            + len(partition.queue)
+            + _unread(partition, ends.get((partition.topic, partition.partition), -1))
+        )
         if records:
-            lag.setdefault(part.topic, []).extend((part.partition, records))
+            lag.setdefault(partition.topic, []).extend((partition.partition, records))
     return lag
 
 
-def _unread(part: InputPartition, end: int) -> int:
+def _unread(partition: InputPartition, end: int) -> int:
     # The client has reached the end, and the loop polls it every 100 ms: what lies behind is an open transaction, or
     # arrives now. While the loop processes records, it does not poll, and the end that it reached may be old.
-    if part.at_end and not part.in_commit and not part.queue:
+    if partition.at_end and not partition.in_commit and not partition.queue:
         return 0
     # Each of the two ends may be older than the other, and both may be older than what was read since.
-    return max(0, part.end - part.next, end - part.next)
+    return max(0, partition.end - partition.next, end - partition.next)

@@ -98,8 +98,10 @@ def _position(tail: Tail, task: StateTask | None) -> TaskPosition | None:
 def _wanted_task(task: StateTask, item: TaskInput) -> Wanted:
     return Wanted(
         task.settings.sub_topology,
-        frozenset((part.topic, part.partition) for part in item.parts if not is_global(part)),
-        frozenset(part.topic for part in item.parts if is_global(part)),
+        frozenset(
+            (partition.topic, partition.partition) for partition in item.all_partitions if not is_global(partition)
+        ),
+        frozenset(one.topic for one in item.all_partitions if is_global(one)),
         frozenset(store.name for _, store in declared_stores(task.engine.processor)),
         global_stores(task, item),
         timer_names_of(task.engine.processor),

@@ -18,7 +18,11 @@ from forebay.runtime.task.repartition_queue import RepartitionPartition
 
 def repartition_topics(application: str, job: Job) -> dict[str, str]:
     """Return the topic of each repartition."""
-    return {name: repartition_topic(application, name) for part in job.topology for name in part.repartitions}
+    return {
+        name: repartition_topic(application, name)
+        for sub_topology in job.topology
+        for name in sub_topology.repartitions
+    }
 
 
 def task_input(
@@ -38,8 +42,8 @@ def task_input(
     Raises:
         StateConflict: the lease has only a part of a global table.
     """
-    part, number = place
-    topology = job.topology[part]
+    sub_topology, number = place
+    topology = job.topology[sub_topology]
     ends = {(topic, partition): end for topic, partition, end in position.ends}
     inputs = []
     for name in sorted(topology.inputs):
@@ -61,15 +65,15 @@ def task_input(
     repartitions = []
     for name in sorted(topology.repartitions):
         topic = repartition_topic(application, name)
-        parts = [(at, sending) for at, sending in enumerate(job.topology) if name in sending.sends]
+        sending = [(at, one) for at, one in enumerate(job.topology) if name in one.sends]
         tasks = range(lease.tasks)
-        senders = [sender_name(sending.identity, task) for _, sending in parts for task in tasks]
+        senders = [sender_name(one.identity, task) for _, one in sending for task in tasks]
         # Release 0.2 named senders by their sub-topology's number; one that reads more than it once did had the name of
         # another of its topics.
         earlier = {
-            f"{before}-{task}": sender_name(sending.identity, task)
-            for at, sending in parts
-            for before in (str(at), *sending.inputs, *sending.repartitions)
+            f"{before}-{task}": sender_name(one.identity, task)
+            for at, one in sending
+            for before in (str(at), *one.inputs, *one.repartitions)
             for task in tasks
         }
         # Repartition records are deleted only up to their reader's position. Without a position, the first one still
@@ -80,11 +84,11 @@ def task_input(
             RepartitionPartition(topic, number, senders, position.senders, begin, rank, earlier, lease.token)
         )
     item = TaskInput(inputs, repartitions)
-    read = {(part.topic, part.partition) for part in item.parts}
+    read = {(partition.topic, partition.partition) for partition in item.all_partitions}
     # Kept in the position: a later release that reads these partitions again continues from there.
     item.unread = tuple(end for end in position.ends if end[:2] not in read)
     lost = set(position.ends).difference(item.ends)
-    assert not lost, f"{application}-{part}-{number}: the position's offsets {lost} are lost"
+    assert not lost, f"{application}-{sub_topology}-{number}: the position's offsets {lost} are lost"
     return item
 
 
@@ -117,16 +121,16 @@ def refuse_unknown(
     """
     known = {(topic, partition) for position in positions for topic, partition, _ in position.ends}
     for item in inputs:
-        for part in item.parts:
-            at = part.topic, part.partition
-            if at in marked and at not in known and not is_global(part):
+        for partition in item.all_partitions:
+            at = partition.topic, partition.partition
+            if at in marked and at not in known and not is_global(partition):
                 raise StateConflict(
-                    f"{group}: {part.topic}-{part.partition} was read by this job before, but no position is left: "
-                    "the internal changelog of the sub-topology that read it was deleted. Restore that topic, or start "
-                    "over with `forebay reset`"
+                    f"{group}: {partition.topic}-{partition.partition} was read by this job before, but no position is "
+                    "left: the internal changelog of the sub-topology that read it was deleted. Restore that topic, or "
+                    "start over with `forebay reset`"
                 )
 
 
-def is_global(part: InputPartition | RepartitionPartition) -> bool:
+def is_global(partition: InputPartition | RepartitionPartition) -> bool:
     """Return whether a partition is one of a global table, which every task reads."""
-    return isinstance(part, InputPartition) and part.order[0] == GLOBAL
+    return isinstance(partition, InputPartition) and partition.order[0] == GLOBAL

@@ -65,16 +65,16 @@ class Senders:
         frontiers = {name: Frontier() for name, task in by_name.items() if task.settings.sends}
         self._frontiers = frontiers
         self._apart = []
-        for part in self._partitions():
-            part.begin(ends[part.topic, part.partition], now)
-            for name, stream in part.senders.items():
+        for partition in self._partitions():
+            partition.begin(ends[partition.topic, partition.partition], now)
+            for name, stream in partition.senders.items():
                 # A sender of this group can't be away while its reader runs, so what it has read is measured instead of
                 # believed.
                 stream.frontier = frontiers.get(name)
-            apart = [stream for stream in part.senders.values() if stream.frontier is None]
+            apart = [stream for stream in partition.senders.values() if stream.frontier is None]
             if apart:
-                self._apart.append((part, apart))
-        is_read = {name for part in self._partitions() for name in part.senders}
+                self._apart.append((partition, apart))
+        is_read = {name for partition in self._partitions() for name in partition.senders}
         ordered: dict[bytes, None] = {}
         for name in frontiers.keys() & is_read:
             _order(name, by_name, frontiers.keys(), ordered)
@@ -91,18 +91,18 @@ class Senders:
         # Only senders of other groups have to show by their announcements that they run.
         if not self._apart or now - self._looked_at < _LOOK_SECONDS:
             return
-        ends = self._ends(part for part, _ in self._apart)
+        ends = self._ends(partition for partition, _ in self._apart)
         # Not the time after the answer: an announcement counts only if it was written after the question.
         self._looked_at = now
-        for part, _ in self._apart:
-            part.look(ends[part.topic, part.partition], now)
+        for partition, _ in self._apart:
+            partition.look(ends[partition.topic, partition.partition], now)
 
     def measure(self, lease: Lease) -> None:
         """Learn, before any task of the group takes a record, how far the senders are."""
         if lease.token != self._lease:
             self._lease = lease.token
-            for part in self._partitions():
-                part.lease = lease.token
+            for partition in self._partitions():
+                partition.lease = lease.token
         if self._apart:
             before = self._monotonic() - self._patience
             for _, streams in self._apart:
@@ -117,22 +117,22 @@ class Senders:
 
     def _report(self, task: StateTask) -> None:
         """Count, and log once, the records that a task drops."""
-        for part in task.input.repartitions:
-            new = part.dropped - self._reported.get((part.topic, part.partition), 0)
+        for partition in task.input.repartitions:
+            new = partition.dropped - self._reported.get((partition.topic, partition.partition), 0)
             if not new:
                 continue
-            if (part.topic, part.partition) not in self._reported:
+            if (partition.topic, partition.partition) not in self._reported:
                 log.warning(
                     "%s: records in %s-%d are dropped: this release lacks the tasks that forwarded them (%s). "
                     "forebay_records_dropped_total counts them. To process such records, run the earlier release with "
                     "`--trigger available-now` before this one",
                     task.settings.name,
-                    part.topic,
-                    part.partition,
-                    ", ".join(sorted(part.strangers)[:5]),
+                    partition.topic,
+                    partition.partition,
+                    ", ".join(sorted(partition.strangers)[:5]),
                 )
-            self._reported[part.topic, part.partition] = part.dropped
-            task.figures.dropped[part.topic] = task.figures.dropped.get(part.topic, 0) + new
+            self._reported[partition.topic, partition.partition] = partition.dropped
+            task.figures.dropped[partition.topic] = task.figures.dropped.get(partition.topic, 0) + new
 
     def on_commit(self, commits: Iterable[TaskCommit]) -> None:
         """Take in what the group has just committed."""
@@ -141,19 +141,19 @@ class Senders:
             if frontier is not None:
                 frontier.add(commit.sent)
 
-    def _ends(self, parts: Iterable[RepartitionPartition]) -> dict[tuple[str, int], int]:
-        places = {(part.topic, part.partition) for part in parts}
+    def _ends(self, partitions: Iterable[RepartitionPartition]) -> dict[tuple[str, int], int]:
+        places = {(partition.topic, partition.partition) for partition in partitions}
         return self._reader.written_ends(places) if places else {}
 
     def _partitions(self) -> list[RepartitionPartition]:
-        return [part for task in self._tasks for part in task.input.repartitions]
+        return [partition for task in self._tasks for partition in task.input.repartitions]
 
 
 def _order(name: bytes, tasks: dict[bytes, StateTask], senders: Iterable[bytes], ordered: dict[bytes, None]) -> None:
     """Add a sender to `ordered`, behind the senders that forward to it."""
     if name in ordered:
         return
-    for part in tasks[name].input.repartitions:
-        for before in part.senders.keys() & senders:
+    for partition in tasks[name].input.repartitions:
+        for before in partition.senders.keys() & senders:
             _order(before, tasks, senders, ordered)
     ordered[name] = None

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 def fair_shares(most: int, waiting: Sequence[int]) -> list[int]:
     """Return how many records each task may process: all it has, or else equal shares of what others leave of `most`.
 
-    So the stages of a job advance together, and a stage that merges by time has all of its senders. At least 1 each.
+    So the sub-topologies of a job advance together, and one that merges by time has all of its senders. At least 1
+    each.
 
     Args:
         waiting: records queued of each task.

@@ -123,7 +123,7 @@ class SnapshotWriter:
         task = self._task
         get = task.table.get
         changes: list[Change] = [(key, get(key)) for key in task.dirty]
-        blocks = [encode_block(part) for part in split_changes(changes)]
+        blocks = [encode_block(rows) for rows in split_changes(changes)]
         if not blocks:
             return {}
         directory, put = append(self._directory, blocks, task.position.tag, task.table, encode_block)

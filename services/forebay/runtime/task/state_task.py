@@ -61,11 +61,11 @@ class StateTask:
         self.changelogs = changelogs
         self.changelog_rows = changelog_rows
         self.settings = settings
-        self.sender = sender_name(settings.sub_topology or settings.part, settings.number)
+        self.sender = sender_name(settings.sub_topology or settings.sub_topology_number, settings.number)
         """Names the task to those that it forwards to."""
-        self.place = settings.part, settings.number
+        self.place = settings.sub_topology_number, settings.number
         """The sub-topology's number and the task's."""
-        self.figures = figures or TaskFigures(settings.part, settings.number)
+        self.figures = figures or TaskFigures(settings.sub_topology_number, settings.number)
         self.position = TaskPosition("", 0)
         self.input = TaskInput(())
         self.dirty: dict[bytes, None] = {}

@@ -50,9 +50,9 @@ class Takeover:
             StateConflict: the tasks belong to another checkpoint. Unavailable.
         """
         first = self._tasks[0]
-        places = [(topic, part) for topic, offsets in lease.start.items() for part in partitions(offsets)]
+        places = [(topic, number) for topic, offsets in lease.start.items() for number in partitions(offsets)]
         mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
-        handed = [(part.topic, part.partition) for item in inputs.values() for part in item.repartitions]
+        handed = [(partition.topic, partition.partition) for item in inputs.values() for partition in item.repartitions]
         marks = self._surroundings.markers([*mine, *handed])
         # A restore takes over the state of another checkpoint, so the markers are expected to name that checkpoint.
         for place in () if lease.restore else mine:

@@ -11,7 +11,7 @@ class TaskSettings:
 
     Args:
         name: `<application>-<sub-topology>-<task>`, used in errors.
-        part: number of the task's sub-topology.
+        sub_topology_number: number of the task's sub-topology.
         number: of the task.
         sends: names of the repartitions it forwards to.
         code_version: of library, logic and settings; only reported.
@@ -22,7 +22,7 @@ class TaskSettings:
     """
 
     name: str
-    part: int
+    sub_topology_number: int
     number: int
     sends: tuple[str, ...] = ()
     code_version: str = ""

@@ -83,5 +83,5 @@ class Turns:
     def _compute(self, task: StateTask, lease: Lease, most: int, bounds: Bounds) -> TaskCommit | None:
         # A run with end offsets has no idle time: its results must not depend on how long it takes.
         idle_ms = self._idleness.of(task, may_idle=self._may_idle and lease.until is None)
-        with task.figures.time_part("process"):
+        with task.figures.time_phase("process"):
             return task.compute(lease, self._clock(), idle_ms, most, bounds)

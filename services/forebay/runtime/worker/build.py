@@ -23,8 +23,8 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import actual_names
 from forebay.runtime.broker.tombstones import kept_seconds
-from forebay.runtime.changelog.stage_log import stage_log
 from forebay.runtime.changelog.stateformat import TaskSnapshot
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.runtime.changelog.topics import changelog_topic
 from forebay.runtime.process.memory import memory_bytes, output_bytes, state_bytes, table_memory_bytes
 from forebay.runtime.protocol.gaps import AcceptedGaps
@@ -64,7 +64,7 @@ log = logging.getLogger(__name__)
 
 def places_of(job: Job, lease: Lease) -> list[Place]:
     """Return the sub-topology and number of each of a group's tasks, in order."""
-    return [(part, number) for part in range(len(job.topology)) for number in lease.numbers]
+    return [(sub_topology, number) for sub_topology in range(len(job.topology)) for number in lease.numbers]
 
 
 def build_group(
@@ -154,11 +154,11 @@ librdkafka counts the bytes of records only: 100,000 a partition, its own defaul
 
 
 def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease) -> StateTask:
-    part, number = place
-    topology = job.topology[part]
+    sub_topology, number = place
+    topology = job.topology[sub_topology]
     processor = topology.processor(job.settings(**spec.logic))
     tasks = len(lease.numbers) * len(job.topology)
-    table = _table(spec, part, number, [store for _, store in declared_stores(processor)], tasks)
+    table = _table(spec, sub_topology, number, [store for _, store in declared_stores(processor)], tasks)
     engine = TaskEngine(
         processor,
         build_codecs(spec, service, job, topology, processor),
@@ -170,17 +170,17 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
             max_future_ms=spec.max_future_ms,
             max_record_bytes=spec.max_record_bytes,
             max_output_bytes=spec.max_output_bytes or output_bytes(memory_bytes()),
-            limits=task_limits(service, spec.application, part, spec.topic_limits),
+            limits=task_limits(service, spec.application, sub_topology, spec.topic_limits),
             # However many tasks a worker has, it keeps no more decoded rows than four of them would.
             cached_objects=min(spec.cached_objects, 4 * spec.cached_objects // tasks),
             on_change=spec.on_change,
-            reported_elsewhere=job.reported_elsewhere(part, number),
+            reported_elsewhere=job.reported_elsewhere(sub_topology, number),
         ),
     )
-    logged = stage_log(spec.application, part, processor)
+    logged = sub_topology_log(spec.application, sub_topology, processor)
     settings = TaskSettings(
-        f"{spec.application}-{part}-{number}",
-        part,
+        f"{spec.application}-{sub_topology}-{number}",
+        sub_topology,
         number,
         tuple(sorted(topology.sends)),
         spec.code_version,
@@ -220,19 +220,19 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
     return task_codecs(job, topology, processor, topic, store, repartition, names)
 
 
-def _table(spec: JobSpec, part: int, number: int, stores: Sequence[Store[Any]], tasks: int) -> Table:
+def _table(spec: JobSpec, sub_topology: int, number: int, stores: Sequence[Store[Any]], tasks: int) -> Table:
     memory = (spec.table_memory_bytes or table_memory_bytes(memory_bytes())) // tasks
 
     def open_disk_table() -> Table:
         return DiskTable(spec.table_directory, name, memory)
 
-    name, on_disk = f"{spec.application}-{part}-{number}", spec.tables is Tables.PERSISTENT
+    name, on_disk = f"{spec.application}-{sub_topology}-{number}", spec.tables is Tables.PERSISTENT
     table: Table = open_disk_table() if on_disk else MemoryTable()
     elsewhere = frozenset(store.name.encode() for store in stores if store.options.persistent is (not on_disk))
     if elsewhere:
         table = SplitTable(table, MemoryTable() if on_disk else open_disk_table(), elsewhere)
     if spec.standby_directory:
-        file = copy_file(spec.standby_directory, spec.application, part, number)
+        file = copy_file(spec.standby_directory, spec.application, sub_topology, number)
         if load_copy(file, table):
             log.info("%s: began with the warm copy %s: %d rows", name, file, len(table))
         else:

@@ -32,7 +32,7 @@ _NOTE_SECONDS = 0.005
 """How exactly latencies are measured: the ends of up to 16 partitions are noted so often, those of more less often."""
 
 Place = tuple[str, int]
-Part = InputPartition | RepartitionPartition
+PartitionQueue = InputPartition | RepartitionPartition
 
 
 class GroupReader:
@@ -60,7 +60,7 @@ class GroupReader:
         self._accepted = accepted
         self._consumer = consumer
         self._admin = admin
-        self._parts: dict[Place, list[Part]] = {}
+        self._queues: dict[Place, list[PartitionQueue]] = {}
         """A global table's partition is read once and given to every task."""
         self._paused: set[Place] = set()
         self._unheard: dict[Place, int] = {}
@@ -70,16 +70,16 @@ class GroupReader:
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
         """Begin to read, from where each partition stands. Raises Unavailable."""
-        self._parts, self._ends = {}, {}
+        self._queues, self._ends = {}, {}
         for item in inputs:
-            for part in item.parts:
-                self._parts.setdefault((part.topic, part.partition), []).append(part)
+            for queue in item.all_partitions:
+                self._queues.setdefault((queue.topic, queue.partition), []).append(queue)
         self._paused.clear()
-        self._note_seconds = max(_NOTE_SECONDS, _NOTE_SECONDS * sum(map(len, self._parts.values())) / 16)
+        self._note_seconds = max(_NOTE_SECONDS, _NOTE_SECONDS * sum(map(len, self._queues.values())) / 16)
         self._skip_gaps()
         # A global table's partition is read once for all tasks, from the earliest of their positions. Tasks that are
         # further skip what they have.
-        starts = {place: min(part.next for part in parts) for place, parts in self._parts.items()}
+        starts = {place: min(queue.next for queue in queues) for place, queues in self._queues.items()}
         self._unheard = starts
         self._consumer.assign([TopicPartition(*place, start) for place, start in starts.items()])
 
@@ -99,7 +99,7 @@ class GroupReader:
                 first = self._consumer.poll(seconds)
                 self._note_wait()
                 messages = [] if first is None else [first, *self._consumer.consume(min(most, _FETCH), 0)]
-        parts, count, size = self._parts, 0, 0
+        queues, count, size = self._queues, 0, 0
         for message in messages:
             error = message.error()
             if error is not None:
@@ -107,8 +107,8 @@ class GroupReader:
                 continue
             offset = message.offset()
             assert offset is not None
-            for part in parts[message.topic(), message.partition()]:  # type: ignore[index]
-                part.take(message, offset)  # type: ignore[arg-type]
+            for queue in queues[message.topic(), message.partition()]:  # type: ignore[index]
+                queue.take(message, offset)  # type: ignore[arg-type]
             size += len(message)
             count += 1
         self.bytes += size
@@ -120,10 +120,10 @@ class GroupReader:
         now = self._monotonic()
         if now - self._noted_at < self._note_seconds:
             return
-        for parts in self._parts.values():
-            for part in parts:
-                if part.at_end:
-                    part.end_log.wait(now)
+        for queues in self._queues.values():
+            for queue in queues:
+                if queue.at_end:
+                    queue.end_log.wait(now)
 
     def _note_ends(self) -> None:
         """Note where the partitions end: it says when the records that come next were appended."""
@@ -133,8 +133,8 @@ class GroupReader:
         self._noted_at = now
         self._ends = self._cached_ends()
         for place, end in self._ends.items():
-            for part in self._parts[place]:
-                part.end_log.observe(end, now, is_read=part.at_end or part.next >= end)
+            for queue in self._queues[place]:
+                queue.end_log.observe(end, now, is_read=queue.at_end or queue.next >= end)
 
     def balance(self, inputs: Iterable[TaskInput]) -> None:
         """Pause partitions of which much waits, resume them when it is used, read again what was cut.
@@ -142,8 +142,8 @@ class GroupReader:
         Records wait for other partitions, or because the logic is slower than the reader.
         """
         for item in inputs:
-            for part in item.partitions:
-                self._pause(part.topic, part.partition)
+            for queue in item.partitions:
+                self._pause(queue.topic, queue.partition)
             for repartition in item.repartitions:
                 offset = repartition.rewind()
                 if offset >= 0:
@@ -151,7 +151,7 @@ class GroupReader:
 
     def has_all(self, item: TaskInput) -> bool:
         """Return whether everything that was there at the last look has come, but for what is paused."""
-        return all(part.is_read or (part.topic, part.partition) in self._paused for part in item.parts)
+        return all(queue.is_read or (queue.topic, queue.partition) in self._paused for queue in item.all_partitions)
 
     def look(self) -> None:
         """Ask where all partitions end. Raises Unavailable.
@@ -159,17 +159,17 @@ class GroupReader:
         A partition that the consumer has said nothing of, no record and no end, is not taken for one that is read,
         regardless of the admin client's answer: its records would come after records that they belong before.
         """
-        ends = last_stable(self._admin, self._parts)
+        ends = last_stable(self._admin, self._queues)
         self._unheard = {
             place: start
             for place, start in self._unheard.items()
-            if not any(part.at_end or part.next > start for part in self._parts[place])
+            if not any(queue.at_end or queue.next > start for queue in self._queues[place])
         }
         for place, end in ends.items():
             if place in self._unheard:
                 continue
-            for part in self._parts[place]:
-                part.end = end
+            for queue in self._queues[place]:
+                queue.end = end
 
     def seen_ends(self) -> dict[Place, int]:
         """Return the ends of partitions as the latest fetches reported them, without a request, on any thread.
@@ -187,7 +187,7 @@ class GroupReader:
 
     def _cached_ends(self) -> dict[Place, int]:
         ends = {}
-        for place in list(self._parts):
+        for place in list(self._queues):
             # Another thread may have closed the consumer, or assigned other partitions.
             with suppress(KafkaException, RuntimeError):
                 _, end = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
@@ -203,8 +203,8 @@ class GroupReader:
         """Return how many offsets lie behind the last stable one, where that is not the end. Raises Unavailable."""
         # In this order: asked the other way round, records that are committed between the two questions would look like
         # an open transaction.
-        highs = high_watermarks(self._admin, self._parts)
-        stable = last_stable(self._admin, self._parts)
+        highs = high_watermarks(self._admin, self._queues)
+        stable = last_stable(self._admin, self._queues)
         return {place: high - stable[place] for place, high in highs.items() if high > stable[place]}
 
     def close(self) -> None:
@@ -213,7 +213,7 @@ class GroupReader:
 
     def _pause(self, topic: str, partition: int) -> None:
         place = topic, partition
-        waiting = max(len(part.queue) for part in self._parts[place] if isinstance(part, InputPartition))
+        waiting = max(len(queue.queue) for queue in self._queues[place] if isinstance(queue, InputPartition))
         if waiting > MOST_WAITING and place not in self._paused:
             self._paused.add(place)
             self._consumer.pause([TopicPartition(*place)])
@@ -221,19 +221,19 @@ class GroupReader:
             self._paused.discard(place)
             self._consumer.resume([TopicPartition(*place)])
 
-    def _seek(self, part: RepartitionPartition, offset: int) -> None:
-        assert part.next == offset, f"{part.topic}-{part.partition}: the queue expects {part.next}, not {offset}"
+    def _seek(self, queue: RepartitionPartition, offset: int) -> None:
+        assert queue.next == offset, f"{queue.topic}-{queue.partition}: the queue expects {queue.next}, not {offset}"
         try:
-            self._consumer.seek(TopicPartition(part.topic, part.partition, offset))
+            self._consumer.seek(TopicPartition(queue.topic, queue.partition, offset))
         except KafkaException as error:
-            raise Unavailable(f"{part.topic}-{part.partition}: can't read again from {offset}: {error}") from error
+            raise Unavailable(f"{queue.topic}-{queue.partition}: can't read again from {offset}: {error}") from error
 
     def _event(self, error: KafkaError, message: KafkaMessage | Message) -> None:
         topic, number, offset = message.topic(), message.partition(), message.offset()
         if error.code() == KafkaError._PARTITION_EOF:
-            for part in self._parts.get((topic or "", -1 if number is None else number), ()):
+            for queue in self._queues.get((topic or "", -1 if number is None else number), ()):
                 if offset is not None:
-                    part.reach_end(offset)
+                    queue.reach_end(offset)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             raise self._lost(topic or "", number or 0)
         elif error.fatal():
@@ -248,29 +248,29 @@ class GroupReader:
 
         It is done before the partitions are assigned: a consumer that has met a missing offset can't seek any more.
         """
-        for place, parts in self._parts.items():
-            inputs = [part for part in parts if isinstance(part, InputPartition)]
+        for place, queues in self._queues.items():
+            inputs = [queue for queue in queues if isinstance(queue, InputPartition)]
             if not inputs or place not in self._accepted:
                 continue
             try:
                 low, _ = watermarks(self._consumer, TopicPartition(*place), _LOOK_SECONDS)
             except KafkaException as error:
                 raise failure_of(error.args[0], f"can't look up the first offset of {place[0]}-{place[1]}") from error
-            wanted = min(part.next for part in inputs)
+            wanted = min(queue.next for queue in inputs)
             if wanted < low:
                 log.warning(
                     "%s-%d: offsets %d to %d were deleted before they were read: continuing at %d (--accept-gap)",
                     *(*place, wanted, low - 1, low),
                 )
-                for part in inputs:
-                    part.skip(low)
+                for queue in inputs:
+                    queue.skip(low)
 
     def _lost(self, topic: str, number: int) -> Exception:
         """Return the error to raise if an offset is missing: Unavailable if opening the group again skips the gap."""
-        parts = self._parts.get((topic, number), [])
-        wanted = min((part.next for part in parts), default=-1)
+        queues = self._queues.get((topic, number), [])
+        wanted = min((queue.next for queue in queues), default=-1)
         low, high = watermarks(self._consumer, TopicPartition(topic, number), _LOOK_SECONDS)
-        is_gap = wanted < low and any(isinstance(part, InputPartition) for part in parts)
+        is_gap = wanted < low and any(isinstance(queue, InputPartition) for queue in queues)
         if is_gap and (topic, number) in self._accepted:
             return Unavailable(f"{topic}-{number}: offset {wanted} was deleted before it was read")
         accept = f"; or give them up with --accept-gap {topic}:{number}" if is_gap else ""

@@ -84,8 +84,8 @@ class _Reading:
         learn_leaders(self._consumer, (topic for topic, _ in self._partitions), _ANSWER_SECONDS)
         self._consumer.assign(
             [
-                TopicPartition(topic, number, part.tail.offsets.get(topic, OFFSET_BEGINNING))
-                for (topic, number), part in self._partitions.items()
+                TopicPartition(topic, number, partition.tail.offsets.get(topic, OFFSET_BEGINNING))
+                for (topic, number), partition in self._partitions.items()
             ]
         )
         while self._unread:
@@ -112,37 +112,37 @@ class _Reading:
                 events += 1
                 self._event(message)
                 continue
-            part = partitions[message.topic(), message.partition()]  # type: ignore[index]
-            part.last = message
+            partition = partitions[message.topic(), message.partition()]  # type: ignore[index]
+            partition.last = message
             key, value = message.key() or b"", message.value()
             # As `Tail.take` does, without a call for each record.
             if key == POSITION:
-                part.tail.newest = value or part.tail.newest
+                partition.tail.newest = value or partition.tail.newest
                 continue
             if value is not None:
                 size += len(value)
-                part.bytes += len(value)
-                if part.is_stamped:
+                partition.bytes += len(value)
+                if partition.is_stamped:
                     value = pack_time(message.timestamp()[1]) + value
             elif key == MARK:
-                part.tail.found_mark(part.topic, number_of(message.headers()))
+                partition.tail.found_mark(partition.topic, number_of(message.headers()))
                 continue
             # A later record of a row replaces an earlier one that still waits, so most superseded records never reach
             # the table.
-            part.waiting[part.prefix + key] = value
+            partition.waiting[partition.prefix + key] = value
         return len(messages) - events, size
 
     def _progress(self) -> Reached:
-        for place, part in self._partitions.items():
-            if part.last is not None:
-                yield *place, (part.last.offset() or 0) + 1, part.bytes
+        for place, partition in self._partitions.items():
+            if partition.last is not None:
+                yield *place, (partition.last.offset() or 0) + 1, partition.bytes
 
     def _event(self, message: Message) -> None:
         """Take in that a partition ended, or can't be read."""
         error, place = message.error(), (message.topic() or "", message.partition() or 0)
         assert error is not None
-        part = self._partitions.get(place)
-        tail = None if part is None else part.tail
+        partition = self._partitions.get(place)
+        tail = None if partition is None else partition.tail
         name = "" if tail is None else tail.name
         if error.code() == KafkaError._PARTITION_EOF and tail is not None:
             # The partition's end, not the offset behind the last record: a transaction ends with a marker, which the

@@ -1,4 +1,4 @@
-"""Which topics a stage's rows go to, and how they are turned into records and back."""
+"""Which topics a sub-topology's rows go to, and how they are turned into records and back."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from forebay.stores.materialized import unlogged_names
 
 
 @dataclass(frozen=True, slots=True)
-class StageLog:
-    """The changelogs of one stage.
+class SubTopologyLog:
+    """The changelogs of one sub-topology.
 
     Args:
-        processor: declares the stage's stores; need not be bound to a task.
+        processor: declares the sub-topology's stores; need not be bound to a task.
         stores: those that keep a changelog.
         internal: topic of the tasks' own rows.
         unlogged: names of the stores that keep none.
@@ -46,16 +46,21 @@ class StageLog:
         return ChangelogRows(self.topics, self.internal, self.formats)
 
 
-def stage_log(application: str, stage: int, processor: AnyProcessor) -> StageLog:
-    """Return the changelogs of a stage that `processor` declares the stores of."""
+def sub_topology_log(application: str, sub_topology: int, processor: AnyProcessor) -> SubTopologyLog:
+    """Return the changelogs of a sub-topology that `processor` declares the stores of."""
     declared = [store for _, store in declared_stores(processor)]
     stores = tuple(store for store in declared if store.options.logging)
     topics = changelog_topics(application, (store.name for store in stores))
-    return StageLog(processor, stores, topics, internal_topic(application, stage), unlogged_names(declared))
+    return SubTopologyLog(
+        processor, stores, topics, internal_topic(application, sub_topology), unlogged_names(declared)
+    )
 
 
-def stage_logs(service: Service, application: str, logic: Mapping[str, Any]) -> list[StageLog]:
-    """Return the changelogs of every stage of a job; `logic` holds the logic's settings."""
+def sub_topology_logs(service: Service, application: str, logic: Mapping[str, Any]) -> list[SubTopologyLog]:
+    """Return the changelogs of every sub-topology of a job; `logic` holds the logic's settings."""
     job = load_job(service.job)
     settings = job.settings(**logic)
-    return [stage_log(application, stage, job.logic(stage)(settings)) for stage in range(service.stages)]
+    return [
+        sub_topology_log(application, sub_topology, job.logic(sub_topology)(settings))
+        for sub_topology in range(service.stages)
+    ]

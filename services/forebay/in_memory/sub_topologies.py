@@ -15,7 +15,7 @@ from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.runtime.changelog.stage_log import stage_log
+from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.figures import TaskFigures
@@ -37,14 +37,14 @@ class NoFigures(TaskFigures):
     def took(self, commit: TaskCommit, table: Table, engine: TaskEngine) -> None:
         return
 
-    def time_part(self, part: str) -> nullcontext[None]:  # type: ignore[override]
+    def time_phase(self, phase: str) -> nullcontext[None]:  # type: ignore[override]
         return _UNTIMED
 
 
 _UNTIMED = nullcontext()
 
 
-class StageTasks:
+class SubTopologyTasks:
     """The tasks of one sub-topology.
 
     Args:
@@ -67,7 +67,7 @@ class StageTasks:
         monotonic: Callable[[], float],
         codecs: Codecs | None = None,
     ) -> None:
-        self.part = job.topology[number]
+        self.definition = job.topology[number]
         self.state_tasks: list[StateTask] = []
         self.codecs: Codecs
         self._job, self._number, self._settings = job, number, settings
@@ -78,10 +78,10 @@ class StageTasks:
     def begin(self) -> list[StateTask]:
         """Recreate every task with an empty table, as a new process does."""
         application = self._engine.service
-        processors = [self.part.processor(self._settings) for _ in self._numbers]
+        processors = [self.definition.processor(self._settings) for _ in self._numbers]
         if not self.state_tasks:
             self.codecs = self._given or self._codecs_of(processors[0])
-        logged = stage_log(application, self._number, processors[0])
+        logged = sub_topology_log(application, self._number, processors[0])
         rows = logged.rows()
         self.state_tasks = []
         for number, processor in enumerate(processors):
@@ -95,7 +95,11 @@ class StageTasks:
                     rows,
                     Announcer(_TELLING_SECONDS, self._monotonic),
                     TaskSettings(
-                        name, self._number, number, tuple(sorted(self.part.sends)), sub_topology=self.part.identity
+                        name,
+                        self._number,
+                        number,
+                        tuple(sorted(self.definition.sends)),
+                        sub_topology=self.definition.identity,
                     ),
                     NoFigures(self._number, number),
                 )
@@ -105,13 +109,13 @@ class StageTasks:
     def _codecs_of(self, processor: AnyProcessor) -> Codecs:
         contract = self._contract
         topics = repartition_topics(self._engine.service, self._job)
-        names = {topics[name]: name for name in self.part.repartitions}
-        return task_codecs(self._job, self.part, processor, contract, contract, contract, names)
+        names = {topics[name]: name for name in self.definition.repartitions}
+        return task_codecs(self._job, self.definition, processor, contract, contract, contract, names)
 
     @property
     def name(self) -> str:
         """Name of the sub-topology."""
-        return self.part.name
+        return self.definition.name
 
     @property
     def engines(self) -> list[TaskEngine]:
