@@ -128,6 +128,7 @@ def undoing(deferrals: Collection[Deferral], step: Callable[P, None]) -> Callabl
     """Return a step that takes its elements back from the joins if it fails."""
 
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        # A step that fails alone: what other steps of the record have deferred stays.
         marks = [deferral.mark() for deferral in deferrals]
         try:
             step(*args, **kwargs)

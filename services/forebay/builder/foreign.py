@@ -130,6 +130,7 @@ def answering(
 
     def make(bound: Bound, out: Flow) -> Made:
         own, rows = bound.store(declared), bound.view(right)
+        # A left join keeps rows without a right one, so its answer has a value in any case.
         is_left = kind is Join.LEFT
 
         def answer(found: Subscription, other: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -138,6 +139,7 @@ def answering(
 
         def on_subscription(key: Any, found: Subscription, timestamp: int, ctx: Context[Any]) -> None:
             if key is not None:
+                # A row that was deleted or has another key must not answer to later changes of this right row.
                 own.put(join_key(key, found.row), None if found.value is None else found, timestamp)
             if found.value is None:
                 if found.answers:
@@ -185,6 +187,7 @@ def answer_node(answers: Node, into: Format[Any], store: str, tombstones: Tombst
             # Kafka Streams compares a hash of the left value instead, which a row that changes back makes valid again.
             if found.version < (seen.get(key) or 0):
                 return
+            # Also for a deleted row: an answer to an earlier version may still be on its way from another task.
             seen.put(key, found.version)
             old = own.get(key)
             own.put(key, found.value, timestamp)

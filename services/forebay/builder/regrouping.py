@@ -43,6 +43,7 @@ def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], sto
     """Return the node that keeps one aggregate per group of a table's rows."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     subtract = fold.subtract
+    # Refused as the topology is built: the first row that leaves its group would otherwise stop the job.
     if subtract is None:
         raise TopologyError(
             f"store {store}: rows can leave a group, but the fold has no subtract function: pass subtract= to the Fold"

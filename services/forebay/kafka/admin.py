@@ -100,6 +100,8 @@ class TopicAdmin:
     def delete(self, names: Iterable[str]) -> tuple[str, ...]:
         """Delete topics with all their records, and give the names of those that existed once they are gone."""
         existing = list(self._describe(names))
+        # The broker answers as soon as it has accepted the request. Until the topics are gone, one of the same name
+        # can't be created.
         if existing:
             for name, future in self._admin.delete_topics(existing, operation_timeout=self._timeout_s).items():
                 self._if_exists(future, name)

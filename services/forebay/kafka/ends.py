@@ -75,6 +75,7 @@ def offsets_at(consumer: Consumer, times: Mapping[Place, int], seconds: float = 
         KafkaException: The broker can't be reached, or has no answer for a partition.
     """
     partitions = [TopicPartition(*place, ms) for place, ms in times.items()]
+    # A client keeps the leaders that it knew. The refused request makes it look them up, so the second one finds them.
     answers = consumer.offsets_for_times(partitions, seconds)
     if any(answer.error is not None and answer.error.code() in _STALE for answer in answers):
         answers = consumer.offsets_for_times(partitions, seconds)

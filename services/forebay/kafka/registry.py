@@ -69,6 +69,7 @@ class SchemaRegistry:
             RegistryUnavailable: not available for as long as we are patient.
         """
         body = self._bodies[schema] = _body(schema, kind)
+        # Looked up first: registering needs a right that a job may lack if its schemas are registered by a pipeline.
         answer = self._send("POST", _path(subject), body)
         # Before a new version is registered: the registry checks it by the rule that the subject has then.
         self.keep_compatibility(subject)
@@ -135,6 +136,8 @@ class SchemaRegistry:
             foreign = self._foreign.setdefault(subject, UnknownIds(self._clock))
             if (subject, schema_id) in self._held or schema_id in foreign:
                 return (subject, schema_id) in self._held
+        # Deleted versions, too: records that they wrote are still in the topic. Not under the lock: it would hold up
+        # lookups of other ids.
         is_held = self._send("POST", f"{_path(subject)}?deleted=true", self._bodies[schema]).status == 200
         with self._lock:
             if is_held:
@@ -176,6 +179,7 @@ class SchemaRegistry:
             )
 
     def _send(self, method: str, path: str, body: object = None) -> Answer:
+        # A registry that is restarted must send no record to `.errors`, so calls wait for it.
         return keep_trying(lambda: self._http.send(method, path, body), self._patience_s)
 
     def _text(self, answer: Answer, path: str, known: dict[str, str] | None = None) -> str:
@@ -200,6 +204,7 @@ class SchemaRegistry:
                 response = self._send("GET", referred)
                 if response.status == 404:
                     raise UnknownSchemaId(f"{path} refers to {referred}, which {self._settings.url} does not have")
+                # Before the schema that refers to it is joined: `insert_types` and `join_files` need whole texts.
                 known[referred] = self._text(response, referred, known)
             texts[str(reference["name"])] = known[referred]
         match answer.content.get("schemaType", AVRO):

@@ -86,6 +86,7 @@ class RegistryHttp:
                 f"the schema registry {self._url} refuses the login (HTTP {response.status_code}): check "
                 "FOREBAY_SCHEMA_REGISTRY_USERNAME and _PASSWORD, or _TOKEN"
             )
+        # An ingress or a login page may answer 200 or 404, too. Only a registry's own JSON decides about a record.
         content = _content(response)
         if content is None or not (response.status_code == _SUCCESS or _is_refusal(response.status_code, content)):
             raise RegistryUnavailable(self._no_registry(response, path))

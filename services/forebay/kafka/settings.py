@@ -90,6 +90,7 @@ class KafkaSettings:
 
     def consumer(self, **overrides: Any) -> dict[str, Any]:
         """Return a consumer's configuration: committed records only, nothing committed or skipped by itself."""
+        # `overrides` last: what a caller relies on, such as its group, wins over the user's options.
         return {**self._base("consumer"), **_CONSUMER, **for_consumer(self.kafka), **overrides}
 
     def producer(self, **overrides: Any) -> dict[str, Any]:

@@ -114,6 +114,8 @@ class Tail:
                 elif trouble.code() == KafkaError._PARTITION_EOF:
                     if not follow:
                         reading.discard(message.partition())
+                # A reader that commits nothing needs no right on its group, but librdkafka asks for its coordinator
+                # anyway.
                 elif not is_group_refusal(trouble):
                     self._refuse(trouble)
 

@@ -59,6 +59,7 @@ class TableAggregate(Generic[V, G, A]):
     def _apply(self, group: str, old: tuple[str, G] | None, new: tuple[str, G] | None, timestamp: int) -> Change[A]:
         entry = self._store.get(group)
         aggregate = None if entry is None else entry.value
+        # A fold may have deleted the aggregate (None). Then there is nothing to subtract from.
         if old is not None and aggregate is not None:
             aggregate = self._subtract(group, old[1], aggregate)
         if new is not None:

@@ -117,6 +117,7 @@ class SessionAggregate(Generic[V, A]):
 
         Sessions that end before the store's mark were given; the rest end at it or later.
         """
+        # The mark is a row, so it moves back with a record that fails, and its finals are sent again.
         given, open_from = self.store.marks.get(OPEN_FROM, FOREVER), self.sessions.open_from(now)
         if self._emission is Emission.UPDATES or open_from <= given:
             return []

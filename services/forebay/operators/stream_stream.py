@@ -81,6 +81,7 @@ class StreamStreamJoin(Generic[L, R, O]):
         matches = _matches(self._right, key, window)
         for other in matches:
             _forget(self._right_waiting, other)
+            # The later of both: the result can't have been known earlier.
             results.append(Result(key, self._joiner(value, other.value), max(timestamp, other.start)))
         if not matches and self._left_waiting is not None:
             # If its window closed before the record came, nothing can match it any more, so it does not wait.

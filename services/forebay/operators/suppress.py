@@ -161,6 +161,7 @@ class Suppress(Generic[V]):
         """
         released = self._buffer.release(self._until.due(now))
         if self._when_full is WhenFull.EMIT_EARLY:
+            # One after the other: each eviction changes the counts that the limits are compared with.
             while self._is_over():
                 released.append(self._buffer.evict())
         return released

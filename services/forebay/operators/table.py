@@ -108,6 +108,7 @@ class LatestByTimestamp(Generic[V]):
         put = self._store.put(key, value, timestamp)
         if put is NOT_PUT:
             return None
+        # An older version: what was valid before it is not looked up, because only a history uses it.
         if put.valid_to is not None:
             return Change(key, value, None, timestamp, is_latest=False)
         return Change(key, value, None if old is None else old.value, timestamp)

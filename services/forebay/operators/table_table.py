@@ -53,6 +53,7 @@ class TableTableJoin(Generic[L, R, O]):
 
         The old value is the row as it was before the record on both sides, the new one as it is after it.
         """
+        # Only one side changed, so the other one is as it was.
         if left is None or right is None:
             return self.on_right(right) if left is None else self.on_left(left)
         new = joined_value(self._kind, self._joiner, left.new, right.new)

@@ -88,6 +88,7 @@ class WindowAggregate(Generic[V, A]):
         # jumped since, so that every window is emitted exactly once.
         for entry in self.store.fetch_all(done + 1, FOREVER):
             window = self.windows.window_from(entry.start)
+            # Windows are in order of their starts, and a later start never has an earlier end, so the search can stop.
             if window.end > until:
                 next_close = self.windows.closes_at(window)
                 break

@@ -129,6 +129,7 @@ def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, in
     heapq.heapify(heap)
     while heap:
         timestamp, rank, index, record, records = heap[0]
+        # The largest so far: timestamps within a partition may go back.
         last[index] = max(last[index], timestamp)
         yield record
         following = next(records, None)
@@ -136,6 +137,7 @@ def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, in
             heapq.heappop(heap)
             ended.add(index)
         else:
+            # A record without a usable time comes right after its predecessor: its failure must not hold up the merge.
             at = following.timestamp if following.failure is None else last[index]
             heapq.heapreplace(heap, (at, rank, index, following, records))
 
@@ -153,6 +155,7 @@ def _decode(
             name = plan.names.get(topic, topic)
             decode, key_of = plan.codecs[name].decode, plan.keys.get(name, bytes.decode)
             timestamp_of, ident_of, extract = plan.processor.reading(name)
+            # The sender has set the time of a forwarded record, which may differ from what its value says.
             if name in plan.handed:
                 timestamp_of = None
             may_be_null, timeless, is_table = name in plan.nullable, name in plan.timeless, name in plan.tables

@@ -52,6 +52,7 @@ class Dedupe:
                 self._dropped_rows.append(row_key)
                 continue
             written = read_row_key(row_key)
+            # Rows of release 0.1 name the bucket itself, which another retention numbers differently.
             bucket = written.until if written.is_bucket else written.until // self._bucket_ms
             ids = split_ids(value)
             self._bucket_of.update(dict.fromkeys(ids, bucket))
@@ -73,6 +74,7 @@ class Dedupe:
     def add(self, digest: bytes, stream_time: int) -> None:
         """Remember an accepted id, and forget those past the retention."""
         bucket = stream_time // self._bucket_ms
+        # An id that comes again after its retention moves to the newer bucket.
         self._bucket_of[digest] = bucket
         added = self._added.get(bucket)
         if added is None:

@@ -51,6 +51,7 @@ class Effects:
         self._journal.roll_back(point.puts)
         del context.outputs[point.outputs :]
         del context.timer_ops[point.timers :]
+        # Outputs that were undone must not count against the record's limit.
         context.late_by, context.output_bytes_left = point.late_by, point.output_bytes_left
 
     def keep(self) -> None:
@@ -59,6 +60,7 @@ class Effects:
         operations = self._context.timer_ops
         if operations:
             for name, key, due in operations:
+                # Buffered until here: a timer that a failed record set must never fire.
                 if due is None:
                     self._timers.cancel(name, key)
                 else:

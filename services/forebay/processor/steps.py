@@ -59,6 +59,7 @@ class Steps:
             if self.checks_puts:
                 self._effects.check_puts()
         except LateRecord as late:
+            # Undone, too: the processor may have put something before it found the record to be late.
             self._effects.undo(mark)
             self._reports.report_late(message, late.by_ms, clock)
             return False
@@ -92,6 +93,7 @@ class Steps:
             while (timer := self._timers.pop_due(context.closing_time)) is not None:
                 fired += 1
                 self._call(timer, clock, on_timer, timer)
+                # Each timer is a unit, so the commit may end between any two of them.
                 if bounds is not UNBOUNDED and (
                     bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
                 ):
@@ -104,6 +106,8 @@ class Steps:
     def _call(self, timer: Timer, clock: int, callback: Callable[[Any, Any], None], argument: object) -> None:
         """Call back the processor. A failure goes to .errors, a LateRecord to .late; both undo what the call did."""
         context = self._context
+        # Outputs get the time at which the timer was due: with the present time, results would depend on how far a
+        # backlog has been read.
         context.key, context.timestamp = timer.key, timer.due
         context.output_bytes_left = self._most_output_bytes
         mark = len(context.outputs)
@@ -133,6 +137,7 @@ class Steps:
     def run_apart(self, timer: Timer, step: Callable[[TaskContext], None]) -> None:
         """Run a step as if a timer fired now: the record in hand is neither seen nor blamed, nor undone with it."""
         context = self._context
+        # The record in hand is in the middle of its processing, and continues with its own key and time.
         before = context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by
         context.message, context.key, context.timestamp = None, timer.key, timer.due
         context.output_bytes_left, context.late_by = self._most_output_bytes, IN_TIME

@@ -78,6 +78,7 @@ class Timers:
         self._due[ident] = due
         self._dirty[ident] = None
         queued = self._queued.get(ident)
+        # A later time needs no entry: the present one comes up first, and is queued again then.
         if queued is None or due < queued:
             self._queued[ident] = due
             heapq.heappush(self._heap, (due, name, key))

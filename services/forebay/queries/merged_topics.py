@@ -94,8 +94,10 @@ class MergedTopics:
         queue, offset = self._queues[place], message.offset()
         if offset < queue.next:
             return  # after another leader's election the client may hand over records once more
+        # A partition that had been read to its end has records again, so the merge has to wait for it.
         queue.next, queue.is_at_end = offset + 1, False
         queue.records.append(cast(Message, message))
+        # Another partition is behind. Without a limit, the records of this one would fill the memory of the server.
         if len(queue.records) > _MOST_WAITING and not queue.is_paused:
             self._pause(place, is_paused=True)
 

@@ -75,6 +75,7 @@ class Tail:
         while self._ends is None or self._ends:
             message = self._consumer.poll(_POLL_SECONDS)
             if message is None:
+                # The caller writes something to the client then, which is how it learns that the client is gone.
                 silent += 1
                 if silent % _SILENT_POLLS == 0:
                     yield None

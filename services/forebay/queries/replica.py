@@ -238,9 +238,11 @@ class TaskReplica(FollowedTask):
         self, store: str, read: Callable[[Store[Any]], islice[Entry]], codec: Codec[Any] | None
     ) -> tuple[int, list[Entry]]:
         with self._lock:
+            # Under the lock: a commit may record another format in between.
             misread = self._misread(store)
             if misread is not None:
                 raise misread
+            # New stores for each read: bound stores cache rows, which the next commit changes in the table.
             opened = TaskStores(self._table, Journal(), self._clock)
             bound = self._stores[store].with_row_texts().bind(opened, STORED)
             batch, stored = self.batch, list(read(bound))
@@ -250,6 +252,7 @@ class TaskReplica(FollowedTask):
         return batch, [row if row.value is None else replace(row, value=decode(row.value)) for row in stored]
 
     def _publish(self, changes: Mapping[bytes, bytes | None]) -> None:
+        # Most replicas have no subscribers, and a commit may change thousands of rows.
         wanted = {subscription.store for subscription in self._subscriptions}
         if not wanted:
             return

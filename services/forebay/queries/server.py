@@ -162,6 +162,7 @@ class QueryServer:
             return page
         begun = time.perf_counter()
         answer = self._gate.refusal(request) or self._route(request)
+        # Only names that are declared: a label from the request would make a time series for each typing error.
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
         self._metrics.count_answer(store, answer.status, time.perf_counter() - begun)
@@ -174,6 +175,7 @@ class QueryServer:
     def _route(self, request: Request) -> Answer:
         if request.path == ("openapi.json",):
             return openapi(self._sql is not None)
+        # A request from another server is answered from this server's own tasks: it must not be forwarded once more.
         if self._part is not None and (request.forwarded or request.path[0] == "part"):
             return self._part.answer(request)
         if request.path == ("sql",) and self._sql is not None:

@@ -108,10 +108,13 @@ class AvroCodec(Generic[T]):
 
     def _add(self, schema_id: int, writer: Schema) -> None:
         ours = self._registered
+        # A writer whose schema differs only in docs or defaults: the plan is the same, and native code compiles it
+        # once.
         if ours.schema_id in self._plans and writer.type == ours.schema.type:
             plan = self._plans[ours.schema_id]
         else:
             plan = resolve(writer.type, self._contract, self._classes)
+        # Native code first: if it refuses the plan, the next record of this schema comes here again.
         if self._native is not None:
             self._native.add(schema_id, plan)
         self._plans[schema_id] = plan

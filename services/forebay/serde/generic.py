@@ -69,6 +69,7 @@ class GenericDecoder:
             fastavro.schema.SchemaParseException,
         ) as error:
             raise DecodeError(f"{name}: {type(error).__name__} {error}".rstrip()) from error
+        # Bytes that are left over mean that the schema is not the writer's.
         left = len(data) - body.tell()
         if left:
             raise DecodeError(f"{name}: {left} trailing bytes")

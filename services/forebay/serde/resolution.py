@@ -73,6 +73,7 @@ def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> 
             return ReadPrimitive("bytes", Conversion.NONE)
         case Enumeration(), Enumeration() if _same_name(writer.name, reader.name):
             known = set(reader.symbols)
+            # Resolved here, not for each record: the writer's index then leads straight to our symbol.
             return ReadEnumeration(tuple(s if s in known else reader.default for s in writer.symbols))
         case Array(theirs_item), Array(ours_item):
             return ReadArray(resolve(theirs_item, ours_item, classes))
@@ -103,6 +104,8 @@ def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> Read
     sources: dict[str, FromWire | Constant] = {}
     for index, theirs in enumerate(writer.fields):
         ours = by_name.get(theirs.name)
+        # Two fields of the writer may match one of ours, by name and by alias. The first one counts, and the other is
+        # skipped.
         if ours is None or ours.name in sources:
             fields.append((theirs.name, skipping(theirs.type)))
         else:
@@ -114,6 +117,7 @@ def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> Read
                 return Refuse(f"the writer's {writer.name} has no field {ours.name}, which is required")
             sources[ours.name] = Constant(_default(ours, classes))
     record_type = classes[reader.name]
+    # By the class's order: fields of the class and of the contract have the same names, but may differ in order.
     arguments = tuple(sources[name] for name in fields_of(record_type))
     return ReadRecord(tuple(fields), record_type, arguments)
 

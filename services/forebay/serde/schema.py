@@ -57,6 +57,7 @@ class Schema:
     @cached_property
     def type(self) -> AvroType:
         """Return the parsed schema. Raises InvalidSchema."""
+        # Before it is parsed: any producer that may register schemas could otherwise fill the memory of each worker.
         if len(self.text) > MAX_SCHEMA_CHARACTERS:
             raise InvalidSchema(f"its text of {len(self.text)} characters is longer than {MAX_SCHEMA_CHARACTERS}")
         try:
@@ -121,6 +122,7 @@ class _Builder:
         return self.build(kind)
 
     def _record(self, parsed: dict[str, Any]) -> Record:
+        # Marks the type as open: a reference to it from its own fields is a recursion.
         self._named[parsed["name"]] = None
         fields = tuple(
             Field(

@@ -154,6 +154,7 @@ class Store(Generic[V]):
 
     def bind(self, task: TaskStores, codec: Codec[V]) -> Self:
         """Return a store of the same declaration that works on a task's rows."""
+        # A copy: the declaration is a class attribute, which all tasks of the process share.
         bound = copy.copy(self)
         if self._key_format is not None:
             bound.__class__ = keyed_class(type(self))

@@ -152,6 +152,7 @@ def _range(table: Table, start: bytes) -> tuple[list[Change], bytes | None]:
     size = 0
     for key, value in table.scan(start):
         size += len(key) + len(value) + 8
+        # A row that is larger than a block gets a block of its own.
         if rows and size > BLOCK_BYTES:
             return rows, key
         rows.append((key, value))
@@ -193,6 +194,7 @@ def catch_up(table: Table, directory: Directory, storage: BlockStorage, decode: 
     """
     if table.tag == directory.tag:
         return 0
+    # A table of a standby or of a former loop lacks only the latest deltas.
     missing = directory.after(table.tag)
     if missing is None:
         return _rebuild(table, directory, storage, decode)

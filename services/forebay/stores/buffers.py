@@ -75,6 +75,7 @@ class JoinBuffer(Store[V]):
         number = self._marks.get(_PUTS, 0)
         self._marks.set(_PUTS, number + 1)
         self._rows.put(pack_time(time) + terminate(encode_key(self.name, key)) + pack_time(number), value)
+        # A late record may be earlier than what `release` has found to be the first.
         if time < self._marks.get(_FIRST, FOREVER):
             self._marks.set(_FIRST, time)
 
@@ -90,6 +91,7 @@ class JoinBuffer(Store[V]):
     def remove(self, time: int, key: str) -> None:
         """Drop the records of `key` at exactly `time`."""
         prefix = pack_time(time) + terminate(encode_key(self.name, key))
+        # A list: the loop deletes what the scan would read.
         for row, _ in list(self._rows.scan(prefix, after(prefix))):
             self._rows.put(row, None)
 
@@ -175,6 +177,7 @@ class SuppressBuffer(Store[V]):
             self._times.put(ident, time)
             if time < self._marks.get(_FIRST, FOREVER):
                 self._marks.set(_FIRST, time)
+            # Counted in marks: counting the rows at each put would read the whole buffer.
             self._count(1, size)
             first = time
         else:

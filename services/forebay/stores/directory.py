@@ -63,6 +63,7 @@ class Directory:
 
     def after(self, tag: bytes) -> tuple[Delta, ...] | None:
         """Return the deltas that bring a table from `tag` up to date, or None if they are gone."""
+        # From the newest: a table that is only a little behind is the common case.
         for index in range(len(self.deltas) - 1, -1, -1):
             if self.deltas[index].tag == tag:
                 return self.deltas[index + 1 :]

@@ -57,6 +57,7 @@ class DiskTable:
         self._name = name
         self._most_mapped = memory_bytes
         self._most_waiting = min(self._most_mapped // 32, _LARGEST_BUFFER)
+        # The directory survives a process that was killed before its file lost its name.
         make_private_directory(self._base)
         remove_leftovers(self._base, name)
         self._forget()
@@ -88,10 +89,12 @@ class DiskTable:
         except (OSError, lmdb.Error) as error:
             raise self._unavailable("can't be created", error) from error
         finally:
+            # The open descriptors keep the file. However the process ends, the system releases its space.
             shutil.rmtree(folder, ignore_errors=True)
         self._read()
 
     def _read(self) -> None:
+        # One read transaction serves all reads until the next write: each `get` would otherwise begin and end its own.
         self._reader = self._env.begin()
         self._stored = self._reader.get
 
@@ -212,6 +215,7 @@ class DiskTable:
         self._tag = tag
 
     def _length(self, key: bytes) -> int:
+        # Nothing was written to the file yet, as in a restore: no row can be there.
         if self._is_empty:
             return -1
         self._touched += 1
@@ -283,6 +287,7 @@ class DiskTable:
         return DiskUnavailable(f"table {self._name}: its file in {self._base} {what}: {error}; {remedy}")
 
     def clear(self) -> None:
+        # A new file, not deleted rows: LMDB would keep the pages, and a file that failed may be damaged.
         self._forget()
         self.close()
         self._open_unnamed()

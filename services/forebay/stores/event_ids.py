@@ -56,6 +56,7 @@ def as_of_another(row_key: bytes, number: int) -> bytes:
     packed = row_key[len(PREFIX) :]
     if len(packed) != _ROW.size:
         return row_key
+    # Two tasks may have used the same number at the same stream time and commit.
     until, batch, part = _ROW.unpack(packed)
     return PREFIX + _ROW.pack(until, batch, (part + ((number + 1) << 16)) % (1 << 32))
 

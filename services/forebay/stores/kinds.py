@@ -93,6 +93,7 @@ class Kinds:
             self._unwritten[name] = None
             if not recorded:
                 continue
+            # A refusal must come before the first row is converted.
             self._check(store, recorded)
             done, old = convert(store, recorded, self._lent, self._codecs[name], stream_time)
             self.conversions.append(done)

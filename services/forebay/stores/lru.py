@@ -102,6 +102,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     def _put(self, key: bytes, value: V) -> int:
         evicted = 0
         if self._rows.get(key) is None:
+            # Kept as a mark: counting the rows at each put would read them all.
             size = self._marks.get(_SIZE, 0)
             if size >= self.max_entries:
                 self._remove(self._oldest())

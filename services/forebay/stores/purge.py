@@ -37,6 +37,7 @@ class Purge:
 
     def run(self, until: int) -> None:
         """Delete rows with time <= until, a limited number; no row may be added at or before it any more."""
+        # Most puts come at the same time or a little later, and must not pay for a scan.
         if until < self._marks.get(_DUE, _BEGINNING):
             return
         following, due = after(pack_time(until)), until + self._step_ms

@@ -30,6 +30,7 @@ class Journal:
 
     def roll_back(self, since: int = 0) -> None:
         """Undo every change since the last commit, or from the change of a number on, newest first."""
+        # Newest first: if a row was put twice, its first entry has the value to restore.
         for rows, key, old, was_dirty in reversed(self.entries[since:]):
             rows.restore(key, old, was_dirty)
         del self.entries[since:]
@@ -97,10 +98,12 @@ class Rows(Generic[V]):
             value = self._as_read_back(key, value, self._canonical)
         objects, dirty = self._objects, self._dirty
         was_dirty = key in dirty
+        # The journal needs the value before this put, and a value that was not decoded is read again from the table.
         old = objects.get(key, _MISSING)
         if old is _MISSING:
             old = self._older.pop(key, _MISSING)
         self._journal.entries.append((self, key, old, was_dirty))
+        # A delete of a row that was never committed needs no tombstone: the changelog has nothing to delete.
         if value is None and self._table.get(self.prefix + key) is None:
             objects.pop(key, None)
             if was_dirty:
@@ -257,6 +260,7 @@ class Rows(Generic[V]):
             if seen != self._edits:
                 changed, seen = self._changed_keys(low, high, descending), self._edits
                 dirty_key = next(changed, None)
+            # The commit's own change of the row counts, which comes from the changed keys.
             while table_key is not None and table_key in dirty:
                 table_key = _key_of(confirmed, cut)
             if table_key is None and dirty_key is None:
@@ -273,6 +277,7 @@ class Rows(Generic[V]):
                 high = key
             else:
                 low = key + b"\0"
+            # Read when it is reached, not when the scan began: the caller may have changed or deleted it in between.
             value = self.get(key)
             if value is not None:
                 yield key, value

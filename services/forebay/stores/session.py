@@ -258,6 +258,7 @@ class SessionStore(Store[V]):
 
     def _bounds(self, key: str, earliest_end: int, open_from: int) -> tuple[bytes, bytes]:
         prefix = terminate(encode_key(self.name, key))
+        # An open session is visible even if its end is older than the retention: it may still grow.
         low = max(earliest_end, min(self._visible(_BEGINNING), open_from))
         return prefix + pack_time(low), after(prefix)
 

@@ -83,6 +83,7 @@ class Spreader:
                     new[heir][key] = shown if known is None else place.merge(known, shown)
                     if place.by_all:
                         holders[heir, key] = holders.get((heir, key), 0) + 1
+        # A walk that some of the tasks never made must begin at the first row of their index.
         for (heir, key), count in holders.items():
             if count < len(self.ancestors(heir)):
                 del new[heir][key]
@@ -133,6 +134,8 @@ class Spreader:
         if record_key is None:
             return None
         encoded = record_key if isinstance(record_key, bytes) else record_key.encode()
+        # Compared with the task that has the row: if the input was partitioned differently, later records of the key
+        # would go to another task than its rows.
         home = self._before(encoded)
         if home != task:
             raise NotSpreadable(

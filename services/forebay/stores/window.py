@@ -88,6 +88,7 @@ class WindowStore(Store[V], WindowReads[V]):
         Returns:
             Whether the entry was accepted.
         """
+        # Before the row: a put that is refused must not leave an index row.
         latest = self._latest_with(start)
         if latest is None:
             return False

@@ -49,6 +49,7 @@ class WindowReads(Generic[V]):
 
     def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
         """Return the entry of `key` and `start`, or None. If there are several, return the newest."""
+        # The entries of a window are numbered in the order of their puts, so the last one is the newest.
         if self.duplicates is Duplicates.KEEP:
             return next(self.backward_fetch(key, start, start), None)
         if start < self._visible(start):
@@ -122,6 +123,7 @@ class WindowReads(Generic[V]):
     def _entries_by_index(self, index: Iterator[tuple[bytes, bytes]]) -> Iterator[WindowEntry[V]]:
         for row, _ in index:
             start, rest = row[:WIDTH], row[WIDTH:]
+            # The index has no values: they would be in two changelogs, and an update would write both.
             entry_row = self._rows.get(rest[:-WIDTH] + start + rest[-WIDTH:])
             assert entry_row is not None, f"store {self.name}: an index row without its entry"
             yield WindowEntry(split_text(rest)[0], unpack_time(start), entry_row.value, entry_row.timestamp)

@@ -75,9 +75,11 @@ class PartServers:
         self._answering = Gauge(
             "forebay_queries_parts_answering", "Parts, with this one", labels[:1], registry=registry
         )
+        # Prometheus shows a counter only from its first use on, and a rate needs the zero before it.
         for part in self.peers:
             self._forwarded.labels(service, part)
             self._failed.labels(service, part)
+        # Until they have answered once, no part counts as answering.
         self._silent = set(self.peers)
         self._tell_answering()
 
@@ -96,6 +98,8 @@ class PartServers:
             record_key = self._record_keys[store](store, key)
         except Exception:  # a processor's own code, given a key that it may never have made
             return None
+        # The key of the store does not decide the task, as with a store that each task fills for itself: all parts are
+        # asked.
         if record_key is None:
             return None
         partitioner = self._owners.setdefault(tasks, Partitioner(tasks, 10_000))

@@ -47,6 +47,7 @@ class TaskSnapshot:
 
 def encode_block(changes: list[Change]) -> bytes:
     """Return the bytes of one block."""
+    # None if the native module is not built, or has rows that it does not take; fastavro writes the same bytes.
     native = _encode_rows(changes)
     if native is not None:
         return native
@@ -87,6 +88,7 @@ def encode_state(state: TaskSnapshot) -> bytes:
 
 def decode_state(data: bytes) -> TaskSnapshot:
     """Return a task's snapshot. Raises StateConflict for a layout this release does not know."""
+    # Checked before decoding: Avro without a writer's schema reads another layout as garbage instead of failing.
     if data[:1] != _FORMAT_BYTE:
         raise StateConflict(
             "the checkpoint's state has another format than this release writes: run the release that wrote it, or "

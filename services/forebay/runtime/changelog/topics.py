@@ -73,6 +73,7 @@ class ChangelogRouter:
             if not key.startswith(prefix):
                 store = key.partition(b"\0")[0]
                 prefix, topic, is_stamped = store + b"\0", topics.get(store, ""), store in stamped
+            # A store without logging: its rows are in the table and in snapshots only.
             if not topic:
                 continue
             row = key[len(prefix) :]
@@ -139,6 +140,7 @@ def former_topics(application: str, sub_topologies: int, existing: Iterable[str]
         sub_topologies: number of sub-topologies now.
         existing: names of the topics that there are.
     """
+    # Only the whole name counts: another application's id may begin with this one's.
     numbered = re.compile(rf"{re.escape(application)}-(\d+)-task")
     numbers = sorted(int(match[1]) for name in existing if (match := numbered.fullmatch(name)))
     return tuple(internal_topic(application, number) for number in numbers if number >= sub_topologies)

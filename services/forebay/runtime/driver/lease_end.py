@@ -42,6 +42,7 @@ class LeaseEnd:
         self._since: float | None = None
         self._is_asked = self._are_late = False
         self._sent_at = self._looked_at = self._late_seconds = 0.0
+        # Leases that were planned before this driver are ended as its query starts, and must not count as late.
         self._ended = self._latest = ended
 
     @property

@@ -170,6 +170,7 @@ class JobRunner:
         # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
+        # The leases that a rebalance would end have just been ended.
         self._rebalancing.clear()
         self._started_at = control.sent
         self._lease_end = LeaseEnd(self._monotonic, ended=control.command)

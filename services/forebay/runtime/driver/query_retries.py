@@ -48,6 +48,8 @@ class Retries:
         if has_progressed:
             self._pause, self._failures = 1.0, 0
         self._failures += 1
+        # An outage may last for hours, and ending the job would not shorten it. Other failures don't pass by
+        # themselves.
         if self._failures > _PATIENCE and not any(sign in failure for sign in _PASSES):
             hint = f". {_SIZE_HINT}" if is_out_of_memory(failure) else ""
             raise RetriesExhausted(f"the job failed {self._failures} times without progress: {cause_of(failure)}{hint}")

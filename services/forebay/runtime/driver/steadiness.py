@@ -37,6 +37,7 @@ class Steadiness:
             and not trouble
             and before.keys() == current.keys()
             and all(
+                # The process id shows a worker that was replaced, and the time one that only repeats its last report.
                 report.worker == before[place].worker and report.at > before[place].at
                 for place, report in current.items()
             )

@@ -111,6 +111,7 @@ def survive_executor(is_working: Callable[[], bool]) -> None:
 def _log_where(keeper: str) -> None:
     """Have what is written to our standard error arrive where another process's does, as far as the system lets us."""
     with suppress(OSError):
+        # The pipe to the executor has no reader any more, so log lines would be lost.
         there = os.open(f"/proc/{keeper}/fd/2", os.O_WRONLY | os.O_APPEND)
         os.dup2(there, 2)
         os.close(there)
@@ -130,6 +131,7 @@ def _has_room() -> bool:
 def _share(process: psutil.Process) -> int:
     """Return the memory (bytes) a process takes, of pages that several have its part."""
     try:
+        # Proportional: workers are forked from one daemon and share most of their pages.
         return int(process.memory_full_info().pss)
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return 0

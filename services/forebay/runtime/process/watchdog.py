@@ -56,6 +56,7 @@ def die_when_silent(seconds: float = SILENT_SECONDS) -> None:
     except (OSError, AttributeError) as error:  # an older C library has them elsewhere
         log.warning("there is no watchdog, so a frozen worker will not be killed: %s", error)
         return
+    # A kernel timer, not a thread: a thread of a stopped process does not run.
     timer = ctypes.c_void_p()
     event = _Event(None, signal.SIGKILL, _SIGEV_SIGNAL)
     if create(time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)):

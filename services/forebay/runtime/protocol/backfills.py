@@ -23,6 +23,8 @@ def is_finished(application: str, positions: Collection[TaskPosition]) -> bool:
     Raises:
         StopJob: the backfill has not finished.
     """
+    # One unfinished task is enough: its state covers only a part of the history, and a job would continue behind the
+    # rest.
     if any(position.checkpoint.startswith(_UNFINISHED) for position in positions):
         raise StopJob(
             f"{application}: a backfill is not complete: run the same `forebay backfill` again, and it resumes; or "
@@ -37,6 +39,7 @@ def refuse_other_positions(application: str, positions: Collection[TaskPosition]
     Raises:
         StopJob: says what to do.
     """
+    # Positions of the same backfill are of an earlier attempt, which this one resumes.
     others = sorted({position.checkpoint for position in positions if position.checkpoint != checkpoint})
     if not others:
         return

@@ -27,6 +27,7 @@ class ErrorCount:
 
     def fade(self) -> ErrorCount:
         """Return the count scaled down to the window."""
+        # Scaled down, not cut off: the position keeps two numbers in place of the outcome of the latest 1,000 records.
         if self.records <= WINDOW:
             return self
         return ErrorCount(WINDOW, self.errors * WINDOW // self.records)

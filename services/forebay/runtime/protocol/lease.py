@@ -76,6 +76,8 @@ class Lease:
     @property
     def topics(self) -> str:
         """Digest of the topics that the lease was planned for; "" if the lease has ends, which no topic changes."""
+        # The ends of such a lease are fixed, so a topic that changes must not end it: the run would report unread
+        # records.
         if self.until is not None:
             return ""
         # A group has the partitions of its tasks, and all of a global table. Each task has equally many.
@@ -102,6 +104,8 @@ class Lease:
             )
         fields["start"] = _offsets(fields["start"])
         fields["until"] = None if fields["until"] is None else _offsets(fields["until"])
+        # A field that this release does not know raises TypeError here: a worker must not hold a lease without what it
+        # demands.
         lease = cls(**fields)
         assert 0 <= lease.group < lease.groups, f"lease {lease.number} is of group {lease.group}, which does not exist"
         return lease
@@ -172,6 +176,8 @@ class LeaseOffset:
             )
             for group in range(self.groups)
         ]
+        # Asserted where leases are made and (per lease) where they are read: a task that is in two groups would have
+        # two owners, and no fencing between them.
         numbers = sorted(number for lease in leases for number in lease.numbers)
         assert numbers == list(range(self.tasks)), f"lease {self.number} does not give each task to one group"
         return leases

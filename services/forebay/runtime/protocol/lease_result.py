@@ -28,6 +28,7 @@ class LeaseResult:
     @classmethod
     def from_json(cls, text: str) -> LeaseResult:
         """Read a row; ignore fields that a newer release added."""
+        # While a cluster is upgraded, executors may already be of the next release.
         return cls(**{name: value for name, value in json.loads(text).items() if name in _KNOWN})
 
 

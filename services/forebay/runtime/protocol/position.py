@@ -96,8 +96,10 @@ class TaskPosition:
             "done": [(s.topic, s.sender, s.done) for s in self.senders if s.done],
             "recent": (self.recent.records, self.recent.errors),
             "groups": self.groups,
+            # The name in the record is that of release 0.2, whose positions this release reads.
             "part": self.sub_topology,
         }
+        # Absent if empty: the position is written with every commit, and most jobs have no global tables.
         if self.reports:
             fields["reports"] = self.reports
         if self.global_stores:

@@ -41,5 +41,7 @@ class SnapshotMark:
 
 def number_of(headers: Any) -> int:
     """Return the number of a mark by the headers of its record; -1 if they hold none."""
+    # A mark without its header proves nothing. It is read as if there were no mark, so the changelogs are read from the
+    # beginning.
     text = dict(headers or ()).get(NUMBER)
     return int(text) if text else -1

@@ -35,6 +35,7 @@ class TaskTime:
     def from_json(cls, data: bytes) -> TaskTime:
         """Read the header's value. Raises ValueError if it was not written by Forebay."""
         fields = json.loads(data)
+        # Not `isinstance`: JSON's `true` is an int in Python, and a user's header may hold anything.
         if type(fields) is not list or len(fields) != 4 or any(type(number) is not int for number in fields):
             raise ValueError(f"{data!r} is not an announcement")
         stream_time, caught_up, idle_ms, done = fields

@@ -174,6 +174,7 @@ class ArrowFiles:
     def _call(self, what: str, call: Callable[[], T]) -> T:
         try:
             return call()
+        # It is an OSError, but not an outage: callers read it as "no such file" and use an older snapshot.
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException) as error:

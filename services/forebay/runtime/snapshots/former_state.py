@@ -34,6 +34,7 @@ def drop_former_state(checkpoint: str, settings: Mapping[str, str]) -> None:
         return
     batches = [int(name) for name in files.list(_OFFSETS) if name.isdecimal()]
     if batches:
+        # This raises for a checkpoint of a release before 0.2, whose rows must not be deleted with the folder.
         written = files.read(f"{_OFFSETS}/{max(batches)}").decode()
         LeaseOffset.from_json(json.loads(written.splitlines()[-1]))
     files.delete_folder(_OPERATOR)

@@ -35,6 +35,8 @@ def decode_manifest(data: bytes, checkpoint: str) -> TaskSnapshot:
     content = data[_HEAD:]
     if not data.startswith(_MARK):
         raise DamagedManifest("it is torn, or another release wrote it")
+    # An object store shows a file only when it is whole, but a local disk may lose the end of a file in a power
+    # failure.
     if data[len(_MARK) : _HEAD] != _SUM.pack(crc32(content)):
         raise DamagedManifest(f"its {len(content)} bytes don't have its checksum")
     try:

@@ -36,6 +36,8 @@ def s3_options(settings: Mapping[str, str]) -> dict[str, Any]:
         options |= {"scheme": parts.scheme, "endpoint_override": parts.netloc}
     region = settings.get(f"{_PREFIX}endpoint.region", "")
     if region or endpoint:
+        # A store that is not AWS has no regions, but the client signs its requests with one and looks it up at AWS if
+        # none is set.
         options["region"] = region or "us-east-1"
     if f"{_PREFIX}access.key" in settings:
         options["access_key"] = settings[f"{_PREFIX}access.key"]

@@ -47,4 +47,5 @@ def open_storage(spec: JobSpec, lease: Lease) -> GroupStorage:
         name = spec.transactional_id(lease.group)
         log.warning("%s: the driver is of release 0.2: no snapshots are kept until it is replaced", name)
         return NoStorage()
+    # A new writer for each loop: two loops of one process, one of which is stuck, must not share block numbers.
     return SnapshotFiles(open_files(spec.checkpoint, spec.store_settings), lease.checkpoint)

@@ -156,6 +156,8 @@ class _TaskFiles:
     def _clean_up(self, needed: set[str]) -> None:
         cleanup = plan_cleanup(self._listing, needed, self._planned)
         assert needed.isdisjoint(cleanup.delete), f"{self.folder}: a file that a snapshot needs would be deleted"
+        # After the new manifest: if this process dies in between, files remain, and no manifest names a file that is
+        # gone.
         for file in cleanup.delete:
             self._files.delete(f"{self.folder}/{file}")
         # Only now: if a delete failed, the old plan stays, and the next round deletes the same files.

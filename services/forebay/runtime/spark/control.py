@@ -108,13 +108,17 @@ class WorkerControl:
         except KafkaException as error:
             log.debug("the control group can't be read: %s", error)
             return
+        # Also if a place has an error of its own: the broker answered, so this executor reaches it.
         self._answered_at = self._monotonic()
         if own and all(map(self._is_of_lease, answers[len(places) :])):
             self.is_reported, self._unconfirmed = True, []
         commands = [answer for answer in answers[: len(places)] if answer.error is None]
         if commands:
+            # The two places are written one after the other, so they may differ for a moment. The later command counts.
             command = max(commands, key=lambda answer: int(answer.offset))
+            # Never reset: the loop may have begun to end, and no lease is revived.
             self._ended = self._ended or command.offset >= self._lease.planned_at
+            # The second line names the driver, and release 0.2 knows only the first.
             self.is_followed = (command.metadata or "").partition("\n")[0] == _FOLLOWED
 
     def _is_of_lease(self, answer: TopicPartition) -> bool:
@@ -147,6 +151,7 @@ class WorkerControl:
             metadata = json.dumps({**report, "figures": item.to_json()})
             topic = internal_topic(self._spec.application, item.sub_topology)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
+        # An asynchronous commit has no answer here. The next look reads the offset back instead.
         if not self.is_reported:
             self._unconfirmed = offsets
         try:
@@ -229,6 +234,8 @@ class DriverControl:
                 place = TopicPartition(topic, partition, time_ms, text)
                 self._consumer.commit(offsets=[place], asynchronous=False)
             except KafkaException as error:
+                # An outage must not look like a command that was taken: the driver would wait for the end of leases
+                # that have not seen it.
                 if error.args[0].code() not in _NO_PLACE:
                     raise
                 missing.append(error)
@@ -249,6 +256,8 @@ class DriverControl:
         for answer in answers[len(commands) :]:
             if answer.error is None and answer.offset >= 0 and answer.metadata:
                 report = json.loads(answer.metadata)
+                # The offsets stay in the group when a driver ends, so it may still have what tasks reported to an
+                # earlier run.
                 if report.get("run") != self._spec.run:
                     continue
                 # Workers of release 0.2 do not report the topics.
@@ -256,6 +265,8 @@ class DriverControl:
                 figures.append(TaskFigures.from_json(report["figures"]))
                 trouble = trouble or report["trouble"]
         self.planned, self.topics = max([(self.planned, self.topics), *leases])
+        # The earliest of all tasks: a lease counts as begun only when its last task has reported it, and only then has
+        # it loaded its tables.
         self.begun = min(leases)[0] if len(leases) == len(self._places) else -1
         return figures, trouble
 

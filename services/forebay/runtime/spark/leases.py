@@ -91,6 +91,7 @@ class Holding:
         if runner is None:
             if self._is_orphaned:
                 raise Unavailable(_ORPHANED)
+            # A lease that has not opened its group has nothing to give up, so it is over at once.
             if self._control.must_end:
                 if not self._lease.restore:
                     return self._result(is_done=False)
@@ -194,6 +195,7 @@ class Holding:
                 runner.stop()
             raise
         except Unavailable as error:
+            # Once per reason: during an outage this fails every second.
             if str(error) != self._logged:
                 self._logged = str(error)
                 name = self._spec.transactional_id(self._lease.group)

@@ -71,6 +71,7 @@ class LeasePlanner:
     def plan(self, start: dict[str, Any]) -> dict[str, Any]:
         """Return the end of the next lease; `start` itself when there is nothing left to do."""
         begin = LeaseOffset.from_json(start)
+        # Spark has only the sentinel: this is the first lease of the checkpoint.
         if begin is None:
             self._is_planned = True
             return self._first().to_json()
@@ -82,12 +83,14 @@ class LeasePlanner:
         removed = sorted(begin.start.keys() - {topic.name for topic in self.spec.entry.inputs})
         if removed:
             begin = self._without(begin, removed)
+        # Each lease occupies a slot until its end. With fewer slots than groups, some groups would never get a lease.
         if begin.groups > self.spec.groups:
             raise StateConflict(
                 f"the checkpoint has {begin.groups} task groups, but there are slots for {self.spec.groups}: start "
                 f"with --slots {begin.groups}; or move the checkpoint away: `forebay run --restore` creates another"
             )
         close_until = -1
+        # The leases with these ends were planned by this run, and Spark asks again because they are over.
         if self._until is not None and self._is_planned:
             close_until = self._alignment_time()
             if close_until < 0:
@@ -166,6 +169,8 @@ class LeasePlanner:
         try:
             ids = self.check_topics(offset)
             start = adopt_partitions(offset.start, self.broker.earliest(), offset.tasks, self.whole)
+        # An outage must not end the query: the leases are planned as before, and a changed topic shows in the next
+        # comparison.
         except Unavailable as error:
             self._outage(error)
             return offset
@@ -244,6 +249,8 @@ def adopt_partitions(
                 f"{topic}: {len(begins)} partitions were read so far, the topic has {count} now: it was deleted or "
                 "recreated. Restore it, or start over with `forebay reset`"
             )
+        # Partition p belongs to task p % tasks. With another remainder, a key's records and rows would be in different
+        # tasks.
         if count % tasks and topic not in whole:
             raise TopicChanged(
                 f"{topic}: {count} partitions can't be spread over {tasks} tasks without moving keys between "

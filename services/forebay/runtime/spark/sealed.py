@@ -34,6 +34,8 @@ class SealedSpec:
         """Return the spec. Raises OtherCodeError: this executor leaves its driver."""
         try:
             spec: JobSpec = pickle.loads(self._data)
+        # Only errors that other code can cause: a lack of memory, for example, must not make an executor leave its
+        # driver.
         except _UNREADABLE as error:
             what = f"forebay {__version__} can't read what its driver of {self._release} sends"
             failure = OtherCodeError(what, error)
@@ -52,5 +54,7 @@ class _ByFields(pickle.Pickler):
 
 def _restore_record(kind: Any, fields: dict[str, Any]) -> Any:
     """Return a record of what this release knows of the fields. Raises TypeError for one without a default."""
+    # A field of a newer driver is dropped: executors are replaced one by one, and until then they work with what they
+    # know.
     known = {field.name for field in dataclasses.fields(kind) if field.init}
     return kind(**{name: value for name, value in fields.items() if name in known})

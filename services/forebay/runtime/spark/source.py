@@ -41,6 +41,7 @@ def plan_partitions(
         whole: global tables' topics, of which every group reads all partitions.
     """
     offset = LeaseOffset.from_json(end)
+    # An empty range is Spark's "no new data": it must give no task, or an old lease would run again.
     if offset is None or start == end:
         return []
     return [LeasePartition(lease.to_json()) for lease in offset.leases(whole)]
@@ -73,6 +74,7 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._planner.freeze()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        # Spark asks for the partitions of exactly this end next, which then need no second check of the topics.
         self._planned = self._planner.plan(start)
         return self._planned
 

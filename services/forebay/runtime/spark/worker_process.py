@@ -31,6 +31,7 @@ def is_working(control: WorkerControl | None, loops: Collection[GroupRunner]) ->
     Args:
         control: of the worker's latest lease.
     """
+    # Nothing asks these loops any more once their executor has ended, so they look for the command themselves.
     if control is not None and control.must_leave:
         for runner in loops:
             runner.stop()
@@ -53,6 +54,7 @@ class WorkerProcess:
     @property
     def executor(self) -> int:
         """Id of the process that started this one; it changes when the executor ends."""
+        # Spark's daemon forks the workers. When it ends, the kernel gives them another parent.
         return os.getppid()
 
     def monotonic(self) -> float:

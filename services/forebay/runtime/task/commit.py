@@ -125,6 +125,8 @@ def _send_onward(queue: Queue, commit: TaskCommit, destinations: Destinations) -
         produce = queue.produce
         for key, value, timestamp, name, headers, chosen in onward[start : start + _BATCH]:
             marked = forwarded_headers(sender, headers) if headers else sender
+            # Not the client's partitioner: the partition of a repartition topic is the number of the task that owns the
+            # key.
             place = partitioner(key or b"") if chosen is None else chosen % partitioner.partitions
             produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
             sent[name][place] += 1

@@ -35,6 +35,7 @@ class EndLog:
         ends, times = self._ends, self._times
         if is_read:
             self._pause = 0.0
+        # The end has not moved, so a record that comes next is appended later than now.
         if ends and end <= ends[-1]:
             if is_read:
                 times[-1] = now

@@ -96,6 +96,7 @@ class TaskFigures:
         """Take in what the logic counts itself: as many figures, by name, as a report has room for."""
         room = _OWN_BYTES
         self.own = {}
+        # By name, so that each report leaves out the same ones: a counter that comes and goes looks like a restart.
         for name in sorted(own):
             room -= len(json.dumps(name)) + _NUMBER_BYTES
             if room < 0:

@@ -47,6 +47,7 @@ class Gathering:
         self._verifies = is_shared and any(task.settings.sends for task in self._tasks)
         inputs = [task.input for task in self._tasks]
         self._looks = self._looks or any(item.merges for item in inputs)
+        # From the positions: what an earlier loop of this process had read and not committed is read again.
         self._reader.assign(inputs)
         self._pacing.start()
 
@@ -62,6 +63,7 @@ class Gathering:
         while True:
             wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))
             count = reader.read(wait, pacing.room)
+            # The reader counts bytes, because a commit is limited by them, too, and the transaction must end in time.
             pacing.took(count, reader.bytes)
             reader.bytes = 0
             if looked and not is_fresh and self._is_stale:

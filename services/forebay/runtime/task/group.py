@@ -149,10 +149,13 @@ class TaskGroup:
         self._senders.measure(lease)
         commits = self._turns.compute(lease, most, self._senders.processing_seconds)
         self._reader.balance(task.input for task in self.tasks)
+        # Without records, the marker group is behind by up to a second of commits, and lag tools would report a lag for
+        # ever.
         if not commits:
             if self._monotonic() - self._marked_at >= _MARK_SECONDS:
                 self._mark_the_rest()
             return False
+        # Before the commit, not after: a commit with offsets of a recreated topic could not be undone.
         self._check_topics(lease)
         self._commit(commits)
         self._pacing.on_commit(is_empty=all(commit.result.is_empty for commit in commits))
@@ -179,6 +182,7 @@ class TaskGroup:
 
     def is_done(self, lease: Lease) -> bool:
         """Return whether a lease that ends by itself has nothing left to do."""
+        # Nothing is read after such a restore, so the inputs' ends don't matter.
         if lease.restore_only:
             return self.is_taken_over(lease)
         # After a commit that the client repeated nothing can be committed before the group is opened again.
@@ -214,6 +218,7 @@ class TaskGroup:
         positions = [task.position for task in self.tasks if task.position.n]
         if not self.is_open or not positions:
             return
+        # The clock is read before the ends: the snapshot must not look younger than the offsets that it has.
         known_at, now = self._clock(), self._monotonic()
         if self._has_more or now - self._stamped_at > _STAMP_SECONDS:
             self._stamp(positions, known_at)

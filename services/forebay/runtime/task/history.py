@@ -101,6 +101,7 @@ class HistoryReader:
             self._broker.assign(self._behind)
 
     def read(self, seconds: float, most: int) -> int:
+        # While there are rows, the broker must not delay them.
         waits = seconds if not self._has_more else 0.0
         count = self._broker.read(waits, most) if self._behind else 0
         self.bytes, self._broker.bytes = self.bytes + self._broker.bytes, 0

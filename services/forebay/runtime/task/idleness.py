@@ -41,6 +41,7 @@ class Idleness:
 
     def _hides_records(self, task: StateTask) -> bool:
         now = self._monotonic()
+        # Two requests to the broker: an idle job must not send them in every cycle.
         if now - self._opened_at >= _OPEN_LOOK_SECONDS:
             self._opened_at = now
             self.hidden = self._reader.open_transactions()

@@ -84,6 +84,7 @@ class TaskInput:
         """Return the records whose turn has come, about `most`: one list per stream, in the order that breaks ties."""
         if not self.has_waiting:
             return [[] for _ in self._streams]
+        # One stream needs no promise of another one, and its records are taken without a heap.
         if not self.merges:
             return self._note_in_commit([take_out(stream, most) for stream in self._streams])
         streams = self._streams
@@ -125,6 +126,7 @@ class TaskInput:
             clock_ms: the same moment by the wall clock.
         """
         times = []
+        # A sample is enough for the quantiles, and this runs in every commit.
         for messages, log in zip(taken, self._logs, strict=True):
             for message in messages[:: max(1, len(messages) // _SAMPLES)]:
                 time = append_time(message, log, now, clock_ms)

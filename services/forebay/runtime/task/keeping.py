@@ -63,6 +63,7 @@ class SnapshotKeeper:
             self._rewrite(loop)
             return
         for writer in loop.group.writers.values():
+            # Fewer rows wait: a row that changes again before the next snapshot is then put once.
             if writer.waiting > self._piece_rows:
                 self._cut(loop, [writer])
 
@@ -75,6 +76,7 @@ class SnapshotKeeper:
         Raises:
             Unavailable: it failed, or took too long. The snapshots before count; the next one continues with the rest.
         """
+        # One deadline for all steps: a slow store must not take the time once for each block.
         self._deadline = time.monotonic() + seconds
         try:
             self._write(loop)

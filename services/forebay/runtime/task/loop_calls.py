@@ -59,10 +59,12 @@ class LoopCalls:
         answer: Future[T] = Future()
 
         def run() -> None:
+            # The lease gave up waiting. What the call uses may belong to a lease that is over.
             if not answer.set_running_or_notify_cancel():
                 return
             try:
                 answer.set_result(call())
+            # Any error is the call's: raised here, it would end the loop, which did nothing wrong.
             except BaseException as error:
                 answer.set_exception(error)
 

@@ -33,6 +33,7 @@ def plan_moves(wanted: Sequence[Wanted], written: Sequence[Written]) -> dict[int
         wanted: by place in the topology.
         written: by place, followed by the places that the topology no longer has.
     """
+    # Usually nothing moved. This is asked at every start, so it reads formats and timers, and no rows of stores.
     plan = _Plan(wanted, written)
     return plan.moves() if plan.is_needed else {}
 

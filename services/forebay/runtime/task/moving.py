@@ -40,6 +40,7 @@ class PlannedMove:
     @property
     def commit(self) -> TaskCommit:
         """What goes into the transaction that moves a group's tasks."""
+        # No store's changelog: rows of stores are in topics of their own names, and stay there.
         router = ChangelogRouter({}, self.tail.rows.internal, self.tail.number)
         return TaskCommit(self.tail.name, "", BatchResult(changes=self.move.changes), self.move.position, router)
 

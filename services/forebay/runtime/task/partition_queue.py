@@ -67,6 +67,7 @@ class InputPartition(Stream):
         # After the election of another leader, the client may deliver records once more.
         if offset < self.next:
             return
+        # A record behind the end belongs to the next run. Its offset is not passed, so the position stays at the end.
         if 0 <= self.until <= offset:
             self.next, self.at_end = max(self.next, self.until), True
             return

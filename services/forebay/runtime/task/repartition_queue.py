@@ -80,6 +80,7 @@ class RepartitionPartition:
 
     def take(self, message: Message, offset: int) -> None:
         """Queue a record, or learn its sender's time, unless it was used before."""
+        # Before the sender is looked up: a record of an unknown sender is passed, too.
         if offset >= self.next:
             self.next = offset + 1
         self.at_end = False
@@ -95,6 +96,8 @@ class RepartitionPartition:
         time = announced_time(message, headers) if len(headers) > 1 and headers[1][0] == TIME else None
         if time is not None:
             stream.learn(time, offset, self._written_after(offset))
+        # A pause of the partition would also hold up the senders that the reader waits for, and the merge would never
+        # continue.
         elif len(stream.queue) >= MOST_QUEUED:
             stream.cut = offset
         else:
@@ -123,6 +126,7 @@ class RepartitionPartition:
         """Return the offset to read from again for senders that were cut and have room now; -1: nothing to do."""
         # Not before half of the queue is used: a rewind reads the records of all other senders again, too.
         ready = [s for s in self.senders.values() if s.cut >= 0 and len(s.queue) < MOST_QUEUED // 2]
+        # No sender was cut, or none has used enough of its queue yet.
         if not ready:
             return -1
         offset = min(stream.cut for stream in ready)

@@ -187,6 +187,7 @@ class GroupRunner:
         try:
             follows = not self._ending.is_set() and self._turn()
         except BaseException as error:
+            # Before the lease learns of it: what it does next may open the group in another loop of this process.
             self.failure = error
             self.group.abandon()
             if isinstance(error, GroupFenced) and not self._is_held:
@@ -205,6 +206,8 @@ class GroupRunner:
         self._beat_ms, self._turned_at = now_ms(), self._monotonic()
         lease = self._lease
         assert lease is not None
+        # Also during a lease: if the lease's thread hangs and does not prolong the loop, the group must not stay here
+        # for ever.
         if self._monotonic() > self._deadline:
             self._give_up()
             return False

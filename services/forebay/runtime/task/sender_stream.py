@@ -101,6 +101,7 @@ class SenderStream(Stream):
     def add(self, message: Message, offset: int) -> None:
         """Queue a record."""
         self._count(offset)
+        # A sender that sends is not idle, even if its last announcement said so.
         self.idle_ms = 0
         self.queue.append(message)
 
@@ -118,6 +119,8 @@ class SenderStream(Stream):
 
     def _count(self, offset: int) -> None:
         self.next = offset + 1
+        # After a rewind, the same records come once more, and a count that included them would exceed what the sender
+        # counted.
         if offset >= self.counted:
             self.counted, self.taken = offset + 1, self.taken + 1
 
@@ -129,6 +132,7 @@ class SenderStream(Stream):
     @property
     def is_done(self) -> bool:
         """Whether the sender forwards nothing more in this lease."""
+        # A token of an earlier lease does not count: in this lease the sender may have more to send.
         return self.done != 0 and self.done == self.reader.lease
 
     @property

@@ -138,6 +138,7 @@ class Senders:
         """Take in what the group has just committed."""
         for commit in commits:
             frontier = self._frontiers.get(commit.sender.encode())
+            # Only once it is committed: a reader must not wait for records of a commit that failed.
             if frontier is not None:
                 frontier.add(commit.sent)
 
@@ -151,6 +152,7 @@ class Senders:
 
 def _order(name: bytes, tasks: dict[bytes, StateTask], senders: Iterable[bytes], ordered: dict[bytes, None]) -> None:
     """Add a sender to `ordered`, behind the senders that forward to it."""
+    # Sub-topologies have no cycles (`job._check_order`), so the recursion ends.
     if name in ordered:
         return
     for partition in tasks[name].input.repartitions:

@@ -74,6 +74,7 @@ class SnapshotWriter:
         task = self._task
         blocks = storage.blocks(task.place)
         for stored in storage.snapshots(task.place):
+            # A snapshot of another sub-topology has this place's number if statements were added or removed.
             if self._is_of_task(stored) and self._fill(stored, blocks):
                 # The blocks of the previous writer stay in use. New ones get numbers of this writer, so no file is
                 # written twice.

@@ -21,6 +21,7 @@ from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.progress import check_progress
 from forebay.runtime.task.suspicion import Suspicion
 from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.task.turn import Turn
@@ -140,6 +141,8 @@ class StateTask:
             TooManyErrors, Unavailable. MemoryError: see `Suspicion`.
         """
         most = self.suspicion.limit(most)
+        # The records leave the queues here. If the commit fails, `stand_at` gets new inputs that begin at the last
+        # position.
         streams = self.input.ready(most)
         if lease.token != self._lease:
             self._lease, self._is_closed = lease.token, False
@@ -156,6 +159,7 @@ class StateTask:
         except MemoryError:
             self.suspicion.arose(self.engine.count_processed())
             raise
+        # After the run: records that were returned to their queues are of the next commit.
         self._appended = self.input.append_times(turn.streams, time.monotonic(), time.time_ns() // 1_000_000)
         self.was_cut = turn.was_cut
         self._is_closed = self._is_closed or (closes and not turn.was_cut)
@@ -179,21 +183,14 @@ class StateTask:
             reports=self.position.reports,
             global_stores=self.position.global_stores,
         )
+        # A group at rest commits nothing: each transaction costs the broker a marker in every partition that it
+        # touches.
         if result.is_empty and not times and not self._moves(position):
             return None
-        self._check_progress(position)
+        check_progress(self.settings.name, self.position, position)
         # Before the commit: fixed code can then process these records again.
         check_error_rate(self.settings.name, n, recent, result, self.settings.max_error_rate)
         return TaskCommit(self.settings.name, self.sender, result, position, self.changelogs, times)
-
-    def _check_progress(self, position: TaskPosition) -> None:
-        """Assert that neither times nor offsets go back: records would be processed twice, and timers fire twice."""
-        name, before = self.settings.name, self.position
-        assert position.stream_time >= before.stream_time, f"{name}: stream time goes back in commit {position.n}"
-        assert position.closing_time >= before.closing_time, f"{name}: closing time goes back in commit {position.n}"
-        ends = {(topic, partition): end for topic, partition, end in before.ends}
-        back = [(topic, at) for topic, at, end in position.ends if end < ends.get((topic, at), 0)]
-        assert not back, f"{name}: offsets of {back} go back in commit {position.n}"
 
     def on_commit(self, commit: TaskCommit) -> None:
         """Take in that a commit is through. Raises TaskTooLarge."""
@@ -226,7 +223,9 @@ class StateTask:
 
     def is_done(self, lease: Lease) -> bool:
         """Return whether a lease that ends by itself needs nothing more of this task, all of it committed."""
+        # `_is_closed` of an earlier lease proves nothing: that lease had another closing time.
         closed = lease.close_until < 0 or (self._is_closed and self._lease == lease.token)
+        # A reader in another group is done only when it has read this announcement, so it must be committed.
         announced = not self.settings.sends or self._announcer.last.done == lease.token
         return self._is_done(lease) and closed and announced
 
@@ -238,6 +237,7 @@ class StateTask:
         interval = self.engine.wall_clock_interval_ms
         if not interval:
             return False
+        # The interval begins with the task's first cycle, so a restart delays a punctuation and never repeats one.
         if self._punctuated_at is None:
             self._punctuated_at = now
         # Rounded: the difference of two times may lack a bit of a whole ms.

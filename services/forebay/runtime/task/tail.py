@@ -134,12 +134,15 @@ def complete_tail(
     assert tail.is_forward, f"{name}: a changelog ends before the offset at which reading it began"
     position = tail.position or snapshot
     if position is None:
+        # A table with rows and no position would be continued from the inputs' beginnings, and every record would count
+        # twice.
         if len(tail.table):
             raise StateConflict(
                 f"{name}: the changelogs hold rows, but the internal changelog has no position for them: it "
                 "was deleted or created again. Restore it, or start over with `forebay reset`"
             )
         return None
+    # The marker group is checked before fencing, but only a changelog is proof: the group may have been deleted.
     if position.checkpoint != checkpoint and not restore:
         raise StateConflict(foreign(name, position.checkpoint, checkpoint))
     if snapshot is not None and position.n < snapshot.n and position.checkpoint == snapshot.checkpoint:

@@ -53,6 +53,8 @@ class Takeover:
         places = [(topic, number) for topic, offsets in lease.start.items() for number in partitions(offsets)]
         mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
         handed = [(partition.topic, partition.partition) for item in inputs.values() for partition in item.repartitions]
+        # Repartition topics, too: a partition that was read, but that no position knows, must not be read from its
+        # beginning.
         marks = self._surroundings.markers([*mine, *handed])
         # A restore takes over the state of another checkpoint, so the markers are expected to name that checkpoint.
         for place in () if lease.restore else mine:
@@ -93,6 +95,7 @@ class Takeover:
         tails = replay_changelogs(name, self._tasks, coverage.offsets, read, check, coverage.clear, is_too_old=old)
         seconds = self._monotonic() - begun
         known = [task.position for task in self._tasks] + [tail.position for tail in (*tails, *former) if tail.position]
+        # Before anything is committed: positions that are missing can't be restored once a new one replaces them.
         refuse_unknown(self._name, inputs.values(), known, marked)
         moves = planned_moves(self._tasks, inputs, tails, former)
         for move in moves:

@@ -48,8 +48,10 @@ class Turn:
         processed = engine.run(self.streams, clock, encoding, bounds)
         if processed is not None:
             self.streams, self.was_cut = inputs.give_back(self.streams, processed), True
+        # After the records: as in Kafka Streams, a punctuation sees what was processed before it.
         if self.punctuates:
             engine.punctuate(clock)
+        # Records that were returned are earlier than what idle time would close, and would come late.
         if not self.was_cut:
             if self.close_until >= 0:
                 self.was_cut = not engine.close(self.close_until, clock)

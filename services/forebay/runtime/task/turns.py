@@ -60,6 +60,7 @@ class Turns:
                 return [commit]
         waiting = [task.input.waiting for task in self._tasks]
         shares, commits, was_cut = fair_shares(most, waiting), [], False
+        # With one record in the whole commit, no other record can be the cause.
         blames_memory = sum(shares) <= 1
         until, count = self._monotonic() + seconds, len(self._tasks)
         for index, task in enumerate(self._tasks):

@@ -40,6 +40,7 @@ def broker_time(admin: AdminClient) -> int:
     except (KafkaException, KeyError) as error:
         log.debug("the broker's time is not known: %s", error)
         return -1
+    # The largest: partitions of groups that no longer commit have old times.
     return max((_timestamp(answer) for answer in answers.values()), default=-1)
 
 
@@ -74,6 +75,7 @@ class BrokerClock:
 
     def now_ms(self) -> int:
         """Return the time in ms."""
+        # Read once: another thread may replace it between the test and the sum.
         ahead = self._ahead_ms
         return self._wall() if ahead is None else int(ahead + self._monotonic() * 1_000)
 
@@ -96,6 +98,7 @@ class BrokerClock:
                     abs(off) / 1_000,
                     "ahead of" if off > 0 else "behind",
                 )
+            # Reset once the clocks agree, so that a clock that drifts off again is reported again.
             self._is_warned = abs(off) > _CLOSE_MS
 
 

@@ -82,6 +82,7 @@ def build_group(
     for place in places_of(job, lease):
         task = _task(spec, service, job, place, lease)
         writer = writers[place] = SnapshotWriter(task)
+        # Before the group is fenced: loading may take minutes, in which the present owner continues to commit.
         snapshots.append(writer.load(storage))
         tasks.append(task)
     return _runner(spec, service, job, lease, tasks, writers, snapshots, SnapshotKeeper(storage), reading)
@@ -231,6 +232,7 @@ def _table(spec: JobSpec, sub_topology: int, number: int, stores: Sequence[Store
     elsewhere = frozenset(store.name.encode() for store in stores if store.options.persistent is (not on_disk))
     if elsewhere:
         table = SplitTable(table, MemoryTable() if on_disk else open_disk_table(), elsewhere)
+    # Before the snapshot is loaded, which is skipped if the copy has more commits.
     if spec.standby_directory:
         file = copy_file(spec.standby_directory, spec.application, sub_topology, number)
         if load_copy(file, table):

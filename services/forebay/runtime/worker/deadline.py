@@ -33,6 +33,7 @@ def within(seconds: float, call: Callable[[], object]) -> None:
     # A daemon: a call that never returns must not keep the process from ending.
     thread = threading.Thread(target=run, name="deadline", daemon=True)
     thread.start()
+    # Python can't interrupt a native call, so the call is left on its thread, and only the wait ends.
     thread.join(seconds)
     if thread.is_alive():
         raise DeadlineExceeded

@@ -19,4 +19,5 @@ def last_stable(admin: AdminClient, places: Iterable[Place]) -> dict[Place, int]
 
 def high_watermarks(admin: AdminClient, places: Iterable[Place]) -> dict[Place, int]:
     """Return the offsets behind the last record, committed or not. Raises Unavailable."""
+    # Not cached by the reader's consumer: a consumer knows the end of the last fetch, which may be seconds old.
     return partition_ends(admin, places, IsolationLevel.READ_UNCOMMITTED, _WHOSE)

@@ -17,6 +17,8 @@ def refuse_lost(error: KafkaError) -> None:
     Raises:
         GroupFenced: another worker has the group. ClientFailed: any other fatal error.
     """
+    # Before the test for fatal errors: librdkafka reports fencing as fatal, too, but a new client would fence the
+    # worker that took over.
     if error.code() in _FENCED:
         raise GroupFenced(f"another worker commits for this group now ({error.name()})")
     if error.fatal() or error.code() == KafkaError._FATAL:

@@ -80,6 +80,7 @@ class GroupReader:
         # A global table's partition is read once for all tasks, from the earliest of their positions. Tasks that are
         # further skip what they have.
         starts = {place: min(queue.next for queue in queues) for place, queues in self._queues.items()}
+        # No partition is known to be read before the consumer has said so (see `look`).
         self._unheard = starts
         self._consumer.assign([TopicPartition(*place, start) for place, start in starts.items()])
 
@@ -109,6 +110,7 @@ class GroupReader:
             assert offset is not None
             for queue in queues[message.topic(), message.partition()]:  # type: ignore[index]
                 queue.take(message, offset)  # type: ignore[arg-type]
+            # The value alone: `len` of a message does not copy its bytes, and the limit is approximate.
             size += len(message)
             count += 1
         self.bytes += size
@@ -214,6 +216,7 @@ class GroupReader:
     def _pause(self, topic: str, partition: int) -> None:
         place = topic, partition
         waiting = max(len(queue.queue) for queue in self._queues[place] if isinstance(queue, InputPartition))
+        # Two thresholds: librdkafka drops what it has fetched of a partition that is paused, so pausing must be rare.
         if waiting > MOST_WAITING and place not in self._paused:
             self._paused.add(place)
             self._consumer.pause([TopicPartition(*place)])
@@ -234,6 +237,8 @@ class GroupReader:
             for queue in self._queues.get((topic or "", -1 if number is None else number), ()):
                 if offset is not None:
                     queue.reach_end(offset)
+        # The offset is gone. The consumer is configured to report it instead of skipping to another one
+        # (`auto.offset.reset=error`).
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             raise self._lost(topic or "", number or 0)
         elif error.fatal():
@@ -273,6 +278,8 @@ class GroupReader:
         is_gap = wanted < low and any(isinstance(queue, InputPartition) for queue in queues)
         if is_gap and (topic, number) in self._accepted:
             return Unavailable(f"{topic}-{number}: offset {wanted} was deleted before it was read")
+        # Only inputs can be accepted as gaps: a record that is missing in a repartition topic was committed by a sender
+        # and would be lost.
         accept = f"; or give them up with --accept-gap {topic}:{number}" if is_gap else ""
         return OffsetsLost(
             f"{topic}-{number}: offset {wanted} is wanted, but the topic holds {low} to "

@@ -95,10 +95,12 @@ class RetryWatch:
         before, begun = self._statistics, self._monotonic()
         call()
         ended = self._monotonic()
+        # The common case: a commit takes a few ms, and no statistics are needed.
         if ended - begun < self._least_seconds:
             return False
         after = self._statistics_after(ended, producer)
         retries = _retries(before)
+        # Any broker counts: the coordinator may have moved, and its requests with it.
         return not after or any(count > retries.get(broker, 0) for broker, count in _retries(after).items())
 
     def _statistics_after(self, moment: float, producer: Producer) -> str:

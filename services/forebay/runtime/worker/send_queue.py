@@ -56,11 +56,13 @@ class SendQueue:
 
     def make_room(self) -> None:
         """Wait until the queue is not too long, and serve the producer. Raises as `produce`."""
+        # Delivery reports are served here: librdkafka keeps a record until its report was taken.
         self._producer.poll(0)
         self._wait_below(_MOST + 1)
 
     def drain(self) -> None:
         """Wait until the broker has everything. Raises as `produce`."""
+        # Not one flush with the whole timeout: it returns only at its end, and a stalled broker would be noticed late.
         stall = _Stall(self._producer.flush(0), self._stall_seconds, self._ask)
         while stall.left:
             stall.check(self._producer.flush(_FLUSH_SECONDS))

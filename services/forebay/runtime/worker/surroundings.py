@@ -75,6 +75,7 @@ class GroupSurroundings:
                 if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
                     raise failure_of(error.args[0], "can't read the marker group") from error
                 time.sleep(0.1)
+        # A partition whose marker can't be read must not count as one without: a foreign checkpoint would go unnoticed.
         for answer in answers:
             if answer.error is not None:
                 raise failure_of(answer.error, f"can't read the marker of {answer.topic}-{answer.partition}")
@@ -100,6 +101,7 @@ class GroupSurroundings:
             check_same(lease.topic_ids, topic_ids)
 
     def purge(self, ends: Mapping[tuple[str, int], int]) -> None:
+        # An idle job would otherwise repeat the same request with every snapshot.
         moved = {place: end for place, end in ends.items() if end > self._purged.get(place, 0)}
         if not moved:
             return

@@ -148,6 +148,8 @@ class _Reading:
             # The partition's end, not the offset behind the last record: a transaction ends with a marker, which the
             # client does not return.
             tail.offsets[place[0]] = message.offset() or 0
+            # A read_committed consumer reports the end at the last stable offset, so no open transaction is passed
+            # over.
             self._unread.discard(place)
         elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):
             raise StateConflict(

@@ -88,6 +88,7 @@ class GroupProducer:
             GroupFenced: another worker did the same at this moment. Unavailable.
         """
         assert self._producer is None, "the group is open: its own producer would be fenced off"
+        # Always a new client: librdkafka initializes the transactions of a producer once.
         producer = self._new_producer()
         try:
             # Without a connection, init_transactions waits 500 ms before it looks for one again.
@@ -120,6 +121,7 @@ class GroupProducer:
             "two positions of a commit are of the same task: one would replace the other"
         )
         try:
+            # librdkafka does this locally; the coordinator learns of the transaction with its first partition.
             producer.begin_transaction()
             queue = SendQueue(producer, self._timeout, self._transaction_seconds, self._consumer)
             for commit in commits:
@@ -145,6 +147,7 @@ class GroupProducer:
                 self._producer = None
         except DeadlineExceeded as error:
             _stuck.append(producer)
+            # The other thread may still be in the call, so neither an abort nor the object's end is safe.
             self._producer = None
             raise Unavailable(
                 f"nothing was committed: the broker did not accept the offsets within {_OFFSETS_SECONDS:.0f} s"
