@@ -64,8 +64,8 @@ def test_a_killed_job_begins_with_the_warm_copies(bench: ServiceBench, tmp_path:
         job.kill()
         feed(bench, 5)
         began = bench.drain(*where)
-        assert "there is no warm copy" in job.text()
-        assert began.text().count("began with the warm copy") == 4
+        assert "there is no standby's copy" in job.text()
+        assert began.text().count("loaded the standby's copy") == 4
         check("user-sessions", bench)
         assert standby.terminate() == 0
     finally:

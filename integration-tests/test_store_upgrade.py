@@ -253,7 +253,7 @@ def test_a_plain_store_becomes_a_versioned_one_and_a_plain_one_again(dishes: Dis
     dishes.send(("soup", 150, 5_000), ("soup", 0, 4_000), ("soup", 0, 6_000), ("stew", 0, 1_999))
     refused = dishes.forebay("run", "dish-prices", "--trigger", "available-now")
     assert refused.returncode == 1
-    assert "store prices holds rows of the kind 'key-value', but is declared as 'versioned" in refused.stderr
+    assert "store prices holds rows of the format 'key-value', but is declared as 'versioned" in refused.stderr
     assert "forebay store upgrade dish-prices" in refused.stderr
 
     before = dishes.records()

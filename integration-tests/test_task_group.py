@@ -268,7 +268,9 @@ def test_slow_logic_is_committed_in_pieces_and_nothing_is_lost(bench: Bench, mon
 
 
 @pytest.mark.timeout(300)
-def test_what_the_next_stage_has_used_is_deleted_from_the_repartition_topic(platform: Platform, tmp_path: Path) -> None:
+def test_what_the_next_sub_topology_has_used_is_deleted_from_the_repartition_topic(
+    platform: Platform, tmp_path: Path
+) -> None:
     bench = ServiceBench(platform, "order-stores", "purging", tmp_path)
     (first, *_) = bench.service.repartitions("purging", PARTITIONS)
     consumer = Consumer(bench.settings.consumer())

@@ -263,10 +263,7 @@ def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
     """Return a function from a key's bytes to its row text. Raise TypeError if keys can't have the format."""
     row = kind.row
     if row is None:
-        raise TypeError(
-            f"{kind} can't be used for keys, because equal values may have different "
-            "bytes: pass a format that always writes a value as the same bytes"
-        )
+        raise _no_key(kind)
     decode = kind.codec(no_contracts).decode
     return lambda data: row(decode(data))
 
@@ -275,12 +272,17 @@ def key_writer(kind: Format[T]) -> Callable[[str], bytes]:
     """Return a function from a key's row text to its bytes. Raise TypeError if keys can't have the format."""
     of_row = kind.of_row
     if of_row is None:
-        raise TypeError(
-            f"{kind} can't be used for keys, because equal values may have different "
-            "bytes: pass a format that always writes a value as the same bytes"
-        )
+        raise _no_key(kind)
     encode = kind.codec(no_contracts).encode
     return lambda text: encode(of_row(text))
+
+
+def _no_key(kind: Format[Any]) -> TypeError:
+    # A key's bytes choose its partition, so two encodings of one value would send its records to two tasks.
+    return TypeError(
+        f"{kind} can't be used for keys, because equal values may have different "
+        "bytes: pass a format that always writes a value as the same bytes"
+    )
 
 
 def no_contracts(record: type[Any], /) -> Codec[Any]:

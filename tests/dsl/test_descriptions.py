@@ -49,7 +49,7 @@ counting: counts words
     store n (int): timestamped key-value; changelog shop-n-changelog
     tasks' timers, event ids, indexes: changelog shop-1-task
     sends int to counts <- [2]
-  records that can't be used: shop.errors; too late: shop.late"""
+  failed records: shop.errors; late records: shop.late"""
     )
 
 

@@ -88,7 +88,7 @@ def test_the_tasks_own_timer_has_no_key() -> None:
     assert [(o.key, o.value.amount) for o in outputs] == [("<>", 110)]
 
 
-def test_what_the_next_stage_is_handed_does_not_go_to_a_topic() -> None:
+def test_what_the_next_sub_topology_reads_does_not_go_to_a_topic() -> None:
     codecs = Codecs(TWO.inputs, {}, TWO.outputs, repartitions={"next": JsonCodec(Total)})
     engine = TaskEngine(Script(), codecs, MemoryTable(), EngineSettings(service="script"))
     value = TWO.inputs[TOPIC].encode(Number("e", 5, 0))

@@ -40,6 +40,6 @@ def _used_at_the_first_output(read_ahead: int) -> int:
 
 
 @pytest.mark.long
-def test_the_last_stage_does_not_wait_for_a_backlog_of_the_first() -> None:
+def test_the_last_sub_topology_does_not_wait_for_a_backlog_of_the_first() -> None:
     assert _used_at_the_first_output(read_ahead=0) > 450, "the reader has one queue, first in, first out"
     assert _used_at_the_first_output(read_ahead=600) < 150

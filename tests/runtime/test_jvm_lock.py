@@ -44,7 +44,7 @@ def test_it_waits_for_the_earlier_jvm_and_says_so_once(tmp_path: Path, caplog: p
     with held_by_jvm(Jvm(3), str(tmp_path), pauses.append):
         assert len(pauses) == 3
     assert len(caplog.records) == 1
-    assert "waiting for its end" in caplog.text
+    assert "waiting until it ends" in caplog.text
 
 
 def test_a_lease_that_does_not_end_stops_the_job(tmp_path: Path) -> None:

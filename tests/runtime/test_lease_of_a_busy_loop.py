@@ -224,7 +224,7 @@ def test_a_loop_that_gets_stuck_or_ends_during_its_lease_is_replaced_within_it(
 
 def test_a_loop_that_is_stuck_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     Bench(monkeypatch, Loop(is_stuck=True), Control(ends_after=1), next_loops=[Loop()]).holding.run()
-    assert caplog.messages == ["app-group-0: its loop is stuck in a call to the broker: another takes its place"]
+    assert caplog.messages == ["app-group-0: its loop is stuck in a call to the broker: starting another loop"]
 
 
 def test_what_ended_the_loop_ends_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_another_declaration_is_refused_with_the_command_that_converts() -> None
     with pytest.raises(KindChanged) as refused:
         task.open(VersionedKeyValueStore(NAME, Cell, history_retention_ms=5))
     assert str(refused.value) == (
-        "store prices holds rows of the kind 'key-value', but is declared as 'versioned history_retention_ms=5': it "
+        "store prices holds rows of the format 'key-value', but is declared as 'versioned history_retention_ms=5': it "
         "would misread them. Convert them with `forebay store upgrade kitchen` (with the options of `forebay run`; "
         "--dry-run shows what it would do), or declare it as it was"
     )
@@ -144,5 +144,5 @@ def test_settings_that_every_row_depends_on_can_not_change(store: WindowStore[Ce
 
 
 def test_a_kind_of_a_later_release_is_refused() -> None:
-    with pytest.raises(KindChanged, match="rows of the kind 'column-family x=1'"):
+    with pytest.raises(KindChanged, match="rows of the format 'column-family x=1'"):
         recorded_as("column-family x=1").open(KeyValueStore(NAME, Cell), OnChange.CONVERT)

@@ -27,7 +27,7 @@ def _lines(picture: Picture) -> Iterator[str]:
         yield f"    tasks' timers, event ids, indexes: changelog {sub_topology.changelog}"
         for kind, leaving in (("sends", sub_topology.sends), ("repartitions", sub_topology.hands_over)):
             yield from (_leaving(kind, sending, labels) for sending in leaving)
-    yield f"  records that can't be used: {picture.sides[0]}; too late: {picture.sides[1]}"
+    yield f"  failed records: {picture.sides[0]}; late records: {picture.sides[1]}"
 
 
 def _leaving(kind: str, sending: Sending, labels: dict[str, str]) -> str:

@@ -165,7 +165,7 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
     stores, sub_topologies = changelogs[: len(service.stores)], changelogs[len(service.stores) :]
     written = [
         *(_topic(Operation.WRITE, topic, "results") for topic in service.outputs),
-        _topic(Operation.WRITE, service.errors, "records that can't be used"),
+        _topic(Operation.WRITE, service.errors, "failed records"),
         _topic(Operation.WRITE, service.late, "records that come too late"),
         *(_topic(Operation.WRITE, topic, "a store's changelog") for topic in stores),
         *(_topic(Operation.WRITE, topic, "timers, event ids") for topic in sub_topologies),

@@ -183,7 +183,7 @@ class JobKeeper:
                 return
         except (OSError, ValueError, KeyError, TypeError, psutil.Error):
             return
-        log.warning("%s: the job of an engine that was killed still runs: it is stopped first", self._application)
+        log.warning("%s: stopping the job of an engine that was killed", self._application)
         with suppress(psutil.Error):
             process.terminate()
             process.wait(_GRACE_S)

@@ -7,18 +7,17 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from forebay.codec import Unavailable
-from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import ends_reading
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Message
+from forebay.queries.first_offsets import partitions_of
 
 _POLL_SECONDS = 0.1
 _POLLED = 500
 _SILENT_POLLS = 20
-_SECONDS = 20
 _MOST_WAITING = 1_000
 """Records of a partition that wait for other partitions. Above that the partition is paused."""
 Place = tuple[str, int]
@@ -52,23 +51,14 @@ class MergedTopics:
         self.partitions = 0
         """Partitions of the topic that has most."""
         try:
-            places = [place for topic in topics for place in self._places(topic, from_beginning)]
+            by_topic = [partitions_of(self._consumer, topic, from_beginning) for topic in topics]
+            self.partitions = max(map(len, by_topic))
+            places = [place for places in by_topic for place in places]
             self._consumer.assign(places)
         except (KafkaException, Unavailable) as error:
             self._consumer.close()
             raise Unavailable(f"{', '.join(topics)} can't be followed: {error}: retry") from error
         self._queues = {(place.topic, place.partition): _Queue() for place in places}
-
-    def _places(self, topic: str, from_beginning: bool) -> Iterator[TopicPartition]:
-        metadata = self._consumer.list_topics(topic, _SECONDS).topics[topic]
-        if metadata.error is not None:
-            raise Unavailable(str(metadata.error))
-        self.partitions = max(self.partitions, len(metadata.partitions))
-        for number in metadata.partitions:
-            offset = OFFSET_BEGINNING
-            if not from_beginning:
-                _, offset = watermarks(self._consumer, TopicPartition(topic, number), _SECONDS)
-            yield TopicPartition(topic, number, offset)
 
     def __iter__(self) -> Iterator[list[Message] | None]:
         silent = 0

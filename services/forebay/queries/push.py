@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from forebay.codec import DecodeError, Unavailable
-from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import ends_reading
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Headers, Origin
+from forebay.queries.first_offsets import partitions_of
 
 if TYPE_CHECKING:
     from forebay.sql.catalog import Source
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.1
 _SILENT_POLLS = 20
-_SECONDS = 20
 
 
 class Tail:
@@ -51,24 +50,12 @@ class Tail:
             options["enable.partition.eof"] = True
         self._consumer = Consumer(kafka.consumer(**options, **{"isolation.level": "read_committed"}))
         try:
-            places = self._places(from_beginning)
+            places = partitions_of(self._consumer, self._topic, from_beginning)
             self._consumer.assign(places)
             self._ends = {place.partition for place in places} if stops_at_end else None
         except (KafkaException, Unavailable) as error:
             self._consumer.close()
             raise Unavailable(f"topic {self._topic} can't be followed: {error}: retry") from error
-
-    def _places(self, from_beginning: bool) -> list[TopicPartition]:
-        metadata = self._consumer.list_topics(self._topic, _SECONDS).topics[self._topic]
-        if metadata.error is not None:
-            raise Unavailable(str(metadata.error))
-        places = []
-        for number in metadata.partitions:
-            offset = OFFSET_BEGINNING
-            if not from_beginning:
-                _, offset = watermarks(self._consumer, TopicPartition(self._topic, number), _SECONDS)
-            places.append(TopicPartition(self._topic, number, offset))
-        return places
 
     def __iter__(self) -> Iterator[tuple[Any, Any, int, Origin] | None]:
         silent, read = 0, dict[int | None, int]()

@@ -164,7 +164,7 @@ class TaskReplica(FollowedTask):
         if not recorded or is_of_kind(declared, recorded):
             return None
         return Unavailable(
-            f"store {store} holds rows of the kind {recorded!r}, but this query server's release declares "
+            f"store {store} holds rows of the format {recorded!r}, but this query server's release declares "
             f"{declared.kind!r}: run `forebay store upgrade`, or start the release of the query server that the job has"
         )
 

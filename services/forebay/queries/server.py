@@ -288,7 +288,7 @@ class QueryServer:
             self._metrics.caught_up.set_to_current_time()
             self.health.working()
             if not announced:
-                log.info("%s: %d rows read in %.1f s: queries are answered", self._name, rows, time.monotonic() - begun)
+                log.info("%s: %d rows read in %.1f s: ready for queries", self._name, rows, time.monotonic() - begun)
                 announced = True
 
         return on_round

@@ -131,7 +131,7 @@ class Kinds:
         return sum(rows.decode_first(most) for rows in self._lent.of_store.get(name, ()) if rows.store == name)
 
     def _check(self, store: Store[Any], recorded: str) -> None:
-        what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {describe_store(store)!r}"
+        what = f"store {store.name} holds rows of the format {recorded!r}, but is declared as {describe_store(store)!r}"
         if way_to(store, recorded) is Way.NONE:
             raise KindChanged(
                 f"{what}: there is no conversion between the two. Declare it as it was, give the new store another "

@@ -118,7 +118,7 @@ class Spreader:
         declared = self._stores.get(store)
         place = None if declared is None else declared.key_places.get(kind)
         if declared is None or place is None:
-            known = "is not declared" if declared is None else f"of the kind {declared.kind!r} can't be spread"
+            known = "is not declared" if declared is None else f"of the format {declared.kind!r} can't be spread"
             remedy = ": add the statement or operator that had it, and rescale the job then" if declared is None else ""
             raise NotSpreadable(
                 f"store {store} {known}, so its rows can't be assigned to another number of tasks{remedy}"

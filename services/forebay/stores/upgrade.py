@@ -147,7 +147,7 @@ def _entries(store: Store[Any], stream_time: int) -> Iterable[Entry]:
             return (Entry(key, row.value, max(row.timestamp, 0)) for key, row in store.all())
         case VersionedKeyValueStore():
             return (Entry(*version) for version in store.history())
-    raise TypeError(f"store {store.name}: rows of the kind {store.kind!r} are not rewritten")
+    raise TypeError(f"store {store.name}: rows of the format {store.kind!r} are not rewritten")
 
 
 def _put(store: Store[Any], entry: Entry) -> None:

@@ -55,7 +55,7 @@ class _Source(threading.Thread):
                     held = self._changes
         except Exception as error:  # any failure must reach the follower, which would take it for silence
             if not self._is_over.is_set():
-                log.warning("part %d is lost to a push: %s", self.part, error)
+                log.warning("part %d no longer sends changes to a push query: %s", self.part, error)
         self._put(held, (_LOST, b""))
         self.begun.set()
 

@@ -60,5 +60,5 @@ def _take(channel: Any, checkpoint: str, pause: Callable[[float], None], seconds
             )
         if not logged:
             logged = True
-            log.warning("the JVM of an earlier driver still holds the checkpoint %s: waiting for its end", checkpoint)
+            log.warning("the JVM of an earlier driver still holds the checkpoint %s: waiting until it ends", checkpoint)
         pause(_POLL_SECONDS)

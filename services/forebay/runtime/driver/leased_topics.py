@@ -38,5 +38,5 @@ class LeasedTopics:
             reason = "an earlier run planned the leases without ends"
         else:
             return
-        log.info("%s: %s: ending the leases, which are planned again", self._application, reason)
+        log.info("%s: %s: ending the leases; the next ones follow at once", self._application, reason)
         self.outdated = planned

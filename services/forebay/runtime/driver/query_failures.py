@@ -62,5 +62,5 @@ class QueryFailures:
         except RetriesExhausted as exhausted:
             raise JobStopped(str(exhausted)) from error
         cause = self._failed(explain(cause_of(text), text))
-        log.warning("%s: the query failed: %s: starting it again in %.0f s", self._application, cause, pause)
+        log.warning("%s: the query failed: %s: restarting it in %.0f s", self._application, cause, pause)
         return pause

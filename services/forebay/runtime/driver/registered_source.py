@@ -38,7 +38,7 @@ class RegisteredSource:
         self._limits.shrink()
         self.apply_limits()
         log.warning(
-            "%s: a worker died: commits have at most %d records now",
+            "%s: a worker was lost, possibly for lack of memory: commits have at most %d records now",
             self._spec.application,
             self._spec.limits.max_records,
         )
@@ -56,7 +56,7 @@ class RegisteredSource:
         self._limits.note_steady()
         if self._limits.now.max_records <= self._spec.limits.max_records:
             return False
-        log.info("%s: commits get larger again", self._spec.application)
+        log.info("%s: the workers run steadily: restarting the query with larger commits", self._spec.application)
         return True
 
     def _register(self, sealed: SealedSpec) -> None:

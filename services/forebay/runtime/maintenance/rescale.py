@@ -242,7 +242,7 @@ def refuse_other_kinds(name: str, table: Table, log: SubTopologyLog, service: st
         recorded = recorded_kind(table, store.name)
         if recorded and recorded != describe_store(store):
             raise StateConflict(
-                f"{name}: store {store.name} holds rows of the kind {recorded!r}, but is declared as "
+                f"{name}: store {store.name} holds rows of the format {recorded!r}, but is declared as "
                 f"{describe_store(store)!r}: nothing was changed. "
                 f"Convert them first with `forebay store upgrade {service}`"
             )

@@ -139,7 +139,7 @@ class Holding:
             return
         reason = "the executor has no connection to the broker"
         log.warning(
-            "%s: %s: no answer for %.0f s, and lease %d is not reported: Spark gives it to another executor: %s",
+            "%s: %s: no answer for %.0f s since lease %d began: Spark retries the lease on another executor: %s",
             self._spec.transactional_id(self._lease.group),
             reason,
             silent,
@@ -165,7 +165,7 @@ class Holding:
                 return runner
             if runner.is_stuck:
                 name = runner.group.settings.name
-                log.warning("%s: its loop is stuck in a call to the broker: another takes its place", name)
+                log.warning("%s: its loop is stuck in a call to the broker: starting another loop", name)
             self._process.stop(self._group)
         return self._start()
 
@@ -199,7 +199,7 @@ class Holding:
             if str(error) != self._logged:
                 self._logged = str(error)
                 name = self._spec.transactional_id(self._lease.group)
-                log.warning("%s: %s: retrying until it answers", name, self._logged)
+                log.warning("%s: %s: retrying", name, self._logged)
             if runner is not None:
                 runner.stop()
                 self._control.report([task.figures for task in runner.group.tasks], now_ms(), str(error))
@@ -276,7 +276,7 @@ class Holding:
                 # snapshot.
                 runner.keeper.write(runner, ALL_SECONDS if is_last or self._lease.restore else ANSWER_SECONDS)
             except Unavailable as error:
-                log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
+                log.warning("%s: the last snapshot of this lease is missing: %s", runner.group.settings.name, error)
         if is_ended and (is_last or not self._control.is_followed):
             self._process.stop(self._group)
         # The next leases come from the next driver, which takes longer to start than a change of leases.

@@ -192,7 +192,7 @@ class GroupRunner:
             self.group.abandon()
             if isinstance(error, GroupFenced) and not self._is_held:
                 # Another worker took over, as expected. Nothing will use this loop again: free its tables.
-                log.info("%s: another worker owns this group now", self.group.settings.name)
+                log.info("%s: another worker owns this group now: this loop stops", self.group.settings.name)
                 self.group.close()
         finally:
             if not follows:
@@ -246,7 +246,7 @@ class GroupRunner:
             self.group.open(lease, lambda: self._is_held)
         finally:
             self._turned_at, self._is_opening = self._monotonic(), False
-        log.info("%s: continues", self.group.settings.name)
+        log.info("%s: the group is open again and continues", self.group.settings.name)
 
     def _rest(self) -> None:
         self._calls.wait(_CYCLE_SECONDS)
@@ -261,7 +261,7 @@ class GroupRunner:
         if self._failures:
             self._pause(_PAUSE_SECONDS[min(self._failures, len(_PAUSE_SECONDS)) - 1])
         if self._failures in (0, 3):
-            then = "retrying until it answers" if self._is_held else "the loop waits for its next lease"
+            then = "retrying" if self._is_held else "the loop waits for its next lease"
             log.warning("%s: %s: %s", self.group.settings.name, self.trouble, then)
 
     def _pause(self, seconds: float) -> None:

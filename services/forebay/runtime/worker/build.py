@@ -236,7 +236,7 @@ def _table(spec: JobSpec, sub_topology: int, number: int, stores: Sequence[Store
     if spec.standby_directory:
         file = copy_file(spec.standby_directory, spec.application, sub_topology, number)
         if load_copy(file, table):
-            log.info("%s: began with the warm copy %s: %d rows", name, file, len(table))
+            log.info("%s: loaded the standby's copy %s: %d rows", name, file, len(table))
         else:
-            log.info("%s: there is no warm copy %s", name, file)
+            log.info("%s: there is no standby's copy %s", name, file)
     return table

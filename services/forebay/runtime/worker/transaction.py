@@ -139,9 +139,8 @@ class GroupProducer:
             queue.drain()
             if self._retries.has_repeated(producer, lambda: producer.commit_transaction(self._timeout)):
                 log.warning(
-                    "the client repeated requests of a successful commit: opening the group "
-                    "again before the next commit, so that a late request can't end it (topic "
-                    "of errors: %s)",
+                    "the client repeated requests of a successful commit: opening the group again before the next "
+                    "commit, so that a late copy of a request can't end that one (the job with %s)",
                     self._destinations.errors,
                 )
                 self._producer = None
