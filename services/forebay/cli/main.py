@@ -26,7 +26,7 @@ COMMANDS = {
     "services": LazyCommand("forebay.cli.services:services", "List the services; show one's topics and settings."),
     "new": LazyCommand("forebay.cli.new:new", "Write a new service, ready to run."),
     "check": LazyCommand("forebay.cli.check:check", "Load services and try their first records, without Spark."),
-    "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's stages, stores and topics."),
+    "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's sub-topologies, stores and topics."),
     "views": LazyCommand("forebay.cli.views:views", "Check or write the contracts of a service of SQL views."),
     "ksml": LazyCommand("forebay.cli.ksml:ksml", "Check, run, test, produce KSML definition files."),
     "sql": LazyCommand("forebay.cli.sql:sql", "SQL as ksqlDB's users write it: run a file, query, a shell."),
