@@ -16,14 +16,14 @@ from topic_reading import read_topic
 from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
-from forebay.runtime.maintenance import error_replay
+from forebay.runtime.maintenance import failed_topic
 from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed, ReplayRefused
 
 
 def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
     endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(error_replay, "_BATCH", 4)
+    monkeypatch.setattr(failed_topic, "_BATCH", 4)
     settings = settings_of(endpoints)
     source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors"), new_name("replay")
     epochs: list[object] = []

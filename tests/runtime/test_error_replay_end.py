@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.maintenance import error_replay
+from forebay.runtime.maintenance import error_replay, failed_topic
 from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
 
 ERRORS, SOURCE = "job.errors", "events"
@@ -134,8 +134,8 @@ class FakeProducer:
 
 
 def replay(job: PoisonedJob, monkeypatch: pytest.MonkeyPatch, batch: int) -> Replayed:
-    monkeypatch.setattr(error_replay, "_BATCH", batch)
-    monkeypatch.setattr(error_replay, "Consumer", job.consumer)
+    monkeypatch.setattr(failed_topic, "_BATCH", batch)
+    monkeypatch.setattr(failed_topic, "Consumer", job.consumer)
     monkeypatch.setattr(error_replay, "Producer", job.producer)
     kafka = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere:1")
     begin = None if job.replayed else 0

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import KafkaException, Message, Producer, TopicPartition
 
-from forebay.kafka.committed import read_committed
-from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import failure_of
 from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.maintenance.error_sending import abort, note_too_large, place_of, produce_again
 from forebay.runtime.maintenance.failed_records import Again, NoInput, TooLarge, Unfit, again, fits, reason_of
+from forebay.runtime.maintenance.failed_topic import FailedTopic
 
 _SECONDS = 30.0
-_BATCH = 1_000
-_CHUNK = 100
-_BATCH_BYTES = 32 * 1024 * 1024
-_POLL_S = 1.0
 _LARGEST = 64 * 1024 * 1024
 
 
@@ -85,6 +80,7 @@ class ErrorReplay:
     ) -> None:
         self._kafka = kafka
         self._group = replay_group(application)
+        self._failed = FailedTopic(kafka, self._group, topic)
         self._topic = topic
         self._inputs = inputs
         self._begin = begin
@@ -100,10 +96,10 @@ class ErrorReplay:
         Args:
             max_bytes: max.message.bytes of the input topics, as far as they are known.
         """
-        ends = self._ends()
-        starts, is_first = self._starts(ends)
+        ends = self._failed.ends()
+        starts, is_first = self._failed.starts(ends, self._begin)
         replayed = Replayed(is_first=is_first)
-        for messages in self._batches(starts, ends):
+        for messages in self._failed.batches(starts, ends):
             for message in messages:
                 self._sort(message, replayed, max_bytes)
         return replayed
@@ -116,7 +112,7 @@ class ErrorReplay:
             Unavailable: run it again.
         """
         done = Replayed()
-        ends = self._ends()
+        ends = self._failed.ends()
         self._check_begin(ends)
         while True:
             try:
@@ -138,8 +134,8 @@ class ErrorReplay:
         first: what it sent shows in the group, which is read then.
         """
         producer = self._producer()
-        starts, _ = self._starts(ends)
-        with closing(self._batches(starts, ends)) as batches:
+        starts, _ = self._failed.starts(ends, self._begin)
+        with closing(self._failed.batches(starts, ends)) as batches:
             messages = next(batches, [])
         # The positions of all partitions, even if nothing is sent: otherwise the broker would delete the position of a
         # partition in which nothing failed for a while, and keep the others.
@@ -148,7 +144,7 @@ class ErrorReplay:
 
     def _check_begin(self, ends: Mapping[int, int]) -> None:
         """Refuse to guess which records were sent. Raises ReplayRefused."""
-        starts, is_first = self._starts(ends)
+        starts, is_first = self._failed.starts(ends, self._begin)
         if not is_first and self._begin is not None:
             raise ReplayRefused(
                 f"the group {self._group} has a position in {self._topic}, after the records that were sent: omit "
@@ -165,14 +161,14 @@ class ErrorReplay:
     def _send(self, producer: Producer, starts: Mapping[int, int], messages: list[Message], done: Replayed) -> None:
         # In the same transaction as the records: after an interruption, either both are there or neither is.
         positions = dict(starts)
-        part, refused = Replayed(), set[tuple[int, int]]()
-        consumer = self._consumer()
+        batch, refused = Replayed(), set[tuple[int, int]]()
+        consumer = self._failed.consumer()
         try:
             producer.begin_transaction()
             for message in messages:
                 place = place_of(message)
                 positions[place[0]] = place[1] + 1
-                record = self._sort(message, part)
+                record = self._sort(message, batch)
                 if record is not None:
                     produce_again(producer, record, partial(note_too_large, refused, place))
             # The client calls back in here and not in the commit.
@@ -191,9 +187,9 @@ class ErrorReplay:
             raise failure_of(error.args[0], "these records were not sent: run the command again") from error
         finally:
             consumer.close()
-        done.sent += part.sent
-        done.passed_over += part.passed_over
-        done.too_large += part.too_large
+        done.sent += batch.sent
+        done.passed_over += batch.passed_over
+        done.too_large += batch.too_large
 
     def _sort(self, message: Message, found: Replayed, max_bytes: Mapping[str, int] | None = None) -> Again | None:
         """Return a record to send and count it. Raises ReplayRefused: it would be passed over by mistake.
@@ -218,73 +214,6 @@ class ErrorReplay:
             return None
         found.sent[record.topic, reason_of(message)] += 1
         return record
-
-    def _batches(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> Generator[list[Message], None, None]:
-        """Yield what stands between `starts` and `ends`, some records at a time."""
-        consumer = self._consumer()
-        try:
-            left = {number for number, end in ends.items() if end > starts[number]}
-            consumer.assign([TopicPartition(self._topic, number, starts[number]) for number in left])
-            batch: list[Message] = []
-            size = 0
-            while left:
-                messages = consumer.consume(min(_CHUNK, _BATCH), _POLL_S)
-                for message in messages:
-                    number, error = message.partition() or 0, message.error()
-                    if error is None and (message.offset() or 0) < ends[number]:
-                        batch.append(message)
-                        size += len(message.key() or b"") + len(message.value() or b"")
-                    elif error is not None and error.code() != KafkaError._PARTITION_EOF:
-                        raise failure_of(error, f"{self._topic} can't be read")
-                    # The last offset before the end may be a transaction's marker, which is no message. The end of the
-                    # partition is then reported instead.
-                    if error is not None or (message.offset() or 0) + 1 >= ends[number]:
-                        left.discard(number)
-                if batch and (not left or not messages or len(batch) >= _BATCH or size >= _BATCH_BYTES):
-                    yield batch
-                    batch, size = [], 0
-        except KafkaException as error:
-            raise failure_of(error.args[0], f"{self._topic} can't be read") from error
-        finally:
-            consumer.close()
-
-    def _ends(self) -> dict[int, int]:
-        """Return where each partition ends now. Raises Unavailable."""
-        consumer = self._consumer()
-        try:
-            known = consumer.list_topics(self._topic, timeout=_SECONDS).topics[self._topic]
-            return {number: self._bounds(consumer, number)[1] for number in known.partitions}
-        except KafkaException as error:
-            raise failure_of(error.args[0], f"{self._topic} can't be read") from error
-        finally:
-            consumer.close()
-
-    def _starts(self, numbers: Iterable[int]) -> tuple[dict[int, int], bool]:
-        """Return from where on each partition was not sent yet, or is still kept, and whether no position is known.
-
-        A position behind the end of its partition is one of a topic that was deleted. Of a partition without a position
-        nothing was sent, if others have one.
-        """
-        consumer = self._consumer()
-        try:
-            places = read_committed(consumer, [TopicPartition(self._topic, number) for number in numbers], _SECONDS)
-            bounds = {place.partition: self._bounds(consumer, place.partition) for place in places}
-        except KafkaException as error:
-            raise failure_of(error.args[0], f"{self._group} can't be read") from error
-        finally:
-            consumer.close()
-        # A position beyond the end is of a topic that was deleted and created again.
-        known = {place.partition: place.offset for place in places if 0 <= place.offset <= bounds[place.partition][1]}
-        # If other partitions have positions, an earlier replay saw no record in this one, so all of its records are
-        # new.
-        begin = 0 if known or self._begin is None else self._begin
-        return {number: max(low, known.get(number, begin)) for number, (low, _) in bounds.items()}, not known
-
-    def _bounds(self, consumer: Consumer, number: int) -> tuple[int, int]:
-        return watermarks(consumer, TopicPartition(self._topic, number), _SECONDS)
-
-    def _consumer(self) -> Consumer:
-        return Consumer(self._kafka.consumer(**{"group.id": self._group}))
 
     def _producer(self) -> Producer:
         options: dict[str, Any] = {"transactional.id": self._group, "message.max.bytes": _LARGEST}
