@@ -140,6 +140,7 @@ def _said_by_us(record: logging.LogRecord) -> bool:
     When partition groups move between workers, this is expected.
     """
     text = record.getMessage()
+    # Fencing is how groups move, so librdkafka's lines about it would look like failures.
     return not any(words in text for words in _FENCED)
 
 

@@ -29,6 +29,8 @@ class Closing:
     def watch(self, ctx: Context[Any], due: int) -> None:
         """Have the timer fire at `due` (ms) or before; call it for each window or session that a record opened."""
         known = self._marks.get(_DUE, FOREVER)
+        # The timer that is set fires first, and `schedule_next` sets the next one. A put per record would write a row
+        # each time.
         if due < known or known <= ctx.closing_time:
             self._set(ctx, due)
 

@@ -31,6 +31,8 @@ class Deduplicate(Generic[V]):
         ident = None if value is None else self._id_of(key, value)
         if value is None or ident is None:
             return [Result(key, value, timestamp)]
+        # Not put again: that would prolong the time to live, and a record that is repeated often would never come
+        # through.
         if self._store.put_if_absent(ident, value) is not None:
             return []
         return [Result(key, value, timestamp)]

@@ -68,6 +68,7 @@ class GlobalTableJoin(Generic[L, R, O]):
         """Join one record (timestamp in ms). A null value is ignored."""
         if value is None:
             return []
+        # Any task can look it up, because each has the whole table: no repartition is needed.
         wanted = self._key_of(key, value)
         row = None if wanted is None else self._table.get(wanted)
         if row is None and self._kind is Join.INNER:

@@ -61,6 +61,7 @@ class SlidingAggregate(Generic[V, A]):
         for start, (beginning, is_added) in sorted(self._changed_windows(key, timestamp).items()):
             window = self.windows.window_from(start)
             if window.end <= until:
+                # Windows that only take over other records are not refused: the record is not in them.
                 refused, late_by = refused + is_added, until + 1 - window.end
                 continue
             existing = beginning if beginning is not None and beginning.start == start else None
@@ -79,6 +80,8 @@ class SlidingAggregate(Generic[V, A]):
         done = self.store.marks.get(CLOSED)
         if self._emission is Emission.UPDATES or last <= done:
             return []
+        # A time, not the start of the last window: a window that is opened later, but lies before it, is closed
+        # already.
         self.store.marks.set(CLOSED, last)
         return [
             WindowResult(entry.key, self.windows.window_from(entry.start), entry.value, entry.timestamp)
@@ -108,6 +111,7 @@ class SlidingAggregate(Generic[V, A]):
         # Twice the difference: a window that ends before the record also matters, because its latest record may be in
         # the window that ends at this record.
         for entry in self.store.fetch(key, max(0, timestamp - 2 * difference), timestamp + 1):
+            # The window behind the record is there already, so it has its records and needs no other beginning.
             if entry.start > timestamp:
                 has_right = True
             elif entry.start + difference < timestamp:

@@ -65,6 +65,7 @@ class StreamTableJoin(Generic[L, R, O]):
         # Its grace period was over before it came. It is joined at once, with the table as of its own time.
         if timestamp < until:
             return self._join(key, value, timestamp)
+        # The buffer's own time: records of the table must not end the wait of a stream that is behind.
         self._buffer.append(timestamp, key, value)
         self._buffer.advance(timestamp)
         return None

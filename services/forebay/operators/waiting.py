@@ -50,6 +50,7 @@ class Waiting(Generic[L, R, O]):
         """Set the timer for the first record that waits."""
         due = self.join.next_release()
         if due is not None:
+            # At least one ms ahead: a timer that is due already would fire again in the same step, and for ever.
             ctx.schedule(
                 self.timer, max(due + ctx.current_stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK
             )

@@ -32,7 +32,7 @@ class TaskContext:
     """One per task, pointed at each record in turn (implements `Context`).
 
     Args:
-        targets: codec of each output topic and and repartition, by name, and what it takes.
+        targets: codec of each output topic and repartition, by name, and what it takes.
         default: the target of what is forwarded without one; "": there is none.
         max_bytes: largest output value.
         max_output_bytes: what the outputs of one record or timer may take together.
@@ -112,6 +112,7 @@ class TaskContext:
         self.late_by = IN_TIME
         self.record_follows = False
         self.stream_time = position.stream_time
+        # A position that was written before any idle time has no closing time of its own.
         self.closing_time = max(position.stream_time, position.closing_time)
         return self.outputs
 
@@ -142,6 +143,7 @@ class TaskContext:
         if self.message is None:
             return []
         headers = self.message.headers() or []
+        # The sender's name comes first in a forwarded record. Logic must neither see it nor send it on.
         return own_headers(headers) if headers and self.message.topic() in self._handed else headers
 
     def forward(
@@ -206,6 +208,7 @@ class TaskContext:
             self._timers.check(
                 f"the row of the timer {name!r}", len(name.encode()) + len(of.encode()), self._timers.first
             )
+        # Not set at once: if the record fails, its timers must not exist.
         self.timer_ops.append((name, of, due))
 
     def cancel(self, name: str, key: str | None = None) -> None:

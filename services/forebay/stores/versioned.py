@@ -128,6 +128,7 @@ class VersionedKeyValueStore(Store[V]):
             self._check_value(value)
         self._rows.put(prefix + pack_time(timestamp), Held(value))
         latest = self._latest.get(prefix)
+        # Kept apart, so that a read of the latest version needs no scan.
         if latest is None or timestamp > latest:
             self._latest.put(prefix, timestamp)
         self._mark(prefix, timestamp)
@@ -188,6 +189,7 @@ class VersionedKeyValueStore(Store[V]):
         A tombstone that is too old changes nothing.
         """
         prefix = terminate(encode_key(self.name, key))
+        # Before the tombstone, which would end it.
         previous = next(self._versions(prefix, timestamp, timestamp), None)
         return None if self.put(key, None, timestamp) is NOT_PUT else previous
 
@@ -234,6 +236,7 @@ class VersionedKeyValueStore(Store[V]):
             self._rows.put(row, None)
         if rows and rows[-1][1].value is None:
             self._rows.put(rows[-1][0], None)
+            # A newer version may have come since, and must stay the latest.
             if self._latest.get(prefix) == _timestamp(rows[-1][0]):
                 self._latest.put(prefix, None)
 

@@ -166,6 +166,7 @@ class JobApplication:
                 service = self._service = self._own_service(find_service(options.service))
                 self._rights = JobRights(options.kafka, service, self._application, (Role.RUN,))
                 log.info("%s reads %s", self._application, ", ".join(topic.name for topic in service.inputs))
+            # Before topics are described: without a right, a topic may look as if it did not exist.
             self._rights.require()
             whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
@@ -247,6 +248,7 @@ class JobApplication:
             self._on_failure,
             lambda: executors is not None and is_followed(executors),
         )
+        # The stop came while Spark started, when there was no runner to pass it to.
         if self._stopping.is_set():
             return
         end = None if executors is None else self._end_refused

@@ -48,6 +48,7 @@ def count_tasks(
         if topic.name not in partitions_of:
             raise TopicsUnfit(f"the input topic {topic.name} does not exist: `forebay topics create {service.name}`")
     shared = {name: partitions for name, partitions in partitions_of.items() if name not in global_tables}
+    # The changelogs decide for a job that has run: another number would put keys in tasks without their rows.
     count = tasks or own or next((shared[t.name] for t in service.inputs if t.name in shared), 1)
     for name, partitions in shared.items():
         if partitions % count:
@@ -158,6 +159,7 @@ def register_contracts(kafka: KafkaSettings, service: Service, application: str)
     """
     registry = SchemaRegistry(kafka.registry())
     connect(registry)
+    # Before the first record: a schema that the registry refuses must stop the start, and not a commit in each worker.
     _register_formats(load_job(service.job))
     return {
         topic.name: register_contract(registry, service.name, topic.record, topic.name).schema_id

@@ -69,6 +69,7 @@ class DriverLease:
             if seen != self._seen:
                 self._seen, self._seen_at = seen, now
             other = seen[0]
+            # Its own name: a container that was restarted in the same pod continues with the Lease at once.
             if other not in ("", self._holder) and now - self._seen_at < LEASE_SECONDS:
                 return other
             self._lease.write(self._holder, LEASE_SECONDS)
@@ -94,6 +95,7 @@ class DriverLease:
     def release(self) -> None:
         """Stop renewing; let the next driver start at once."""
         self._closed.set()
+        # It was never held, or another driver has taken it.
         if not self._thread.is_alive():
             return
         self._thread.join(10.0)

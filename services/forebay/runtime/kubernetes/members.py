@@ -78,6 +78,7 @@ class Membership:
             if self._wanted is not None and wanted < self._wanted:
                 self._shrunk_at = now
             self._wanted = wanted
+        # Scaling down in steps ends the leases once, not at each step.
         if now - self._shrunk_at < _SETTLE_SECONDS:
             return False
         self._shrunk_at = float("inf")
@@ -110,6 +111,8 @@ class ExecutorWatch:
                 log.info("%s: %d executors after %.1f s", self._pods.name, len(present), now - begun)
                 self._membership.use(present)
                 return
+            # The former executors' workers hold the memory that the new ones need, and no query runs that would end
+            # their leases.
             if not present and self._must_make_room() is not None:
                 self._runner.end_former_leases()
             self._waiting(present, wanted)
@@ -155,6 +158,8 @@ class ExecutorWatch:
                     self._runner.abandon()
             elif self._membership.outgrown(present, wanted, time.monotonic()):
                 log.info("%s: now %d executors: redistributing the tasks", self._pods.name, len(present))
+                # Before the leases end: otherwise the next round would find the same executors and end the new leases,
+                # too.
                 self._membership.use(present)
                 self._runner.rebalance()
             alone = not present

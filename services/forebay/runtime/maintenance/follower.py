@@ -77,6 +77,7 @@ class FollowedTask(abc.ABC):
         # A mark is no row (see `snapshot_mark`).
         if value is None and key == MARK:
             return
+        # A position ends a commit. Rows wait for it, so that readers see whole commits.
         if topic != self.internal or key != POSITION:
             self._waiting[topic].append((offset, key, value, timestamp))
         elif value is not None:
@@ -98,6 +99,7 @@ class FollowedTask(abc.ABC):
     def _newest(self, ends: Offsets) -> TaskPosition | None:
         """Return the position of the last batch before `ends`, unless it was given before."""
         position = None
+        # The last one: several commits that ended by now are applied as one.
         while self._positions and self._positions[0][0] < ends[self.internal]:
             _, position, self.committed_ms = self._positions.popleft()
         return None if position is None else TaskPosition.from_json(position)
@@ -202,6 +204,7 @@ class Follower:
         self._read_to(ends, stop)
         if stop.is_set():
             return -1
+        # After the read: deletes may have been compacted away while it lasted.
         away = self._watch.missed_seconds()
         if away:
             raise ChangelogsAnew(
@@ -214,6 +217,8 @@ class Follower:
             if before[task.internal, number] == after[task.internal, number]
             and all(ends[topic, number] == after[topic, number] for topic in task.topics)
         ]
+        # The transactions of a running job are short, so a second look soon is cheap, and the copy is not a whole
+        # interval behind.
         self._held_back = len(whole) < len(self._tasks)
         batches = [task.batches_end({topic: ends[topic, number] for topic in task.topics}) for number, task in whole]
         return max(batches, default=-1)

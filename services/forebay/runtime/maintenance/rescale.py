@@ -144,8 +144,10 @@ class Rescale:
             raise StateConflict(
                 f"{self._application} has no commits: run it with the new number of tasks, nothing needs to be moved"
             )
+        # Records between sub-topologies would be in the partitions of their former tasks.
         if undelivered_tasks(positions):
             raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
+        # Before any row is spread: it is spread by the keys of the sub-topology that wrote it.
         refuse_other_topology(self._application, positions, self._identities)
         recreated = self._repartitions | self._refuse_unread(positions.values())
         for sub_topology, (tables, positions_of) in enumerate(sub_topologies):
@@ -197,6 +199,7 @@ class Rescale:
         log = self._logs[sub_topology]
         internal = log.internal
         spreader = Spreader(log.stores, log.processor.record_key, self._before, self._after)
+        # In memory, all at once: a new task has rows of several of the former ones.
         for task, rows in enumerate(spreader.spread([table.scan(b"") for table in tables])):
             known = [position for a in spreader.ancestors(task) if (position := positions[a]) is not None]
             if not known:
@@ -205,6 +208,7 @@ class Rescale:
             time = max(position.stream_time, 0)
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
                 yield Record(topic, task, key, value, at)
+            # Last, as in a commit: a reader that finds the position has read all rows.
             yield Record(internal, task, POSITION, position.to_json(), time)
 
 

@@ -64,6 +64,7 @@ class Lease:
     @property
     def numbers(self) -> range:
         """Return the numbers of the group's tasks."""
+        # Round robin: with more tasks than groups, their numbers differ by one at most.
         return range(self.group, self.tasks, self.groups)
 
     @property

@@ -87,6 +87,8 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         assert isinstance(partition, LeasePartition)
+        # One row, at the end of the lease. While it is not returned, Spark takes the task for running, and that is the
+        # lease.
         yield (hold_lease(self._spec, partition.lease),)
 
     def __getstate__(self) -> dict[str, Any]:

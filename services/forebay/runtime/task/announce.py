@@ -42,6 +42,8 @@ class Announcer:
     def is_due(self, now: TaskTime) -> bool:
         """Return whether the next sub-topologies need an announcement."""
         last = self.last
+        # A change of state matters to readers at once: they wait for a task that is behind, and not for one that has
+        # caught up.
         if self._is_new or last.caught_up != now.caught_up or last.done != now.done:
             return True
         if not now.caught_up:

@@ -37,6 +37,7 @@ def backfill_group(spec: JobSpec, lease: Lease, storage: GroupStorage, rows: Ite
                     f"{group.settings.name}: the client repeated a commit: the group must be opened again"
                 )
             group.cycle(lease, _CYCLE_SECONDS)
+        # The marker group then has the final offsets, which the check of ownership at the job's first start reads.
         group.mark()
         return [task.figures for task in group.tasks]
     finally:
