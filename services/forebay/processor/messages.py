@@ -50,6 +50,7 @@ class SideRecord(NamedTuple):
 class ErrorStage:
     """Where a record failed (header error.stage)."""
 
+    # Kafka Connect's word: its dead-letter header `__connect.errors.stage` says the same. Not a sub-topology.
     DECODE = "decode"
     PROCESS = "process"
     ENCODE = "encode"

@@ -140,7 +140,7 @@ class GroupProducer:
             if self._retries.has_repeated(producer, lambda: producer.commit_transaction(self._timeout)):
                 log.warning(
                     "the client repeated requests of a successful commit: opening the group again before the next "
-                    "commit, so that a late copy of a request can't end that one (the job with %s)",
+                    "commit, which a late copy of a request could end (the job with %s)",
                     self._destinations.errors,
                 )
                 self._producer = None
