@@ -1,4 +1,4 @@
-"""Workers that outlive the executor which started them, while the job's driver or the executor's pod is replaced.
+"""Workers that survive the executor that started them, while the job's driver or the executor's pod is replaced.
 
 An executor's JVM ends with its driver, and when its pod is terminated; Spark's Python workers end with it. The pod
 itself stays for its grace period at least, and the workers may stay with it: their loops continue to commit until the
@@ -28,7 +28,7 @@ LEAVE = signal.SIGUSR1
 
 
 class _Survival:
-    """Whether this process may outlive its executor.
+    """Whether this process may survive its executor.
 
     Attributes:
         prepared: whether its end waits.
@@ -40,7 +40,7 @@ class _Survival:
 
 
 def allow_survivors(environment: MutableMapping[str, str]) -> None:
-    """Let the workers of an executor outlive it: this process, which starts the executor, waits for them.
+    """Let the workers of an executor survive it: this process, which starts the executor, waits for them.
 
     Their log lines then go where this process logs, because an executor that has ended passes nothing on.
     """
