@@ -107,6 +107,7 @@ class Loop:
             self._time.wall,
             self._time.monotonic,
         )
+        # A record takes one round for each sub-topology that it passes.
         self._most = _MOST_ROUNDS * len(self._sub_topologies)
         self.run()
 
@@ -117,6 +118,7 @@ class Loop:
             GoesRound: there always is. What a cycle raises: what it did not commit is processed again by the next run.
         """
         self._run(self._lease)
+        # A push query runs on this loop for days, and nothing reads its topics again.
         if self.topics.kept > _KEPT:
             self.forget_used()
 
@@ -187,6 +189,7 @@ class Loop:
 
     def restart(self) -> None:
         """End the loop, and begin it again as a new process does: rebuild the tables from the changelogs."""
+        # What a job does at its end: used records of repartition topics are deleted.
         self._group.mark()
         self._group.close()
         for sub_topology in self._sub_topologies:

@@ -130,9 +130,12 @@ class JobKeeper:
                 self._run(wanted)
             finally:
                 self._idle.set()
+            # Other statements: what made the job end before says nothing about them.
             if self._wanted is not wanted:
                 pause = _FIRST_PAUSE_S
                 continue
+            # A job that ran for a while has probably lost a broker, and one that ends at once has a mistake that no
+            # restart fixes.
             pause = _FIRST_PAUSE_S if time.monotonic() - began > _LONGEST_PAUSE_S else min(2 * pause, _LONGEST_PAUSE_S)
             with self._changed:
                 self._changed.wait(pause)
@@ -179,6 +182,7 @@ class JobKeeper:
         try:
             noted = json.loads(self._process_file.read_text())
             process = psutil.Process(int(noted["pid"]))
+            # The system may have given the number to another process since.
             if process.create_time() != noted["since"]:
                 return
         except (OSError, ValueError, KeyError, TypeError, psutil.Error):

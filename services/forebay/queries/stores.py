@@ -112,6 +112,7 @@ class JobStores:
             # All tasks are asked, because a producer with another partitioner may have put the key anywhere.
             batches[replica.task], entries = replica.get(store, key, bounds, limit + 1)
             merged_entries += entries
+        # One more than the limit was asked for: it shows whether there are more.
         return Found(merged_entries[:limit], batches, len(merged_entries) > limit)
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
@@ -200,8 +201,10 @@ class JobStores:
         Raises UnknownStore, WrongQuery, NotCurrent.
         """
         self.check(subscription.store)
+        # Before the replicas: if the stores are replaced now, the subscription is closed with them.
         self._subscriptions.add(subscription)
         replicas = self._of(subscription.store)
+        # All tasks before any row is read: a change during the read is then sent after its row.
         for replica in replicas:
             replica.subscribe(subscription, snapshot)
         return chain.from_iterable(replica.rows(subscription) for replica in replicas) if snapshot else iter(())

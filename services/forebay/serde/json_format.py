@@ -112,6 +112,7 @@ def _check_fields(record: type[Any]) -> None:
 
 def _check_hint(hint: Any, where: str) -> None:
     arguments = typing.get_args(hint)
+    # Refused as the format is made: the first such value would fail in a running job.
     if hint in (bytes, Decimal):
         raise TypeError(f"{where}: {hint.__name__} has no place in JSON; keep it as text")
     if typing.get_origin(hint) is FrozenMap:
@@ -156,6 +157,7 @@ def _key(name: Any) -> str:
 def _scalar(value: Any) -> Any:
     """Return the plain value of a subclass (of an enumeration, for example), or a float that JSON can say."""
     if isinstance(value, float):
+        # JSON has no NaN or Infinity, but Python's encoder writes them, and no other reader accepts them.
         if not math.isfinite(value):
             raise EncodeError(f"{value!r} is not a JSON number: use None instead")
         return float.__float__(value)
@@ -194,6 +196,7 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
         )
     if is_record_type(hint) and isinstance(value, FrozenMap):
         return _record_of(hint, value, where)
+    # Many producers write 1.0 as 1: JSON has one type of number.
     if hint is float and type(value) is int:
         return _double(value, where)
     if isinstance(hint, type) and type(value) is hint:
@@ -252,6 +255,7 @@ def _record_of(record: type[Any], value: Any, where: str) -> Any:
     unknown = sorted(value.keys() - hints.keys())
     if unknown:
         raise TypeError(f"{where} has unknown fields: {', '.join(unknown)}")
+    # A field that was added with a default is missing in older records, which must still be readable.
     for name in defaults_of(record) - value.keys():
         del hints[name]
     return record(**{name: _of_hint(hint, value.get(name), f"{where}.{name}") for name, hint in hints.items()})

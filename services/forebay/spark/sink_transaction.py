@@ -101,6 +101,7 @@ class PartitionWriter:
     def _skip(self, consumer: Consumer) -> Outcome:
         """Write nothing: only partition 0 has a marker for a part without records."""
         marker = self.markers.read(consumer)
+        # An earlier attempt may have had rows here, which this one has in another partition: it would write them twice.
         self._refuse_later(marker, self.partition)
         if marker is not None and marker.batch == self.batch:
             self._verify(marker, Digest())
@@ -116,6 +117,7 @@ class PartitionWriter:
             for record in records:
                 digest.add(record)
             self._verify(marker, digest)
+            # Within a run, Spark repeats a task with the same partitions, so the marker needs no change.
             is_of_other_run = marker.run != self.run
             # The rows are there already. Only this run's name is written to the marker, for the tasks that wait for it.
             seconds = self._commit(producer, consumer, digest, iter(())) if is_of_other_run else 0.0
@@ -138,6 +140,7 @@ class PartitionWriter:
         }
         producer = Producer(self.markers.settings.producer(**options))
         deadline = time.monotonic() + _SECONDS
+        # The broker refuses while it still ends the transaction of an earlier attempt.
         while True:
             try:
                 learn_leaders(producer, [self.markers.topic], _SECONDS)
@@ -165,6 +168,7 @@ class PartitionWriter:
                         timestamp=record.timestamp,
                         headers=record.headers,
                     )
+                # Logic of the query runs until here. What follows is the time of the sink alone.
                 ended = time.monotonic()
                 queue.drain()
                 marker = Marker(self.batch, self.run, digest.rows, digest.text, self.schema_ids)
@@ -234,6 +238,7 @@ class PartitionWriter:
             if not left:
                 return
             now = time.monotonic()
+            # Patience begins again with each partition that was verified: a large batch has many of them.
             if left != before:
                 before, moved_at = left, now
             if now - moved_at > self.repeat_seconds:

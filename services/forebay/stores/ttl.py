@@ -99,6 +99,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             key = row[WIDTH:]
             entry = self._rows.get(key)
             self._due.put(row, None)
+            # It was deleted. Its place in the index was left until now, so that a delete writes one row.
             if entry is None:
                 continue
             if self._is_expired(entry):
@@ -114,6 +115,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return gone
 
     def adapt(self) -> None:
+        # With a shorter time to live, entries are due before the places that they have in the index.
         for key, row in self._rows.scan(b"", None):
             self._look_at(key, row.timestamp + self.ttl_ms)
 
