@@ -31,7 +31,7 @@ def driver(kind: str) -> TestDriver:
 def restore(before: str, after: str) -> TestDriver:
     old, new = driver(before), driver(after)
     old.pipe("k", "v", "in", 5)
-    new.restore({task.place: (list(task.table.scan(b"")), task.position) for task in old.stages[0].state_tasks})
+    new.restore({task.place: (list(task.table.scan(b"")), task.position) for task in old.sub_topologies[0].state_tasks})
     return new
 
 
