@@ -170,7 +170,7 @@ def test_a_row_that_is_not_where_its_key_belongs_is_refused() -> None:
     ("row", "what"),
     [
         (b"gone\0k", "store gone is not declared"),
-        (b"lru\0k", "of the kind 'lru' can't be spread"),
+        (b"lru\0k", "of the format 'lru' can't be spread"),
         (b"\x01marks\0totals\0mystery", "keeps 'mystery' of its task"),
     ],
 )
