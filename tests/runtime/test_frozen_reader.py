@@ -45,7 +45,7 @@ class Broker:
 
 def open_reader(broker: Broker, sends: tuple[str, ...] = ()) -> tuple[Gathering, TaskInput]:
     item = TaskInput([broker.clicks, broker.prices])
-    task: Any = SimpleNamespace(input=item, settings=SimpleNamespace(sends=sends, part=0))
+    task: Any = SimpleNamespace(input=item, settings=SimpleNamespace(sends=sends, sub_topology_number=0))
     clock = lambda: broker.now  # noqa: E731
     reader: Any = broker
     gathering = Gathering([task], reader, Pacing(Limits(commit_interval_ms=0), clock), clock)
