@@ -141,18 +141,15 @@ def answering(
             if key is not None:
                 # A row that was deleted or has another key must not answer to later changes of this right row.
                 own.put(join_key(key, found.row), None if found.value is None else found, timestamp)
-            if found.value is None:
-                if found.answers:
-                    out(found.row, Subscription(found.row, found.version, None, True), timestamp, ctx)
-                return
             other = None if key is None else rows.get(key)
-            answer(
-                found,
-                None if other is None else other.value,
-                # As in Kafka Streams, the result has the later timestamp of both sides.
-                max(timestamp, -1 if other is None else other.timestamp),
-                ctx,
-            )
+            # As in Kafka Streams, the result has the later timestamp of both sides, but that of the delete in a left
+            # join.
+            latest = max(timestamp, -1 if other is None else other.timestamp)
+            if found.value is not None:
+                answer(found, None if other is None else other.value, latest, ctx)
+            elif found.answers:
+                at = timestamp if is_left else latest
+                out(found.row, Subscription(found.row, found.version, None, True), at, ctx)
 
         def on_right(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             # Subscriptions are stored as (foreign key, row), so that all rows of a foreign key are neighbors.
