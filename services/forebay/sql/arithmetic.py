@@ -83,7 +83,7 @@ def exact_decimal_of(value: Decimal | float, precision: int, scale: int) -> Deci
 
 def decimal_negative(value: Decimal) -> Decimal:
     """Return the number with the other sign; zero has none."""
-    return value.copy_negate() if value else value
+    return value.copy_negate() if value != 0 else value
 
 
 def decimal_sum(one: Decimal, other: Decimal) -> Decimal:

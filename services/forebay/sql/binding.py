@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from forebay.sql import casts, coercion, limits, operators
@@ -102,10 +103,11 @@ class Binder:
             case Column(name, source):
                 return self._column(expression, name, source)
             case Call():
-                outcome = operators.apply(self, expression)
-                return self._counting(outcome if outcome is not None else self.functions.apply(self, expression))
+                operator = operators.apply(self, expression)
+                return self._counting(self._function(expression) if operator is None else operator)
             case Cast(value, kind):
-                return self._counting(self.cast(self.of(value), kind, expression))
+                cast = self.cast(self.of(value), kind, expression)
+                return self._counting(replace(cast, catches=True) if isinstance(cast, BoundCall) else cast)
             case Case(whens, default):
                 return self._case(whens, default, expression)
             case Field(struct, name):
@@ -130,6 +132,12 @@ class Binder:
         """Whether the expression is in the body of a lambda, which one record may call any number of times."""
         return bool(self._parameters)
 
+    def _function(self, call: Call) -> Bound:
+        result = self.functions.apply(self, call)
+        if isinstance(result, BoundCall) and result.name == call.name:  # AS_VALUE gives its argument back
+            return replace(result, is_function=True)
+        return result
+
     def _counting(self, value: Bound) -> Bound:
         """Return a value whose size is counted, if it is in a lambda or among many others."""
         if not isinstance(value.type, ArrayType | MapType) and value.type not in (STRING, BYTES):
@@ -138,7 +146,10 @@ class Binder:
         if not self.in_lambda and self._sized <= _FEW_VALUES:
             return value
         count = {"count": limits.count_created}
-        return BoundCall("", "{count}({0})", (value,), value.type, functions=count, is_limited=True)
+        is_function = isinstance(value, BoundCall) and value.is_function
+        return BoundCall(
+            "", "{count}({0})", (value,), value.type, functions=count, is_limited=True, is_function=is_function
+        )
 
     def call(
         self,

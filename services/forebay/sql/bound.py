@@ -46,6 +46,9 @@ class BoundCall:
         strict: the arguments that are tested for that.
         functions: those that the template names. They are not compared, because name, arguments and type decide them.
         is_limited: whether one call may take any time or create any amount, which is counted for each record.
+        is_function: whether a function is called by its name, so that the call is null if an argument of it that is a
+            call of a function, too, fails.
+        catches: whether the call is null if it fails, wherever it is. Otherwise, the whole column is null.
     """
 
     name: str
@@ -56,6 +59,8 @@ class BoundCall:
     strict: Collection[int] = ()
     functions: Callables = field(default_factory=dict, compare=False)
     is_limited: bool = False
+    is_function: bool = False
+    catches: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from forebay.sql import limits
 
@@ -63,3 +63,8 @@ def attempt(make: Callable[[], Any]) -> Any:
         raise
     except Exception:
         return None
+
+
+def refuse_null() -> NoReturn:
+    """Raise the error of a condition that is null, which Java code of ksqlDB raises. Raises ValueError."""
+    raise ValueError("a condition of CASE is null")

@@ -21,7 +21,7 @@ from forebay.sql.bound import (
     BoundRow,
     is_known,
 )
-from forebay.sql.compiled import SIMPLE, attempt, compile_tuple
+from forebay.sql.compiled import SIMPLE, attempt, compile_tuple, refuse_null
 
 
 def function_of(parameters: str, expressions: Iterable[Bound]) -> Callable[..., tuple[Any, ...]]:
@@ -45,7 +45,7 @@ class Generator:
         self._temporaries = 0
 
     def of(self, expression: Bound) -> str:
-        """Return the source of an expression."""
+        """Return the source of an expression. If that fails, its column is null."""
         match expression:
             case BoundLiteral(value):
                 return self._constant(value) if isinstance(value, Decimal) else repr(value)
@@ -64,8 +64,8 @@ class Generator:
                     result = f"({name} if {test} is not None else {result})" if test else name
                 return result
             case BoundNullIf(value, other):
-                name, test = self._once(self.of(value))
-                return f"(None if {test or name} == {self.of(other)} else {name})"
+                name, test = self._once(self._argument(value))
+                return f"(None if {test or name} == {self._argument(other)} else {name})"
             case BoundRow(parts):
                 return f"({''.join(self._attempt(part) + ', ' for part in parts)})"
             case BoundMap(entries):
@@ -73,12 +73,12 @@ class Generator:
                 return "{" + pairs + "}"
             case BoundLambda(parameters, body):
                 self._constant(limits.begin)  # a function may be called any number of times
-                return f"(lambda {', '.join(parameter.source for parameter in parameters)}: {self.of(body)})"
+                return f"(lambda {', '.join(parameter.source for parameter in parameters)}: {self._part(body)})"
 
     def _call(self, call: BoundCall) -> str:
         tests, names = [], []
         for at, argument in enumerate(call.arguments):
-            name, test = self.of(argument), ""
+            name, test = self._argument(argument) if call.is_function else self._part(argument), ""
             if at in call.strict:
                 name, test = self._once(name)
             if test:
@@ -91,30 +91,30 @@ class Generator:
         return f"({call.null} if {' or '.join(tests)} else {outcome})" if tests else outcome
 
     def _case(self, case: BoundCase) -> str:
-        result = self.of(case.default)
+        result = self._part(case.default)
         for condition, value in reversed(case.whens):
-            name, test = self._once(self.of(condition))
+            name, test = self._once(self._part(condition))
             if test and case.is_java and not is_known(condition):
-                result = f"None if {name} is None else {result}"
-            result = f"({self.of(value)} if {test or name} else {result})"
+                result = f"{self._constant(refuse_null)}() if {name} is None else {result}"
+            result = f"({self._part(value)} if {test or name} else {result})"
         return result
 
     def _logic(self, logic: BoundLogic) -> str:
         if logic.is_java:
             return self._java_logic(logic)
         decides, rest = ("False", "True") if logic.name == "AND" else ("True", "False")
-        one, first = self._once(self.of(logic.left))
-        other, second = self._once(self.of(logic.right))
+        one, first = self._once(self._part(logic.left))
+        other, second = self._once(self._part(logic.right))
         return (
             f"({decides} if {first or one} is {decides} else {decides} if {second or other} is {decides} "
             f"else None if {one} is None or {other} is None else {rest})"
         )
 
     def _java_logic(self, logic: BoundLogic) -> str:
-        right = self.of(logic.right)
+        right = self._part(logic.right)
         if logic.name == "AND" or is_known(logic.left):  # Python's `and` gives a left None back
-            return f"({self.of(logic.left)} {logic.name.lower()} {right})"
-        name, test = self._once(self.of(logic.left))
+            return f"({self._part(logic.left)} {logic.name.lower()} {right})"
+        name, test = self._once(self._part(logic.left))
         return f"(True if {test or name} else None if {name} is None else {right})"
 
     def _once(self, source: str) -> tuple[str, str]:
@@ -124,6 +124,16 @@ class Generator:
         self._temporaries += 1
         name = f"t{self._temporaries}"
         return name, f"({name} := {source})"
+
+    def _part(self, expression: Bound) -> str:
+        """Return the source of a part of an expression. If that fails, the whole expression does, except for a CAST."""
+        catches = isinstance(expression, BoundCall) and expression.catches
+        return self._attempt(expression) if catches else self.of(expression)
+
+    def _argument(self, expression: Bound) -> str:
+        """Return the source of a function's argument: null if it is another function's call, or a cast, that fails."""
+        is_call = isinstance(expression, BoundCall) and (expression.is_function or expression.name == "CAST")
+        return self._attempt(expression) if is_call or isinstance(expression, BoundNullIf) else self._part(expression)
 
     def _attempt(self, expression: Bound) -> str:
         """Return the source of a value that is null if it fails, without affecting the other values of the row."""

@@ -22,5 +22,6 @@ def type_of_literal(value: Any) -> SqlType:
         case Decimal():
             digits, exponent = len(value.as_tuple().digits), int(value.as_tuple().exponent)
             scale = max(0, -exponent)
-            return DecimalType(max(digits, scale), scale)
+            # As in ksqlDB, the zero before the point of a number between -1 and 1 is a digit.
+            return DecimalType(scale + 1 if abs(value) < 1 else max(digits, scale), scale)
     return STRING

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forebay.sql import arithmetic
-from forebay.sql.bound import Bound, BoundLiteral, BoundLogic, BoundMap, BoundRow, Callables
+from forebay.sql.bound import Bound, BoundCall, BoundLiteral, BoundLogic, BoundMap, BoundRow, Callables
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import chain
 from forebay.sql.like import like
@@ -73,7 +74,7 @@ def apply(make: Binder, call: Call) -> Bound | None:
         if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
             raise SqlError(escape.place, "write one letter behind ESCAPE")
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
-        return make.apply(name, f"{{like}}({places})", texts, BOOLEAN, _unknown(make), {"like": like})
+        return _java_call(make, name, f"{{like}}({places})", texts, BOOLEAN, {"like": like})
     if name in _COMPARED:
         return _compare(make, call)
     if name in _DECIMALS or name == "||":
@@ -87,6 +88,8 @@ def _is_null(make: Binder, value: Bound) -> Bound:
     # Python warns of a comparison of literals with None.
     if isinstance(value, BoundLiteral | BoundRow | BoundMap):
         return BoundLiteral(isinstance(value, BoundLiteral) and value.value is None, BOOLEAN)
+    if isinstance(value, BoundCall) and not value.is_function:  # ksqlDB refuses IS NULL of a calculation
+        value = replace(value, catches=True)
     return make.apply_to("IS NULL", "({0} is None)", [value], BOOLEAN)
 
 
@@ -177,24 +180,24 @@ def _calculate(make: Binder, call: Call) -> Bound:
         kind = decimal_result(call.name, one, other)
         template = f"{{shape}}({{operate}}({{0}}, {{1}}), {kind.precision}, {kind.scale})"
         functions: Callables = {"shape": arithmetic.decimal_of, "operate": _DECIMALS[call.name]}
-        return _arithmetic(make, call.name, template, [left, right], kind, functions)
+        return _java_call(make, call.name, template, [left, right], kind, functions)
     return _wholes(make, call, [left, right])
 
 
 def _doubles(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
     if call.name in "+-*":
-        return _arithmetic(make, call.name, f"({{0}} {call.name} {{1}})", sides, DOUBLE)
+        return _java_call(make, call.name, f"({{0}} {call.name} {{1}})", sides, DOUBLE)
     function = arithmetic.quotient if call.name == "/" else arithmetic.remainder
-    return _arithmetic(make, call.name, "{operate}({0}, {1})", sides, DOUBLE, {"operate": function})
+    return _java_call(make, call.name, "{operate}({0}, {1})", sides, DOUBLE, {"operate": function})
 
 
 def _wholes(make: Binder, call: Call, sides: Sequence[Bound]) -> Bound:
     kind = BIGINT if BIGINT in (sides[0].type, sides[1].type) else INT
     wrap = arithmetic.wrapped_int if kind == INT else arithmetic.wrapped_long
     if call.name in "+-*":
-        return _arithmetic(make, call.name, f"{{wrap}}({{0}} {call.name} {{1}})", sides, kind, {"wrap": wrap})
+        return _java_call(make, call.name, f"{{wrap}}({{0}} {call.name} {{1}})", sides, kind, {"wrap": wrap})
     function = arithmetic.whole_quotient if call.name == "/" else arithmetic.whole_remainder
-    return _arithmetic(make, call.name, "{wrap}({operate}({0}, {1}))", sides, kind, {"wrap": wrap, "operate": function})
+    return _java_call(make, call.name, "{wrap}({operate}({0}, {1}))", sides, kind, {"wrap": wrap, "operate": function})
 
 
 def _negative(make: Binder, call: Call) -> Bound:
@@ -203,21 +206,21 @@ def _negative(make: Binder, call: Call) -> Bound:
         raise SqlError(call.place, f"{value.type} can't be negative: use a number")
     if isinstance(value.type, DecimalType):
         negative = arithmetic.decimal_negative
-        return _arithmetic(make, call.name, "{operate}({0})", [value], value.type, {"operate": negative})
+        return _java_call(make, call.name, "{operate}({0})", [value], value.type, {"operate": negative})
     if value.type == DOUBLE:
-        return _arithmetic(make, call.name, "(-{0})", [value], value.type)
+        return _java_call(make, call.name, "(-{0})", [value], value.type)
     wrap = arithmetic.wrapped_int if value.type == INT else arithmetic.wrapped_long
-    return _arithmetic(make, call.name, "{wrap}(-{0})", [value], value.type, {"wrap": wrap})
+    return _java_call(make, call.name, "{wrap}(-{0})", [value], value.type, {"wrap": wrap})
 
 
-def _arithmetic(
+def _java_call(
     make: Binder, name: str, template: str, sides: Sequence[Bound], kind: SqlType, functions: Callables = _NONE
 ) -> Bound:
-    """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
-    if make.in_lambda:
-        # ksqlDB fails on a null inside a lambda, so the whole call becomes null.
-        return make.apply_to(name, template, sides, kind, functions=functions)
-    return make.apply(name, template, sides, kind, functions=functions)
+    """Return a calculation that fails if a side is null; in standard SQL, it is null then."""
+    if make.standard and not make.in_lambda:
+        return make.apply(name, template, sides, kind, functions=functions)
+    # As Java does, which ksqlDB's expressions become. So `NOT (a + 1 > 2)` is null for a null, and not true.
+    return make.apply_to(name, template, sides, kind, functions=functions)
 
 
 def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:

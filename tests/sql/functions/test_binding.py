@@ -36,6 +36,9 @@ NULL_INT = BoundLiteral(None, INT)
     [
         ("'a'", BoundLiteral("a", STRING)),
         ("-1.50", BoundLiteral(Decimal("-1.50"), DecimalType(3, 2))),
+        ("0.80", BoundLiteral(Decimal("0.80"), DecimalType(3, 2))),
+        ("-.005", BoundLiteral(Decimal("-0.005"), DecimalType(4, 3))),
+        ("0.0", BoundLiteral(Decimal("0.0"), DecimalType(2, 1))),
         ("b", LONG),
         ("s || 'x'", BoundCall("||", "({0} + {1})", (TEXT, BoundLiteral("x", STRING)), STRING, None, range(2))),
         ("i = 1 AND s IS NULL", BoundLogic(
@@ -62,6 +65,8 @@ def test_an_expression_is_bound_to_places_and_types(text: str, bound: Bound) -> 
     [
         ("i + b * 1.5", "(I:INTEGER + (B:BIGINT * 1.5):DECIMAL(22, 1)):DECIMAL(23, 1)"),
         ("CAST(s AS INT) > b", "(CAST(S:STRING AS INTEGER) > B:BIGINT)"),
+        ("i * 0.5", "(I:INTEGER * 0.5):DECIMAL(13, 1)"),
+        ("-.05 + b", "(-0.05 + B:BIGINT):DECIMAL(22, 2)"),
         ("SQRT(i)", "SQRT(CAST(I:INTEGER AS DOUBLE)):DOUBLE"),
         ("i IN (1, '2')", "IN(I:INTEGER, 1, 2)"),
         (

@@ -224,7 +224,7 @@ CALLS: dict[str, Any] = {
     "URL_EXTRACT_PARAMETER('http://h/?a=1', 'b')": None,
     "'a%b' LIKE 'a!%b' ESCAPE '!'": True,
     "'axb' LIKE 'a!%b' ESCAPE '!'": False,
-    "'a' LIKE none": False,
+    "'a' LIKE none": None,
     "'' LIKE '%'": True,
     "'aXbb' LIKE 'a_b'": False,
 }
