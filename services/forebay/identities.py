@@ -282,5 +282,12 @@ def _is_shaped_alike(recorded: list[Any], declared: list[Any]) -> bool:
     return not _details(recorded) and recorded[2] == _details(declared).get(_TEXT_OF_SCHEMA)
 
 
+def reads_alike(recorded: Identity, declared: Identity) -> bool:
+    """Return whether values of one format are read by the other without a look at them: only wording differs."""
+    if not (_is_of(declared, BY_NAME) and _is_of(recorded, BY_NAME)):
+        return bool(recorded == declared)
+    return bool(recorded[1] == declared[1]) and _is_shaped_alike(recorded, declared)
+
+
 def _is_of(identity: Identity, word: str) -> bool:
     return isinstance(identity, list) and identity[0] == word

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from forebay.catalog import Service, Topic
 from forebay.cli import error_records, names
 from forebay.kafka.topics import TopicDescription
+from forebay.runtime.errors import Unavailable
 from forebay.runtime.maintenance.error_replay import Replayed
 
 TOPICS = {"orders": 2, "clicks-eu": 3, "clicks-us": 4, "other": 1, "shop.errors": 1}
@@ -35,8 +36,17 @@ class Admin:
         return {name: TopicDescription(name, "", TOPICS[name], 1, config, frozenset()) for name in wanted}
 
 
-def replay(monkeypatch: pytest.MonkeyPatch, *options: str, result: Replayed | None = None) -> tuple[Result, list[Any]]:
-    """Return the command's result, and what it would replay."""
+def replay(
+    monkeypatch: pytest.MonkeyPatch,
+    *options: str,
+    result: Replayed | None = None,
+    failure: Exception | None = None,
+) -> tuple[Result, list[Any]]:
+    """Return the command's result, and what it would replay.
+
+    Args:
+        failure: of the transaction behind that of `result`.
+    """
     runs: list[Any] = []
 
     class Replay:
@@ -47,7 +57,12 @@ def replay(monkeypatch: pytest.MonkeyPatch, *options: str, result: Replayed | No
             assert max_bytes == dict.fromkeys(runs[0][2], 3_000)
             return result or Replayed()
 
-        def run(self, _on_transaction: object) -> Replayed:
+        def run(self, on_transaction: Callable[[Replayed], None]) -> Replayed:
+            if result is not None:
+                on_transaction(result)
+                on_transaction(result)
+            if failure is not None:
+                raise failure
             return result or Replayed()
 
     service = replace(SHOP, patterns={"clicks-.*": ""})
@@ -83,4 +98,13 @@ def test_records_that_are_too_large_for_their_topics_are_a_failure(
     result, _ = replay(monkeypatch, result=done)
     assert result.exit_code == exit_code
     assert "1 record sent to orders" in result.output
+    assert result.output.count("2 records skipped: larger") == bool(too_large)
     assert ("2 records of shop.errors" in result.output) == bool(too_large)
+
+
+def test_skipped_records_are_reported_before_a_later_transaction_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run resumes behind them."""
+    done = Replayed(passed_over=Counter({"larger": 1}), too_large=1)
+    result, _ = replay(monkeypatch, result=done, failure=Unavailable("the broker is away"))
+    assert result.exit_code == 1
+    assert result.output.count("1 record skipped: larger") == 1

@@ -115,6 +115,24 @@ def test_a_commit_that_was_never_due_says_nothing_about_the_time_of_commits(cloc
     assert interval_after(pacing, clock, [0.005]) == pytest.approx(0.025)
 
 
+def test_after_an_outage_the_interval_is_soon_short_again(clock: Clock) -> None:
+    pacing = Pacing(Limits(), clock)
+    interval_after(pacing, clock, [0.005] * 100 + [600.0])
+    assert interval_after(pacing, clock, [0.005] * 10) == pytest.approx(0.025)
+
+
+def test_a_commit_that_failed_before_an_outage_does_not_count(clock: Clock) -> None:
+    pacing = Pacing(Limits(), clock)
+    interval_after(pacing, clock, [0.005] * 100)
+    clock.now += 1.0
+    _is_due_with(3, pacing)
+    clock.now += 600.0
+    pacing.start()
+    pacing.on_commit()
+    pacing.begin(0)
+    assert interval_after(pacing, clock, [0.005]) == pytest.approx(0.025)
+
+
 def test_a_fixed_interval_stays(clock: Clock) -> None:
     pacing = Pacing(Limits(commit_interval_ms=70, shortest_interval_ms=70), clock)
     assert interval_after(pacing, clock, [0.001] * 100) == pytest.approx(0.07)

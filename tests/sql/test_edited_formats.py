@@ -227,6 +227,31 @@ def test_a_join_by_another_expression_is_refused(program: str, before: str, afte
     assert same.send("other", "x", {"a": "x", "b": "z"})
 
 
+THREE = "".join(
+    f"CREATE STREAM {name} (k STRING KEY, a STRING) WITH (KAFKA_TOPIC='{name}', VALUE_FORMAT='JSON');\n"
+    for name in "suv"
+)
+
+
+@pytest.mark.parametrize(("on", "is_same"), [("{s}.k = v.k", True), ("{u}.k = v.k", False)])
+def test_aliases_of_sources_with_equal_columns_may_change(on: str, is_same: bool) -> None:
+    def program(s: str, u: str, on: str) -> str:
+        return THREE + (
+            f"CREATE STREAM o AS SELECT {s}.k AS k, {s}.a AS a, {u}.a AS b, v.a AS c FROM s {s} "
+            f"JOIN u {u} WITHIN 1 HOUR ON {s}.k = {u}.k JOIN v WITHIN 1 HOUR ON {on.format(s=s, u=u)};"
+        )
+
+    old, new = Driven(program("s", "u", "{s}.k = v.k"), tasks=1), Driven(program("x", "y", on), tasks=1)
+    for topic in "suv":
+        old.send(topic, "x", {"a": topic})
+    if is_same:
+        carry(old.driver, new.driver)
+        assert new.send("v", "x", {"a": "w"})
+    else:
+        with pytest.raises(StoreChanged, match="holds keys in the format values of"):
+            carry(old.driver, new.driver)
+
+
 def test_groups_whose_keys_contain_another_name_are_refused() -> None:
     counts = STREAM.format(key="STRING") + (
         "CREATE TABLE c WITH (KEY_FORMAT='JSON') AS SELECT k, n AS number, COUNT(*) AS total FROM s GROUP BY k, n;"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import click
@@ -95,8 +96,18 @@ def replay(
         first = " --from beginning" if would.is_first and begin is None else ""
         _show(would, "would be sent", f"nothing was sent: `forebay errors replay {service.name}{first}` sends them")
         return
-    result = run.run(lambda so_far: click.echo(f"{so_far.sent.total()} sent", err=True))
-    _show(result, "sent", "")
+    reported: Counter[str] = Counter()
+
+    def report(so_far: Replayed) -> None:
+        # At once: if a later transaction fails, the next run resumes behind these records and does not name them.
+        for why, count in (so_far.passed_over - reported).items():
+            click.echo(f"{_records(count)} skipped: {why}")
+        reported.update(so_far.passed_over - reported)
+        click.echo(f"{so_far.sent.total()} sent", err=True)
+
+    result = run.run(report)
+    if result.sent or not result.passed_over:
+        _show(Replayed(result.sent), "sent", "")
     if result.too_large:
         raise click.ClickException(
             f"{_records(result.too_large)} of {topic} skipped for good, because max.message.bytes of the input is "

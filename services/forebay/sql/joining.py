@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -95,13 +94,15 @@ def _join(
 
 
 def _text_of(side: Relation, expression: Expression) -> str:
-    """Return an expression as text that another alias of its source does not change."""
-    names = Counter(slot.name for slot in side.slots)
+    """Return an expression as text that other aliases of its sources do not change."""
 
     def without_alias(part: Expression) -> Expression:
-        if isinstance(part, Column):
-            return replace(part, source="") if names[part.name] == 1 else part
-        return rebuilt(part, without_alias)
+        if not isinstance(part, Column):
+            return rebuilt(part, without_alias)
+        sources = [slot.source for slot in side.slots if slot.name == part.name]
+        # Several sources of the side may have a column of this name. Their order is that of the statement.
+        place = sources.index(part.source) if part.source in sources else 0
+        return replace(part, source=str(place) if place else "")
 
     return to_sql(without_alias(expression))
 

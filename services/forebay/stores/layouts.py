@@ -15,6 +15,7 @@ from forebay.identities import (
     has_columns,
     is_marked,
     merge_identities,
+    reads_alike,
     with_mark,
 )
 from forebay.identity_words import words_of
@@ -206,7 +207,7 @@ class Layouts:
                 self._unwritten[name] = None
             if data is None and self._stores[name].format.layout:
                 self._unchecked[name] = None
-            elif data is not None and recorded.get(_VALUES) not in (None, self._merged[name][_VALUES]):
+            elif recorded.get(_VALUES) and not reads_alike(recorded[_VALUES], self._merged[name][_VALUES]):
                 self._unchecked[name] = data
 
     def check_rows(self) -> None:
@@ -226,7 +227,7 @@ class Layouts:
                 if recorded is None:
                     self._decode_first(name, _CHECKED_ROWS)
                 else:
-                    most, edited = left // edited, edited - 1
+                    most, edited = max(0, left) // edited, edited - 1
                     left -= self._decode_first(name, most)
             except DecodeError as error:
                 declared = words_of(self._declared[name][_VALUES])

@@ -93,7 +93,11 @@ def logs(job: Job) -> list[SubTopologyLog]:
 
 def new_pacing(environment: Environment) -> Pacing:
     """Return the pacing of a group."""
-    return Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic, environment.read_ahead)
+    return Pacing(
+        Limits(max_records=9, commit_interval_ms=10, shortest_interval_ms=2),
+        environment.monotonic,
+        environment.read_ahead,
+    )
 
 
 def build(

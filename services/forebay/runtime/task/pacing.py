@@ -63,7 +63,6 @@ class Pacing:
         self._size = CommitSize(limits.max_records)
         self._record_bytes = 1
         self._gathered_at = self._due = float("-inf")
-        self._is_timed = False
         self._longest = limits.commit_interval_ms / 1_000
         self._shortest = min(limits.shortest_interval_ms / 1_000, self._longest)
         self._cost = self._longest / _INTERVAL_PER_COST
@@ -73,6 +72,7 @@ class Pacing:
     def start(self) -> None:
         """Note that a group begins: its first commit, which shows that it works, gathers for one interval at most."""
         self._patience = min(BACKLOG_SECONDS, self._longest)
+        self._is_timed = False
 
     def begin(self, waiting: int, *, goes_on: bool = False) -> None:
         """Begin to gather; `waiting` records are there.
@@ -164,7 +164,9 @@ class Pacing:
         """
         now = self._clock()
         if self._is_timed:
-            self._cost += (now - self._gathered_at - self._cost) / _SMOOTHING
+            # A commit that waited for minutes for the broker counts as one that takes the longest interval, or else
+            # the interval would stay long for many commits.
+            self._cost += (min(now - self._gathered_at, self._longest) - self._cost) / _SMOOTHING
         self._is_timed = False
         interval = self._interval
         self._patience = BACKLOG_SECONDS

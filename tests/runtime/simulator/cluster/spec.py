@@ -40,7 +40,12 @@ def spec_of(run: str, job: Job, tasks: int, groups: int, changelogs: Iterable[st
         groups=groups,
         entry=entry,
         matched={},
-        limits=Limits(max_records=9, commit_interval_ms=10, checkpoint_interval_ms=int(INTERVAL_SECONDS * 1_000)),
+        limits=Limits(
+            max_records=9,
+            commit_interval_ms=10,
+            shortest_interval_ms=2,
+            checkpoint_interval_ms=int(INTERVAL_SECONDS * 1_000),
+        ),
         start=StartFrom(),
         restore=restore,
         restore_only=False,
