@@ -27,7 +27,7 @@ SERVICE = Service(
     name="{name}",
     summary="a test's own",
     inputs=tuple(Topic(name, partitions=1 if name in {single} else {tasks}) for name in JOB.inputs),
-    outputs=tuple(Topic(name, partitions=1) for name in JOB.outputs),
+    outputs=tuple(Topic(name, partitions={tasks} if name in JOB.inputs else 1) for name in JOB.outputs),
     stores=store_contracts(JOB, JOB.settings()),
     job="{module}",
     stages=len(JOB.topology),

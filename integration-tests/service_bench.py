@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from job_process import JobProcess
+from lease_changes import change_leases
 from topic_reading import Decoder, MarkerWatch, PositionWatch, UndecodableError, fold, parse, read_topic
 
 from forebay.catalog import find_service
 from forebay.job import load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
-from forebay.kafka.identities import control_group
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
@@ -155,10 +155,7 @@ class ServiceBench:
         Args:
             clock_shift_ms: how far the job's clock is ahead.
         """
-        now = time.time_ns() // 1_000_000 + clock_shift_ms
-        control = Consumer(self.settings.consumer(**{"group.id": control_group(self.application)}))
-        control.commit(offsets=[TopicPartition(self.input, 0, now, "followed")], asynchronous=False)
-        control.close()
+        change_leases(self.settings, self.application, self.input, clock_shift_ms)
 
     def snapshots(self) -> set[str]:
         """Return the names of all snapshots' manifests."""

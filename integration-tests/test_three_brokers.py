@@ -15,9 +15,10 @@ from faults.feeder import Feeder
 from faults.verdict import Verdict, judge
 from faults.watch import PositionSampler
 from job_process import JobProcess
+from open_transactions import open_transactions
 from own_topics import new_topic, settings_of
 from service_bench import ServiceBench
-from three_brokers import ThreeBrokers
+from three_brokers import Node, ThreeBrokers
 
 from forebay.codec import Unavailable
 from forebay.kafka.ends import Place, partition_ends
@@ -68,7 +69,7 @@ class Run:
         assert sum(map(len, self.bench.outputs().values())) > 2_000
         assert judge(self.service, self.bench) == Verdict()
         topics = [topic.name for topic in self.bench.service.topics(self.bench.application)]
-        assert self.brokers.open_transactions(topics) == {}
+        assert open_transactions(self.bench.settings, topics) == {}
 
     def close(self) -> None:
         """End what still runs."""
@@ -77,17 +78,30 @@ class Run:
         self.bench.close()
 
 
+def node_in(role: str, run: Run, number: int) -> Node:
+    """Return the broker with a role for the job; the leader is that of a partition by number."""
+    if role == "controller":
+        return run.brokers.controller()
+    if role == "coordinator":
+        return run.brokers.coordinator_of(f"{run.bench.application}-group-0")
+    return run.brokers.leader_of(run.bench.input, number % 4)
+
+
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "hard"])
 @pytest.mark.parametrize(
     ("role", "service"),
-    [("leader", "user-sessions"), ("leader", "order-stores"), ("controller", "user-sessions")],
+    [
+        ("leader", "user-sessions"),
+        ("leader", "order-stores"),
+        ("controller", "user-sessions"),
+        ("coordinator", "user-sessions"),
+    ],
 )
 def test_one_broker_bounces(brokers: ThreeBrokers, tmp_path: Path, role: str, service: str, *, clean: bool) -> None:
     run = Run(brokers, service, f"{role}-{'clean' if clean else 'hard'}", tmp_path)
     try:
         for number in range(BOUNCES):
-            node = brokers.controller() if role == "controller" else brokers.leader_of(run.bench.input, number % 4)
-            brokers.bounce(node, clean=clean)
+            brokers.bounce(node_in(role, run, number), clean=clean)
             run.until_committed(8)
         run.check()
     finally:

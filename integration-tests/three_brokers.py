@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO
 
 import psutil
-from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from forebay.platform import Endpoints
 from forebay.platform.artifacts import kafka_classpath
@@ -24,6 +24,7 @@ from forebay.platform.progress import SilentProgress
 _JVM = ("-Xmx384m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 _START_SECONDS = 120.0
+_TRANSACTIONS = "__transaction_state"
 _REPLICATED = {
     "default.replication.factor": 3,
     "min.insync.replicas": 2,
@@ -113,21 +114,10 @@ class ThreeBrokers:
         described = admin.describe_cluster().result(20)
         return self.nodes[described.controller.id]
 
-    def open_transactions(self, topics: list[str]) -> dict[tuple[str, int], int]:
-        """Return how many records of open transactions the partitions of these topics end with, if any."""
-        admin = self._admin()
-        metadata = admin.list_topics(timeout=20)
-        places = [TopicPartition(topic, number) for topic in topics for number in metadata.topics[topic].partitions]
-        stable, ends = (
-            {
-                place: future.result(20).offset
-                for place, future in admin.list_offsets(
-                    {place: OffsetSpec.latest() for place in places}, isolation_level=level
-                ).items()
-            }
-            for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)
-        )
-        return {(p.topic, p.partition): ends[p] - stable[p] for p in places if ends[p] > stable[p]}
+    def coordinator_of(self, transactional_id: str) -> Node:
+        """Return the broker that decides the transactions of a producer."""
+        partitions = self._admin().list_topics(_TRANSACTIONS, timeout=20).topics[_TRANSACTIONS].partitions
+        return self.leader_of(_TRANSACTIONS, abs(_java_hash(transactional_id)) % len(partitions))
 
     def until_complete(self) -> None:
         """Wait until all brokers have joined and every partition has three copies in sync."""
@@ -149,6 +139,14 @@ class ThreeBrokers:
 
     def _admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self._endpoints.bootstrap_servers, "log_level": 0})
+
+
+def _java_hash(text: str) -> int:
+    """Return `hashCode` of a text in Java, by which Kafka chooses the partition of a transactional id."""
+    number = 0
+    for letter in text:
+        number = (31 * number + ord(letter)) & 0xFFFF_FFFF
+    return number - (1 << 32) if number >> 31 else number
 
 
 def _prepare(number: int, home: Path, listeners: Listeners, voters: str) -> Node:
