@@ -9,14 +9,13 @@ from forebay.names import IllegalName, check_name
 from forebay.spelling import did_you_mean
 from forebay.sql import supported
 from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
-from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.header_columns import header_of
-from forebay.sql.option_values import duration, with_values
+from forebay.sql.option_values import with_values
 from forebay.sql.schemas.inference import Asked, Lookup, chosen, complete
 from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource
-from forebay.sql.types import BIGINT, STRING, TIMESTAMP
+from forebay.sql.time_options import history_of, timestamp_of, windowing_of
 from forebay.sql.written_options import Options
 
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
@@ -123,8 +122,8 @@ def declare(
         value,
         str(topic),
         encoding,
-        _windowing(given, place),
-        _timestamp(given, (*key, *value), place),
+        windowing_of(given, place),
+        timestamp_of(given, (*key, *value), place),
         tuple(headers),
         is_framed=encoding.key in NAMED,
         key_form=key_form,
@@ -172,9 +171,9 @@ def target(
         named,
         encoding,
         windowing,
-        _timestamp(given, (*keys, *values), statement.place),
+        timestamp_of(given, (*keys, *values), statement.place),
         is_derived=True,
-        history_ms=_history(given, statement, windowing),
+        history_ms=history_of(given, statement, windowing),
         is_framed=is_framed,
         key_form=forms[0],
         value_form=forms[1],
@@ -234,64 +233,6 @@ def _encoding(given: Options, settings: dict[str, str], otherwise: Encoding, pla
         None if wraps is None else bool(wraps),
         str(given.get("KEY_DELIMITER", otherwise.key_delimiter)),
     )
-
-
-def _windowing(given: Options, place: Place) -> Windowing | None:
-    kind = given.get("WINDOW_TYPE")
-    if kind is None:
-        return None
-    named, written = str(kind).upper(), given.place_of("WINDOW_TYPE", place)
-    if named not in ("TUMBLING", "HOPPING", "SESSION"):
-        raise SqlError(written, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
-    size = given.get("WINDOW_SIZE", 0)
-    if named == "SESSION" and size:
-        raise SqlError(given.place_of("WINDOW_SIZE", place), "SESSION windows have no size: leave WINDOW_SIZE out")
-    if isinstance(size, str):
-        size = duration("WINDOW_SIZE", size, given.place_of("WINDOW_SIZE", place))
-    if named != "SESSION" and not size:
-        raise SqlError(written, f"{named} windows have a size: write WINDOW_SIZE = '30 SECONDS'")
-    return Windowing(named, int(size))
-
-
-def _history(given: Options, statement: CreateAs, windowing: Windowing | None) -> int:
-    wanted = given.get("HISTORY_RETENTION")
-    if wanted is None:
-        return 0
-    place = given.place_of("HISTORY_RETENTION", statement.place)
-    if not statement.is_table or windowing is not None:
-        raise SqlError(place, "HISTORY_RETENTION is for a TABLE without windows: leave it out")
-    return duration("HISTORY_RETENTION", str(wanted), place)
-
-
-def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tuple[str, str] | None:
-    name = given.get("TIMESTAMP")
-    if name is None:
-        return None
-    place = given.place_of("TIMESTAMP", place)
-    wanted = str(name).strip('`"')
-    result = next((column for column in columns if column.name in (wanted, wanted.upper())), None)
-    if result is None:
-        raise SqlError(place, f"TIMESTAMP names {name}, which is not a column: write one of {_names(columns)}")
-    pattern = str(given.get("TIMESTAMP_FORMAT", ""))
-    if result.type not in (BIGINT, TIMESTAMP) and not (result.type == STRING and pattern):
-        raise SqlError(place, f"TIMESTAMP {result}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
-    if pattern and result.type != STRING:
-        raise SqlError(
-            given.place_of("TIMESTAMP_FORMAT", place),
-            f"TIMESTAMP_FORMAT is for a STRING, TIMESTAMP names {result}: leave the format out",
-        )
-    try:
-        reader_of(pattern)
-    except ValueError as error:
-        raise SqlError(
-            given.place_of("TIMESTAMP_FORMAT", place),
-            f"TIMESTAMP_FORMAT: {error}: write one such as yyyy-MM-dd HH:mm:ss",
-        ) from error
-    return result.name, pattern
-
-
-def _names(columns: Iterable[Named]) -> str:
-    return ", ".join(column.name for column in columns)
 
 
 def _word(is_table: bool) -> str:
