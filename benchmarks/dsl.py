@@ -21,9 +21,9 @@ from forebay.processor.messages import Message
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from forebay.serde import local_codec
+from forebay.service.wiring import task_codecs
 from forebay.stores.memory import MemoryTable
 from forebay.testing.shown import PipedRecord
-from forebay.wiring import task_codecs
 from price_join.model import FoodBill, FoodOrder, MenuPrice
 from price_join.settings import PriceJoinSettings
 

@@ -19,7 +19,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.platform import Endpoints
 
 _ENTRY = """
-from forebay.agreement import store_contracts
+from forebay.service.agreement import store_contracts
 from forebay.catalog import Service, Topic
 from {module} import JOB
 

@@ -20,7 +20,7 @@ from forebay.job import load_job
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.registry_settings import SchemaIds
-from forebay.limits import AFTER_MAX, MAX_BYTES, SIDE_MAX_BYTES, UNLIMITED
+from forebay.limits.topics import AFTER_MAX, MAX_BYTES, SIDE_MAX_BYTES, UNLIMITED
 from forebay.platform import Platform
 from forebay.producing.base import FIXED_START_MS, Event, Options
 from forebay.producing.sources import generate, source_of

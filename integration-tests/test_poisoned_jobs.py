@@ -15,7 +15,7 @@ from topic_reading import headers_of, read_topic
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec
-from forebay.limits import MAX_BYTES
+from forebay.limits.topics import MAX_BYTES
 from forebay.platform import Endpoints
 from tests.poisoned_jobs import JOBS, KSML, SQL, good_value
 from tests.poisons import PLAIN, PLAIN_KEYS

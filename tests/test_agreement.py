@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from forebay.agreement import Disagreement, check_agreement, disagreements
 from forebay.catalog import Service, Topic, all_services
 from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
-from forebay.mistakes import Mistake
 from forebay.runtime.driver.app import JobApplication
 from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.plan import Plan
+from forebay.service.agreement import Disagreement, check_agreement, disagreements
+from forebay.service.mistakes import Mistake
 from forebay.testing import TestDriver
 
 SERVICES = all_services()

@@ -6,7 +6,7 @@ from forebay.builder.picture import picture_of
 from forebay.catalog import all_services
 from forebay.job import load_job
 from forebay.kafka.acls import Role, rights
-from forebay.task_limits import task_limits
+from forebay.limits.tasks import task_limits
 
 SERVICES = all_services()
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from forebay.agreement import disagreements
 from forebay.builder import Topology, job
 from forebay.catalog import COMPACTED, TIMESTAMPS
 from forebay.declaration import declare
 from forebay.job import Job
-from forebay.mistakes import Mistake
+from forebay.service.agreement import disagreements
+from forebay.service.mistakes import Mistake
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The text that a docstring gives for each argument can be shown to an operator."""
 
-from forebay.docstrings import described_arguments
+from forebay.utils.docstrings import described_arguments
 
 
 class Described:

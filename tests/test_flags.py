@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from forebay.flags import Flag
+from forebay.utils.flags import Flag
 
 
 @pytest.mark.timeout(30)

@@ -14,7 +14,7 @@ from google.protobuf import struct_pb2
 
 from forebay.builder.keys import session_windowed, windowed_format
 from forebay.formats import BYTES, DOUBLE, FLOAT, INT, LONG, TEXT, UUID, Format, avro, simple
-from forebay.identities import (
+from forebay.formats.identities import (
     Identity,
     Misread,
     by_name,
@@ -27,11 +27,11 @@ from forebay.identities import (
     values_of,
     with_mark,
 )
-from forebay.identity_words import words_of
+from forebay.formats.identity_words import words_of
+from forebay.formats.record_shapes import shape_of
 from forebay.ksml.avro import avro_format
 from forebay.ksml.json_schemas import json_schema_format
 from forebay.ksml.pairs import pair_of
-from forebay.record_shapes import shape_of
 from forebay.records import Record
 from forebay.serde.json_format import JSON, json_of
 from forebay.serde.json_schema_format import json_schema

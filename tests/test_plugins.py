@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from forebay import plugins
 from forebay.catalog import UnknownService, all_services, find_service
-from forebay.plugins import CHECKOUT, GROUP, OWN, PRODUCERS, VARIABLE, Named, PluginError, yield_modules
 from forebay.producing.sources import all_sources, source_of, sources_for
 from forebay.serde import ContractMissing, list_contracts, load_contract
+from forebay.service import plugins
+from forebay.service.plugins import CHECKOUT, GROUP, OWN, PRODUCERS, VARIABLE, Named, PluginError, yield_modules
 
 SERVICES = all_services()
 

@@ -19,11 +19,11 @@ from forebay.cli import main as command_line
 from forebay.cli.lazy import LazyCommand
 from forebay.platform import process
 from forebay.platform.home import make_home
-from forebay.private import make_private_directory, make_private_file, make_socket_directory
 from forebay.runtime.driver.checkpoint import held_checkpoint
 from forebay.runtime.driver.session import checkpoint_settings
 from forebay.stores.copies import CopyTable
 from forebay.stores.disk import DiskTable
+from forebay.utils.private import make_private_directory, make_private_file, make_socket_directory
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ from forebay.catalog import find_service
 from forebay.cli.main import run
 from forebay.demo.plan import DemoPlan
 from forebay.kafka.acls import Role, rights
+from forebay.limits.tasks import task_limits
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.renaming import WrongTopics, actual_names, actual_topics, rename, taken_names
 from forebay.runtime.task.partition_queue import InputPartition
+from forebay.service.renaming import WrongTopics, actual_names, actual_topics, rename, taken_names
 from forebay.stores.memory import MemoryTable
-from forebay.task_limits import task_limits
 from forebay.testing.shown import PipedRecord
 from tests.runtime.task_records import CODECS, Number, Sum
 

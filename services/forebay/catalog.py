@@ -1,6 +1,6 @@
 """The table of services: what the CLI, jobs, producers, charts and documentation read.
 
-Packages bring them (see forebay.plugins); the library has none of its own.
+Packages bring them (see forebay.service.plugins); the library has none of its own.
 """
 
 from __future__ import annotations
@@ -11,10 +11,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from forebay.job import Matched, load_job, matched_topics
-from forebay.limits import CHANGELOG_MAX_BYTES, DELETE_RETENTION, DELETE_RETENTION_MS, SIDE_MAX_BYTES
-from forebay.names import check_name
-from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, package_of, yield_modules
-from forebay.spelling import did_you_mean
+from forebay.limits.topics import CHANGELOG_MAX_BYTES, DELETE_RETENTION, DELETE_RETENTION_MS, SIDE_MAX_BYTES
+from forebay.service.plugins import (
+    ATTRIBUTE,
+    GROUP,
+    VARIABLE,
+    Named,
+    PluginError,
+    attribute_of,
+    package_of,
+    yield_modules,
+)
+from forebay.utils.names import check_name
+from forebay.utils.spelling import did_you_mean
 
 # `after.max` is set to the maximum because newer brokers refuse timestamps an hour ahead of their clock by default, and
 # event times may be ahead.
@@ -57,7 +66,7 @@ class Topic:
         partitions: Number of partitions with which it is created.
         config: Topic configuration with which it is created.
         own: Whether the topic belongs to one job. It then always has one partition for each task.
-        alias: Name that job and logic use; "": the same name (see forebay.renaming).
+        alias: Name that job and logic use; "": the same name (see forebay.service.renaming).
         replicas: Replication factor with which it is created; 0: the broker's default.
 
     Raises:
@@ -222,7 +231,7 @@ class UnknownService(ValueError):
 
 
 def all_services() -> Mapping[str, Service]:
-    """Return all services by name (see forebay.plugins). Installed services are sorted by name.
+    """Return all services by name (see forebay.service.plugins). Installed services are sorted by name.
 
     Raises:
         PluginError: A service can't be loaded.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from forebay.agreement import store_contracts
 from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
 from forebay.job import Job, load_job
+from forebay.service.agreement import store_contracts
 
 PARTITIONS = 4
 

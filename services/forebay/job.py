@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from forebay.formats import TEXT, Format, avro, contract_of
-from forebay.mistakes import Mistake, mistake
-from forebay.plugins import package_of
 from forebay.processor.api import AnyProcessor, Processor
 from forebay.processor.declared import NoNewInstance, missing_methods, new_instance
+from forebay.service.mistakes import Mistake, mistake
+from forebay.service.plugins import package_of
 
 _LINE = "JOB = Job(inputs={...}, outputs={...}, settings=..., processor=...)"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.plugins import VARIABLE
 from forebay.scaffold.project import write_project
+from forebay.service.plugins import VARIABLE
 
 _NUMBERS = count()
 

@@ -7,13 +7,13 @@ import io
 import pytest
 from rich.console import Console
 
-from forebay.agreement import Disagreement
 from forebay.catalog import all_services
 from forebay.cli import main
 from forebay.cli.errors import in_a_line, lines_of, show
 from forebay.kafka.errors import TopicsDiffer
 from forebay.runtime.driver.broker_check import BrokerUnfit
 from forebay.runtime.errors import StopJob
+from forebay.service.agreement import Disagreement
 
 SERVICES = all_services()
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from forebay import dbapi
+from forebay.dbapi.literals import WrongParameter, bind, literal
 from forebay.sql.inserting import check_values
 from forebay.sql.program import program_of
 from forebay.sql.reading import reading_of
 from forebay.sql.statements import parse
 from forebay.sql.syntax import InsertValues, Select
-from forebay.sql_literals import WrongParameter, bind, literal
 from tests.sql.driven import stream
 
 PROGRAM = program_of(

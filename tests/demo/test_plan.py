@@ -14,7 +14,7 @@ from forebay.demo.errors import DemoError
 from forebay.demo.plan import DemoPlan
 from forebay.platform import PlatformError
 from forebay.platform.ports import HOST, is_free
-from forebay.renaming import rename
+from forebay.service.renaming import rename
 
 SERVICES = all_services()
 

@@ -7,12 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from forebay.agreement import Disagreement
 from forebay.builder import Topology
 from forebay.catalog import Service, Topic
 from forebay.formats import TEXT, no_contracts
 from forebay.processor import Context, Processor, Timer
 from forebay.processor.codecs import Codecs
+from forebay.service.agreement import Disagreement
 from forebay.stores import (
     KeyValueStore,
     ListValueStore,

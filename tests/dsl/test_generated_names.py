@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from forebay.builder import Topology
-from forebay.names import LONGEST_REPARTITION, LONGEST_STORE, unused_name
 from forebay.processor.declared import declared_stores
+from forebay.utils.names import LONGEST_REPARTITION, LONGEST_STORE, unused_name
 from tests.dsl.driving import Driven, Nothing
 
 Build = Callable[[Topology, str], None]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from forebay.agreement import disagreements
 from forebay.builder import Topology, TopologyError
 from forebay.catalog import Service, Topic, find_service
 from forebay.job import load_job, match_topics
@@ -18,6 +17,7 @@ from forebay.kafka.acls import Role, rights
 from forebay.runtime.driver.matched import MatchWatch, matches
 from forebay.runtime.errors import StopJob
 from forebay.runtime.spec import JobSpec, recall_matches
+from forebay.service.agreement import disagreements
 from forebay.testing import TestDriver
 from tests.dsl.driving import Driven
 

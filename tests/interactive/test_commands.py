@@ -14,7 +14,7 @@ from forebay.builder import Topology, TopologyError
 from forebay.catalog import UnknownService
 from forebay.interactive import shipped
 from forebay.interactive.commands import command_line, environment, of_queries
-from forebay.plugins import VARIABLE
+from forebay.service.plugins import VARIABLE
 
 
 def test_options() -> None:

@@ -12,8 +12,8 @@ from forebay.kafka.errors import KafkaForbidden, KafkaUnavailable
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import batch_limit, read_topic_limits
 from forebay.kafka.topics import TopicDescription
-from forebay.limits import UNLIMITED, TopicLimits
-from forebay.task_limits import task_limits
+from forebay.limits.tasks import task_limits
+from forebay.limits.topics import UNLIMITED, TopicLimits
 
 KAFKA_4 = {
     "max.message.bytes": "1048588",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay.agreement import disagreements
 from forebay.cli.main import run
 from forebay.ksml.mounting import environment, files_of, mount, read_mounts
+from forebay.service.agreement import disagreements
 from tests.ksml.bodies import DEFINITIONS
 
 ORDERS = DEFINITIONS / "order-stores.yaml"

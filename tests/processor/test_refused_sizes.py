@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from forebay.limits import TaskLimits, TopicLimits
+from forebay.limits.room import FRAME_BYTES
+from forebay.limits.topics import TaskLimits, TopicLimits
 from forebay.processor import Context, Timer
 from forebay.processor.messages import Headers
-from forebay.room import FRAME_BYTES
 from forebay.testing import TestDriver
 from tests.processor.batches import Batches, sent
 from tests.runtime.task_records import CODECS, Number, Sum, Total

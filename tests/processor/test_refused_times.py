@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forebay.limits import TaskLimits, TopicLimits
+from forebay.limits.topics import TaskLimits, TopicLimits
 from forebay.processor import Context, LateRecord, Timer
 from forebay.processor.batch import BatchResult
 from forebay.processor.codecs import Codecs

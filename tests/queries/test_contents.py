@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from forebay.agreement import store_contracts
 from forebay.catalog import Service, Topic
 from forebay.kafka.settings import KafkaSettings
-from forebay.plugins import VARIABLE
 from forebay.queries.contents import contents_of, known_contents
 from forebay.runtime.protocol.snapshot_mark import MARK
+from forebay.service.agreement import store_contracts
+from forebay.service.plugins import VARIABLE
 from forebay.testing import TestDriver
 from tests.dsl.every_operator import JOB, TASKS, records
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from forebay.limits.room import Room
 from forebay.processor.messages import Headers
 from forebay.processor.side_topics import error_record
-from forebay.room import Room
 from forebay.runtime.maintenance.failed_records import Again, Unfit, again, fits, reason_of
 
 INPUTS = {"events": 4}

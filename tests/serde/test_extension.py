@@ -12,11 +12,11 @@ from click.testing import CliRunner
 import hatch_build
 from forebay.cli import application
 from forebay.cli.main import cli
-from forebay.native import SWITCH, missing
 from forebay.serde.extension import native_codec
+from forebay.utils.native import SWITCH, missing
 
 SAYS = """
-from forebay.native import missing
+from forebay.utils.native import missing
 from forebay.serde.extension import native_codec
 print(native_codec(), missing())
 """

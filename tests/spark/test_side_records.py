@@ -9,12 +9,12 @@ import pytest
 from confluent_kafka import Message
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from forebay.limits import TopicLimits
+from forebay.limits.room import Room
+from forebay.limits.topics import TopicLimits
 from forebay.processor.api import Timer
 from forebay.processor.arrivals import TimerMessage
 from forebay.processor.messages import Headers, SideRecord
 from forebay.processor.side_topics import error_record, late_record
-from forebay.room import Room
 from forebay.spark.decoding import Decoding
 from forebay.spark.errors import OptionError
 from forebay.spark.records import record_batch

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forebay.agreement import check_agreement
+from forebay.service.agreement import check_agreement
 from forebay.sql import compile as compiling
 from forebay.sql import program as programs
 from forebay.sql import service

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.identities import by_name, columns_of
+from forebay.formats.identities import by_name, columns_of
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.layouts import decode_layout, encode_layout, merge_recorded
 from forebay.stores.spread import NotSpreadable, Spreader

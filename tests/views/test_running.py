@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.agreement import store_contracts
 from forebay.builder import job
 from forebay.interactive.pickling import dumps, loads
 from forebay.processor import RejectedRecord
 from forebay.records import fields_of
 from forebay.runtime.errors import StoreChanged
+from forebay.service.agreement import store_contracts
 from forebay.stores.keys import split_key
 from forebay.testing import TestDriver
 from forebay.views import Source, load_views, views_job, views_topology

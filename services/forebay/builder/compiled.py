@@ -18,7 +18,7 @@ from forebay.builder.read_back import receiving
 from forebay.builder.sending import isolating, sending
 from forebay.builder.stored_keys import StoredKeys
 from forebay.formats import Format
-from forebay.identities import Identity
+from forebay.formats.identities import Identity
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node
 from forebay.codec import Codec, DecodeError, canonical_of, is_frozen
 from forebay.formats import LONG, Format
-from forebay.identities import key_of as identity_of_key
+from forebay.formats.identities import key_of as identity_of_key
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.table import Change
 from forebay.processor.api import Context

@@ -8,10 +8,10 @@ from typing import Any
 
 from forebay.builder.nodes import Kind, Node, Spreading, TopologyError, line_of_caller
 from forebay.builder.topic_uses import problem_of_reader, problem_of_writers
-from forebay.names import unused_name
 from forebay.stores.binding import Store
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.utils.names import unused_name
 
 
 class Graph:

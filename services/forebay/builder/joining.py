@@ -11,10 +11,10 @@ from forebay.builder.keys import on_keys, to_rows
 from forebay.builder.nodes import Node, TopologyError
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.together import Side, bring_together, topic_part
-from forebay.names import LONGEST_REPARTITION
 from forebay.operators.results import Alone, Join
 from forebay.time.durations import Duration, ms_of
 from forebay.time.windows import JoinWindows
+from forebay.utils.names import LONGEST_REPARTITION
 
 if TYPE_CHECKING:
     from forebay.builder.stream import Stream

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec, registering
 from forebay.formats import Format, key_reader, key_writer, owner_of
-from forebay.identities import windowed_keys
+from forebay.formats.identities import windowed_keys
 from forebay.stores.keys import join_key, split_key
 from forebay.time.base import Window
 

@@ -9,7 +9,7 @@ from forebay.builder.graph import Graph
 from forebay.builder.keys import on_keys
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, Partitioner, TopologyError
 from forebay.formats import TEXT, Format
-from forebay.identities import key_of
+from forebay.formats.identities import key_of
 from forebay.operators.deduplicate import Deduplicate
 from forebay.processor.api import Context
 from forebay.stores.keys import join_key

@@ -9,7 +9,7 @@ from forebay.builder.components import Component
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.nodes import Node
 from forebay.formats import Format, owner_of
-from forebay.identities import Identity
+from forebay.formats.identities import Identity
 from forebay.stores.binding import Store
 from forebay.stores.keyed import MARK
 from forebay.stores.keys import split_key

@@ -16,7 +16,7 @@ from forebay.builder.components import can_meet
 from forebay.builder.graph import Graph
 from forebay.builder.joins import versions_of
 from forebay.builder.nodes import History, Kind, Node
-from forebay.names import LONGEST_REPARTITION, LONGEST_STORE
+from forebay.utils.names import LONGEST_REPARTITION, LONGEST_STORE
 
 Plan = Callable[[Graph], tuple[Node, ...]]
 """Adds the nodes that it needs to a graph, and returns the nodes to be joined."""

@@ -17,11 +17,11 @@ from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, Table
 from forebay.builder.together import topic_part
 from forebay.formats import TEXT, Format
-from forebay.names import check_pattern
 from forebay.processor.api import Reading
 from forebay.processor.messages import Message
 from forebay.records import fields_of, is_record_type
 from forebay.time.durations import Duration, ms_of
+from forebay.utils.names import check_pattern
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from forebay.agreement import Disagreement, check_agreement
 from forebay.catalog import Service
 from forebay.check.trial import Trial, try_records
 from forebay.codec import Unavailable
 from forebay.job import Job, load_job
-from forebay.mistakes import Mistake, mistake
-from forebay.plugins import PluginError
 from forebay.runtime.driver.logic_settings import WrongSettings, parse_logic
+from forebay.service.agreement import Disagreement, check_agreement
+from forebay.service.mistakes import Mistake, mistake
+from forebay.service.plugins import PluginError
 
 _CLEAR = (Mistake, Disagreement, PluginError, WrongSettings, Unavailable, MemoryError)
 

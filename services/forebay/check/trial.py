@@ -11,12 +11,12 @@ from typing import Any
 from forebay.catalog import Service
 from forebay.codec import Unavailable
 from forebay.job import load_job
-from forebay.mistakes import Mistake, mistake
 from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
 from forebay.producing.base import Event, Options, Source
 from forebay.producing.frames import json_bytes
 from forebay.producing.sources import records, sources_for
 from forebay.serde.subjects import registering_nothing
+from forebay.service.mistakes import Mistake, mistake
 from forebay.testing import TestDriver
 
 RECORDS = 100

@@ -23,9 +23,7 @@ from forebay.cli.run_several import require_sharable, serve, shared_engine
 from forebay.cli.spark_options import spark_options
 from forebay.kafka.patience import keep_trying
 from forebay.live.names import check_name
-from forebay.native import missing
 from forebay.platform.java import find_java
-from forebay.renaming import actual_names
 from forebay.runtime.driver.app import JobApplication
 from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.logic_settings import WrongSettings
@@ -36,6 +34,8 @@ from forebay.runtime.driver.several import SeveralJobs
 from forebay.runtime.observability.event_file import record_events
 from forebay.runtime.process.log_files import keep_log
 from forebay.runtime.process.logs import configure_logging
+from forebay.service.renaming import actual_names
+from forebay.utils.native import missing
 
 ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
 """The option of a job that ends by itself, for commands that don't offer it."""

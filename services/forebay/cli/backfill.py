@@ -19,7 +19,7 @@ from forebay.cli.names import rename_topics, service_argument
 from forebay.cli.spark_options import spark_options
 from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from forebay.cli.names import rename_topics, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaForbidden, TopicMissing
 from forebay.kafka.settings import KafkaSettings
-from forebay.limits import UNLIMITED, TopicLimits
+from forebay.limits.topics import UNLIMITED, TopicLimits
 from forebay.runtime.driver.matched import matches
 from forebay.runtime.maintenance.error_replay import ErrorReplay, Replayed
 

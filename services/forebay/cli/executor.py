@@ -19,7 +19,6 @@ import click
 
 from forebay.cli.options import spark_secret_option
 from forebay.cli.watched_files import watch_given_folder
-from forebay.flags import Flag
 from forebay.runtime.kubernetes.executors import EXECUTOR_SLOTS
 from forebay.runtime.launch.addresses import host_of, stack_option
 from forebay.runtime.launch.heap import refused_heap
@@ -27,6 +26,7 @@ from forebay.runtime.launch.jvmlog import LOGGING
 from forebay.runtime.launch.rpc_secret import ENCRYPTED, executor_environment
 from forebay.runtime.launch.shared_classes import archive_options, class_path
 from forebay.runtime.process.survivors import LEAVE, allow_survivors, surviving_workers
+from forebay.utils.flags import Flag
 
 DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"

@@ -16,7 +16,7 @@ from forebay.kafka.topics import spec_of
 from forebay.ksml import mounting
 from forebay.ksml.mounting import Mounted, environment, files_of, read_mounts, service_name
 from forebay.ksml.registered import NEEDED, URL
-from forebay.plugins import VARIABLE
+from forebay.service.plugins import VARIABLE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 OTHER_WORDS = {
     "stop": "down",

@@ -15,8 +15,8 @@ import forebay
 from forebay.cli.errors import in_a_line, lines_of, show
 from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.cli.usage import explain
-from forebay.plugins import VARIABLE, bring_project
-from forebay.private import private_files
+from forebay.service.plugins import VARIABLE, bring_project
+from forebay.utils.private import private_files
 
 COMMANDS = {
     "demo": LazyCommand("forebay.cli.demo:demo", "Run everything and watch it: platform, producers, jobs, live view."),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from forebay.catalog import Service, UnknownService, find_service
-from forebay.renaming import WrongTopics, rename, require_apart, taken_names
+from forebay.service.renaming import WrongTopics, rename, require_apart, taken_names
 
 
 class ServiceType(click.ParamType[Service]):

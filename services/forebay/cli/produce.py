@@ -18,7 +18,6 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
-from forebay.names import IllegalName, check_name
 from forebay.platform import Platform
 from forebay.producing.base import Options, Source
 from forebay.producing.run import produce as send
@@ -27,6 +26,7 @@ from forebay.producing.sources import source_of
 from forebay.runtime.process.logs import configure_logging
 from forebay.serde import Schema
 from forebay.time.moments import parse_moment
+from forebay.utils.names import IllegalName, check_name
 
 _ANSWER_S = 10.0
 _SHARE = click.FloatRange(0, 1)

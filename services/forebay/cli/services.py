@@ -13,9 +13,9 @@ import click
 from forebay.catalog import NO_SERVICES, Service, Topic, all_services
 from forebay.cli.names import services_argument
 from forebay.cli.options import json_option
-from forebay.docstrings import described_arguments
 from forebay.job import load_job
-from forebay.mistakes import Mistake
+from forebay.service.mistakes import Mistake
+from forebay.utils.docstrings import described_arguments
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from forebay.flags import Flag
+from forebay.utils.flags import Flag
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -14,10 +14,10 @@ from forebay.cli.sql_client import FORMATS, SqlClient, show
 from forebay.cli.sql_session import Session
 from forebay.cli.sql_shell import shell
 from forebay.kafka.registry import SchemaRegistry, shared_registry
-from forebay.plugins import VARIABLE as SERVICES
 from forebay.queries.gate import NoToken, read_token
 from forebay.serde.resolver import RegistryUnavailable
 from forebay.serde.subjects import connect_when_asked
+from forebay.service.plugins import VARIABLE as SERVICES
 from forebay.sql.describing import describe
 from forebay.sql.errors import SqlError
 from forebay.sql.extension.loading import VARIABLE as FUNCTIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 _FEW = 6
 """Up to so many options are listed when none is similar to an unknown one."""

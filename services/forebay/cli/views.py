@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from forebay.agreement import disagreements
 from forebay.catalog import Service
 from forebay.cli.names import ServiceType
 from forebay.job import load_job, plans_of
 from forebay.serde.contracts import contracts_folder, load_contract
+from forebay.service.agreement import disagreements
 from forebay.views.contracts import contracts_of
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from forebay.catalog import all_services
 from forebay.demo import units
-from forebay.plugins import attribute_of
+from forebay.service.plugins import attribute_of
 
 Record = Mapping[str, Any]
 _LINE = 'COLUMNS = {"TOPIC": (Column("title", "field", 12), ...)}'

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Self
 
-from forebay.flags import Flag
+from forebay.utils.flags import Flag
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -13,7 +13,7 @@ from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.platform.ports import HOST, free_port, is_free, require_free
 from forebay.producing.sources import all_sources
-from forebay.renaming import actual_names
+from forebay.service.renaming import actual_names
 
 OUT_OF_ORDER = 0.02
 DUPLICATES = 0.01

@@ -22,10 +22,10 @@ from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.task_settings import TaskSettings
+from forebay.service.wiring import Contract, task_codecs
 from forebay.stores.binding import Store
 from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Table
-from forebay.wiring import Contract, task_codecs
 
 _TELLING_SECONDS = 0.0005
 """A job's idle tasks announce their time once a second, to send little; here downstream tasks see each ms."""

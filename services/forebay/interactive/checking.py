@@ -8,7 +8,7 @@ import click
 
 from forebay.cli.run import run
 from forebay.interactive.commands import words
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 
 def check_options(options: Mapping[str, object]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from forebay.interactive import shipped
-from forebay.plugins import VARIABLE
+from forebay.service.plugins import VARIABLE
 
 _OF_QUERIES = ("home", "application", "bootstrap_servers", "schema_registry_url", "kafka_option", "set")
 """Options that `forebay queries` must be given as `forebay run` was."""

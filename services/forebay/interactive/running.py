@@ -17,7 +17,7 @@ from forebay.http.health import Verdict
 from forebay.interactive.commands import command_line, of_queries
 from forebay.interactive.stores import CannotQuery, StoreView
 from forebay.platform.ports import HOST, free_port
-from forebay.private import make_private_directory
+from forebay.utils.private import make_private_directory
 
 READY_SECONDS = 180.0
 _JOB_GRACE_S = 60.0

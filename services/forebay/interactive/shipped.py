@@ -20,7 +20,7 @@ from forebay.catalog import Service
 from forebay.declaration import declare
 from forebay.interactive.pickling import dumps, loads
 from forebay.job import Job
-from forebay.private import make_private_directory, private_files
+from forebay.utils.private import make_private_directory, private_files
 
 VARIABLE = "FOREBAY_TOPOLOGY"
 MODULE = "forebay.interactive.shipped"

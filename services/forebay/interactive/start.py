@@ -11,8 +11,8 @@ from forebay.interactive.checking import check_options
 from forebay.interactive.commands import environment
 from forebay.interactive.running import RunningJob
 from forebay.interactive.shipped import ship
-from forebay.names import check_name
-from forebay.plugins import bring_project
+from forebay.service.plugins import bring_project
+from forebay.utils.names import check_name
 
 _TOPOLOGIES = "topologies"
 

@@ -19,7 +19,7 @@ from forebay.kafka.identities import (
     standby_group,
     transactional_prefix,
 )
-from forebay.names import literal_start
+from forebay.utils.names import literal_start
 
 
 class Resource(Enum):

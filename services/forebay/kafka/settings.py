@@ -13,7 +13,7 @@ from forebay.kafka.librdkafka_log import log_options, outage_options
 from forebay.kafka.options import Options, as_text, check_options, for_admin, for_consumer, for_producer, hide_secrets
 from forebay.kafka.registry_settings import Compatibility, RegistrySettings, SchemaIds
 from forebay.kafka.secret import Secret, without_line_end
-from forebay.limits import CLIENT_MAX_BYTES
+from forebay.limits.topics import CLIENT_MAX_BYTES
 
 _EVERY: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
 """Kafka's own clients ask for a broker that went away once a second; librdkafka only every ten after a while."""

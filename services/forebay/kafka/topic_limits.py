@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
-from forebay.limits import CLIENT_MAX_BYTES, TopicLimits
+from forebay.limits.topics import CLIENT_MAX_BYTES, TopicLimits
 
 _ANSWER_SECONDS = 8.0
 _BATCH_BYTES = 1_000_000

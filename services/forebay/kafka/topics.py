@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from forebay.catalog import COMPACTION_LAG, Topic
-from forebay.limits import DELETE_RETENTION
+from forebay.limits.topics import DELETE_RETENTION
 
 BROKER_DEFAULT = -1
 AT_CREATION = frozenset({"message.timestamp.after.max.ms", COMPACTION_LAG, DELETE_RETENTION})

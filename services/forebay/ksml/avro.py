@@ -12,7 +12,7 @@ import msgspec
 
 from forebay.codec import Codec, EncodeError
 from forebay.formats import Contracts, Format, no_contracts
-from forebay.identities import by_name
+from forebay.formats.identities import by_name
 from forebay.ksml.logical_types import CHECKS, with_check
 from forebay.ksml.parsing import boolean_of, float_of, text_of_scalar, whole_of
 from forebay.ksml.types import Type, UnknownType

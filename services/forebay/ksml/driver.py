@@ -8,9 +8,9 @@ from forebay.ksml.compile import Definitions, KsmlSettings, job_of
 from forebay.processor.declared import declared_stores
 from forebay.processor.messages import Headers
 from forebay.serde import AvroCodec, LocalSchemas, Schema
+from forebay.service.wiring import Contract
 from forebay.stores.binding import Store
 from forebay.testing import Forwarded, TestDriver
-from forebay.wiring import Contract
 
 
 class KsmlDriver:

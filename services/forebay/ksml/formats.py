@@ -14,7 +14,7 @@ import msgspec
 from forebay import formats
 from forebay.builder.keys import windowed_format
 from forebay.formats import Format, simple
-from forebay.identities import by_name, by_place
+from forebay.formats.identities import by_name, by_place
 from forebay.ksml.avro import avro_format, record_of, windowed_schema
 from forebay.ksml.json_schemas import json_schema_format
 from forebay.ksml.markup import of_csv, of_xml, to_csv, to_xml

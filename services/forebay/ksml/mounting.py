@@ -10,7 +10,6 @@ from dataclasses import field, make_dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from forebay.agreement import store_contracts
 from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
 from forebay.job import Job
 from forebay.ksml.compile import Definitions, KsmlSettings, definitions, job_of
@@ -20,6 +19,7 @@ from forebay.ksml.errors import refusal
 from forebay.ksml.functions import add_modules
 from forebay.ksml.schema_folder import contracts_folder
 from forebay.ksml.schemas import Registry, SchemaFiles
+from forebay.service.agreement import store_contracts
 
 FILES = "FOREBAY_KSML"
 """Environment variable: definition files, or folders of them, separated by commas."""

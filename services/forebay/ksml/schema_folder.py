@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from forebay.private import make_private_directory
+from forebay.utils.private import make_private_directory
 
 _SUFFIX = ".avsc"
 

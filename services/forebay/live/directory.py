@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from forebay.private import make_private_directory
+from forebay.utils.private import make_private_directory
 
 
 class EngineRuns(Exception):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forebay.catalog import Service
-from forebay.identities import Misread
+from forebay.formats.identities import Misread
 from forebay.job import Job
 from forebay.live.history import Change, History
 from forebay.live.switches import check_switches, switch

@@ -32,7 +32,6 @@ from forebay.live.log import StatementLog
 from forebay.live.serving import Serving
 from forebay.live.status import CachedLag, status_of
 from forebay.live.topics import create_declared
-from forebay.private import make_private_directory
 from forebay.queries.sending import Outgoing
 from forebay.queries.server import QueryServer
 from forebay.runtime.driver.broker_lag import read_lag
@@ -42,6 +41,7 @@ from forebay.sql.program import Program
 from forebay.sql.schemas.lookup import Kept
 from forebay.sql.service import VARIABLE
 from forebay.sql.syntax import InsertValues, SetProperty, Statement
+from forebay.utils.private import make_private_directory
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from forebay.platform.errors import PlatformError
-from forebay.private import make_private_directory
+from forebay.utils.private import make_private_directory
 
 STATE_FILE = "platform.json"
 NEEDED_BYTES = 512 * 1024 * 1024

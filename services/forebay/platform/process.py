@@ -12,7 +12,7 @@ import psutil
 
 from forebay.platform.errors import PlatformError
 from forebay.platform.state import ProcessRecord
-from forebay.private import UMASK, make_private_file
+from forebay.utils.private import UMASK, make_private_file
 
 _TOKEN_OPTION = "-Dforebay.instance="
 _ARGUMENTS_SECONDS = 10.0

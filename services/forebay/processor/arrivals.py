@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from forebay.codec import Codec, DecodeError, Unavailable
+from forebay.limits.room import EventTimes
 from forebay.processor.api import AnyProcessor, Timer
 from forebay.processor.messages import Headers, Message
-from forebay.room import EventTimes
 
 
 class Arrival(NamedTuple):

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Any
 
 from forebay.codec import Codec, EncodeError
+from forebay.limits.room import HEADER_BYTES, Room
 from forebay.processor.api import NO_KEY, NoKey, Timer
 from forebay.processor.batch import Position
 from forebay.processor.engine_settings import OUTPUT_BYTES
 from forebay.processor.forwarded import own_headers
 from forebay.processor.messages import Headers, Message, Output
 from forebay.processor.timers import NEVER
-from forebay.room import HEADER_BYTES, Room
 
 IN_TIME = -1
 _SHORT = 1_000

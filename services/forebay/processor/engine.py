@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from forebay.limits.room import Rooms
 from forebay.processor.api import AnyProcessor
 from forebay.processor.arrivals import Streams, arrivals
 from forebay.processor.batch import BatchResult, Position, latest
@@ -20,7 +21,6 @@ from forebay.processor.reports import FAILURES, Reports
 from forebay.processor.steps import Steps
 from forebay.processor.timer_keys import TimerKeys, timer_keys_of
 from forebay.processor.timers import Timers, timer_names_of
-from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
 from forebay.stores.layouts import key_formats_of

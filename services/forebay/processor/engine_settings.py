@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from forebay.limits import TaskLimits
+from forebay.limits.topics import TaskLimits
 from forebay.stores.kinds import OnChange
 from forebay.time.durations import set_durations
 

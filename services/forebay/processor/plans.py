@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from forebay.limits.room import Rooms
 from forebay.processor.api import AnyProcessor
 from forebay.processor.arrivals import Plan
 from forebay.processor.codecs import Codecs, key_readers, key_writers
 from forebay.processor.context import TaskContext
 from forebay.processor.engine_settings import EngineSettings
-from forebay.room import Rooms
 
 
 def context_of(codecs: Codecs, settings: EngineSettings, rooms: Rooms) -> TaskContext:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from forebay.codec import EncodeError, Unavailable
+from forebay.limits.room import Rooms
 from forebay.processor.arrivals import fails_everywhere
 from forebay.processor.batch import BatchResult
 from forebay.processor.context import TaskContext
@@ -12,7 +13,6 @@ from forebay.processor.engine_settings import UNBOUNDED, Bounds
 from forebay.processor.forwarded import as_received
 from forebay.processor.messages import ErrorStage, Message
 from forebay.processor.side_topics import error_record, late_record
-from forebay.room import Rooms
 
 FAILURES = (Exception, SystemExit)
 """What logic may raise. A call of `sys.exit` ends the record, not the worker."""

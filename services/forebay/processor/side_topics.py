@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from forebay.limits.room import HEADER_BYTES, Room
 from forebay.processor.messages import Headers, Message, SideRecord
-from forebay.room import HEADER_BYTES, Room
 
 _LONGEST_TEXT = 2_000
 

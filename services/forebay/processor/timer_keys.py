@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from forebay.identities import Identity, Misread
+from forebay.formats.identities import Identity, Misread
 from forebay.processor.timers import PREFIX as TIMERS
 from forebay.stores.layouts import KEYS, DeclarationChanged, decode_layout, encode_layout, merge_layouts
 from forebay.stores.layouts import PREFIX as LAYOUTS

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from forebay.catalog import Service, all_services
-from forebay.plugins import PRODUCERS, Named, PluginError, attribute_of, yield_modules
 from forebay.producing.base import FIXED_START_MS, Event, Generator, Options, Source
 from forebay.producing.disorder import disorder
+from forebay.service.plugins import PRODUCERS, Named, PluginError, attribute_of, yield_modules
 
 V = TypeVar("V")
 

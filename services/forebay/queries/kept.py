@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from forebay.private import make_private_directory
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.stores.copies import CopyTable, copy_file
+from forebay.utils.private import make_private_directory
 
 _FORMAT = 1
 

@@ -11,11 +11,11 @@ from forebay.catalog import Service, find_service
 from forebay.job import match_topics
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
-from forebay.limits import TopicLimits
+from forebay.limits.topics import TopicLimits
 from forebay.processor.engine_settings import Emit
-from forebay.renaming import rename
 from forebay.runtime.broker.findings import Needs
 from forebay.runtime.task.pacing import Limits
+from forebay.service.renaming import rename
 from forebay.stores.kinds import OnChange
 
 

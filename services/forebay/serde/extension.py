@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from forebay.native import load_native
+from forebay.utils.native import load_native
 
 if TYPE_CHECKING:
     from forebay.serde import native

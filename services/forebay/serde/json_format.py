@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import JSON_WIRE, Format, bytes_rows
-from forebay.identities import by_name
-from forebay.record_shapes import shape_of
+from forebay.formats.identities import by_name
+from forebay.formats.record_shapes import shape_of
 from forebay.records import FrozenMap, check_record_type, defaults_of, fields_of, is_record_type
 from forebay.serde.json_records import check_of, reader_of
 

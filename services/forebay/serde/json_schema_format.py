@@ -12,7 +12,7 @@ from jsonschema.validators import validator_for
 
 from forebay.codec import Codec, DecodeError, EncodeError, is_frozen
 from forebay.formats import JSON_WIRE, Format, bytes_rows, no_contracts
-from forebay.identities import Identity, by_name
+from forebay.formats.identities import Identity, by_name
 from forebay.serde.framing import header, schema_id_of
 from forebay.serde.json_format import JSON, json_of
 from forebay.serde.json_schema_wording import without_wording

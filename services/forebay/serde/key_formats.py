@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.formats import BOOLEAN, BYTES, DOUBLE, LONG, TEXT, UUID, Format, no_contracts
-from forebay.identities import by_place
+from forebay.formats.identities import by_place
 from forebay.records import fields_of, is_record_type
 from forebay.serde.codec import AvroCodec
 from forebay.serde.resolver import UnknownSchemaId

@@ -6,7 +6,7 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from forebay.identities import Identity, by_number
+from forebay.formats.identities import Identity, by_number
 
 _MOST_FIELDS = 5_000
 """Of a message and those within it. Messages that use each other several times may unfold to any number."""

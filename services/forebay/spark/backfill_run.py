@@ -32,7 +32,7 @@ from forebay.spark.errors import OptionError
 from forebay.spark.history import HistoryTopic, check_place, digest, has_offsets, order_history
 from forebay.spark.history_encoding import raw_history
 from forebay.spark.option_values import check_connection_options, connection
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

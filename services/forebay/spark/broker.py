@@ -14,7 +14,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
 from forebay.spark.ranges import EARLIEST, LATEST, Positions, check_offsets
 from forebay.spark.source_options import Bound, Place, SourceOptions, Timestamp
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 _SECONDS = 20.0
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from forebay.kafka.environment import settings_from_environment
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 CLIENT = "kafka."
 """Prefix of librdkafka's options."""

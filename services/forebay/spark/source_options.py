@@ -20,8 +20,8 @@ from forebay.spark.option_values import (
     number,
     schema_options,
 )
-from forebay.spelling import did_you_mean
 from forebay.time.moments import parse_moment
+from forebay.utils.spelling import did_you_mean
 
 _NAMES = (
     *("subscribe", "subscribePattern", "bootstrapServers", "schemaRegistryUrl"),

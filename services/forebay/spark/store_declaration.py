@@ -24,8 +24,8 @@ from forebay.spark.avro_columns import avro_column
 from forebay.spark.columns import Column
 from forebay.spark.errors import OptionError
 from forebay.spark.store_columns import is_avro, key_column, plain_column
-from forebay.spelling import did_you_mean
 from forebay.stores.binding import Store
+from forebay.utils.spelling import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

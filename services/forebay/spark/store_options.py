@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from forebay.names import IllegalName, check_name
 from forebay.runtime.changelog.topics import changelog_topic
 from forebay.spark.errors import OptionError
 from forebay.spark.side_records import names_side_topic
 from forebay.spark.source_options import SourceOptions, read_source_options
 from forebay.spark.store_declaration import StoreName
-from forebay.spelling import did_you_mean
+from forebay.utils.names import IllegalName, check_name
+from forebay.utils.spelling import did_you_mean
 
 _OWN = ("application", "store", "service")
 _SHARED = ("bootstrapServers", "schemaRegistryUrl", "mode")

@@ -18,7 +18,7 @@ from forebay.spark.records import BATCH_ROWS, Row, committed_messages, record_ba
 from forebay.spark.source_options import SourceOptions
 from forebay.spark.store_declaration import StoreName, declared_store
 from forebay.spark.store_entries import Record, StoreEntries, compact
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa

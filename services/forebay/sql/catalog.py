@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from forebay.spelling import did_you_mean
 from forebay.sql.errors import NOWHERE, Place, SqlError
 from forebay.sql.types import BIGINT, BYTES, INT, STRING, ArrayType, SqlType, StructType
+from forebay.utils.spelling import did_you_mean
 
 ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
 WINDOWSTART, WINDOWEND = "WINDOWSTART", "WINDOWEND"

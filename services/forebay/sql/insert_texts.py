@@ -9,7 +9,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from forebay.spelling import did_you_mean
+from forebay.dbapi.literals import WrongParameter, literal
 from forebay.sql.catalog import ROWTIME
 from forebay.sql.reader import Reader
 from forebay.sql.tokens import tokens_of
@@ -30,7 +30,7 @@ from forebay.sql.types import (
     StructType,
     is_number,
 )
-from forebay.sql_literals import WrongParameter, literal
+from forebay.utils.spelling import did_you_mean
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = re.compile(r"`([^`]|``)+`")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.formats import no_contracts
-from forebay.spelling import did_you_mean
 from forebay.sql import evolution
 from forebay.sql.binding import Binder
 from forebay.sql.bound import Bound
@@ -19,6 +18,7 @@ from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.syntax import Column, Expression, InsertValues
 from forebay.sql.types import BIGINT, INT
 from forebay.sql.values import as_held
+from forebay.utils.spelling import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

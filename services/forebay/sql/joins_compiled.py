@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.formats import Format
-from forebay.identities import values_of
+from forebay.formats.identities import values_of
 from forebay.operators.results import Alone, Tombstones
 from forebay.sql.computed import row_of
 from forebay.sql.nodes import in_windows, is_windowed

@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec, DecodeError
 from forebay.formats import Contracts, Format
-from forebay.identities import columns_of
+from forebay.formats.identities import columns_of
 from forebay.sql.catalog import Named
 from forebay.sql.values import RowCodec, hint_of, row_format, tuple_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from forebay.names import check_name
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.written_options import Options, OptionValue
+from forebay.utils.names import check_name
 
 DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from forebay.names import IllegalName, check_name
-from forebay.spelling import did_you_mean
 from forebay.sql import supported
 from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
 from forebay.sql.errors import Place, SqlError
@@ -17,6 +15,8 @@ from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource
 from forebay.sql.time_options import history_of, timestamp_of, windowing_of
 from forebay.sql.written_options import Options
+from forebay.utils.names import IllegalName, check_name
+from forebay.utils.spelling import did_you_mean
 
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
 _KNOWN = frozenset(

@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from forebay.agreement import store_contracts
 from forebay.builder.topology import Topology
 from forebay.builder.topology_job import job
 from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
 from forebay.job import Job
+from forebay.service.agreement import store_contracts
 from forebay.sql.catalog import Wanted
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import NOWHERE, Place, SqlError

@@ -17,7 +17,7 @@ import msgspec
 
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.formats import Contracts, Format
-from forebay.identities import Identity, columns_of
+from forebay.formats.identities import Identity, columns_of
 from forebay.sql.arithmetic import EXACT
 from forebay.sql.text_keys import decode_text_keys
 from forebay.sql.types import (

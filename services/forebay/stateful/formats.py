@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Floa
 
 from forebay.codec import DecodeError
 from forebay.formats import Format
-from forebay.identities import Identity, by_place, by_typed_name
+from forebay.formats.identities import Identity, by_place, by_typed_name
 from forebay.stateful.columns import Column, column_of, or_null, order_values
 from forebay.stateful.ddl import SchemaError, schema_of
 

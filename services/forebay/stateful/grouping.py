@@ -11,7 +11,7 @@ from typing import Any
 from forebay.builder import Stream, TopologyError
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import JSON_WIRE, Format
-from forebay.identities import by_place
+from forebay.formats.identities import by_place
 from forebay.records import fields_of, is_record_type
 
 _SINGLE = (str, int, float, bool)

@@ -11,9 +11,9 @@ from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 from forebay.codec import Codec, EncodeError, canonical_of, is_frozen
 from forebay.formats import Format, format_of
-from forebay.identities import Identity
+from forebay.formats.identities import Identity
+from forebay.limits.room import Room, Rooms
 from forebay.records import check_record_type
-from forebay.room import Room, Rooms
 from forebay.stores.copied import CopiedRows
 from forebay.stores.keyed import MARK, keyed_class
 from forebay.stores.layout import KeyPlace
@@ -132,7 +132,7 @@ class Store(Generic[V]):
     _key_mark = MARK
     _canonical: Callable[[V], V] | None = None
     key_identity: Identity = None
-    """What is recorded of the encoding of its keys, if that is not only a format's (see `forebay.identities`)."""
+    """What is recorded of the encoding of its keys, if that is not only a format's (`forebay.formats.identities`)."""
     windows = ""
     """Kind of the windows of its rows, which are recorded with them; "": any."""
     is_global = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from forebay.codec import Codec, EncodeError, Unavailable
-from forebay.room import Room
+from forebay.limits.room import Room
 from forebay.stores.rows import Journal, Rows, StateUnreadable, unreadable
 from forebay.stores.table import Table
 from forebay.stores.values import BytesCodec, StampedCodec

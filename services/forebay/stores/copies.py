@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from forebay.private import make_private_directory, make_private_file
 from forebay.stores.disk_files import page_sizes
 from forebay.stores.sizes import StoreSizes
 from forebay.stores.table import NO_TAG, Change, Table
+from forebay.utils.private import make_private_directory, make_private_file
 
 _ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
 _PUT = "INSERT INTO rows VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"

@@ -14,11 +14,11 @@ from typing import Any
 import lmdb
 
 from forebay.codec import Unavailable
-from forebay.private import make_private_directory
 from forebay.stores.disk_files import allocate, page_sizes, remove_leftovers
 from forebay.stores.long_keys import LONG, rows_of, seek_key, write_long_row
 from forebay.stores.sizes import StoreSizes
 from forebay.stores.table import NO_TAG, Change
+from forebay.utils.private import make_private_directory
 
 _ROW_BYTES = 16
 _FIRST_BYTES = 1 << 20

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from forebay.codec import DecodeError, Unavailable
 from forebay.formats import TEXT, Format
-from forebay.identities import (
+from forebay.formats.identities import (
     Identity,
     Misread,
     columns_of,
@@ -18,7 +18,7 @@ from forebay.identities import (
     reads_alike,
     with_mark,
 )
-from forebay.identity_words import words_of
+from forebay.formats.identity_words import words_of
 from forebay.stores.binding import Store
 from forebay.stores.keyed import MARK
 from forebay.stores.layout import OWN

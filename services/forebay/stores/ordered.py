@@ -7,8 +7,8 @@ from typing import Protocol, cast
 
 from sortedcontainers import SortedList
 
-from forebay.native import load_native
 from forebay.stores.table import Change, Entries
+from forebay.utils.native import load_native
 
 HeldBy = Callable[[bytes], tuple[bytes, list[int]]]
 """Of a key: what the keys of its store begin with, and the store's rows and bytes, to count in."""

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from sortedcontainers import SortedList
 
 from forebay.codec import Codec, DecodeError, EncodeError, Unavailable, canonical_of
-from forebay.room import Room
+from forebay.limits.room import Room
 from forebay.stores.generations import Generations
 from forebay.stores.keys import unpack_time
 from forebay.stores.table import Change, Table, prefix_end

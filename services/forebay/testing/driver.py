@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
-from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.in_memory.loop import GoesRound, Left, Loop, Time, errors, late
 from forebay.in_memory.records import Failure, Forwarded, show_failure, show_output
 from forebay.in_memory.sub_topologies import SubTopologyTasks
-from forebay.limits import TaskLimits
-from forebay.names import matching
+from forebay.limits.tasks import task_limits
+from forebay.limits.topics import TaskLimits
 from forebay.processor.codecs import Codecs
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.runtime.task.error_rate import describe_error
 from forebay.serde.subjects import connect_nowhere
-from forebay.task_limits import task_limits
+from forebay.service.agreement import check_agreement
+from forebay.service.wiring import Contract
 from forebay.testing.contents import contents
 from forebay.testing.output_topic import OutputTopic
 from forebay.testing.shown import RecordFailed
 from forebay.testing.subject import What, contracts_of, job_of
 from forebay.time.durations import Duration, ms_of
-from forebay.wiring import Contract
+from forebay.utils.names import matching
 
 V = TypeVar("V")
 

@@ -9,8 +9,8 @@ from forebay.job import Job, NewInEachCall, load_job
 from forebay.processor.api import AnyProcessor
 from forebay.processor.codecs import Codecs
 from forebay.serde import local_codec
+from forebay.service.wiring import Contract
 from forebay.testing.kept import KeptRecords
-from forebay.wiring import Contract
 
 What = str | Service | Job | Topology | AnyProcessor
 

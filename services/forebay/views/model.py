@@ -10,7 +10,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from forebay.identities import Identity, by_typed_name
+from forebay.formats.identities import Identity, by_typed_name
 from forebay.records import fields_of
 from forebay.sql import catalog
 from forebay.sql.computed import row_of

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
-from forebay.limits import DELETE_RETENTION, DELETE_RETENTION_MS
+from forebay.limits.topics import DELETE_RETENTION, DELETE_RETENTION_MS
 
 _ANSWER_SECONDS = 8.0
 

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
-from forebay.flags import Flag
 from forebay.http.health import Health, health_server
 from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
@@ -19,7 +17,6 @@ from forebay.kafka.errors import LoginRefused
 from forebay.kafka.patience import REFUSED_S, keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
-from forebay.renaming import actual_topics, rename
 from forebay.runtime.broker.tombstones import kept_seconds
 from forebay.runtime.code_version import code_version
 from forebay.runtime.driver.abandoned import count_abandoned
@@ -53,6 +50,9 @@ from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.snapshots.former_state import drop_former_state
 from forebay.runtime.snapshots.object_store import store_settings
 from forebay.runtime.spec import JobSpec, needs_of
+from forebay.service.agreement import check_agreement
+from forebay.service.renaming import actual_topics, rename
+from forebay.utils.flags import Flag
 
 log = logging.getLogger(__name__)
 

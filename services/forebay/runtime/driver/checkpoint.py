@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from forebay.private import make_private_directory
 from forebay.runtime.driver.jvmlock import LOCK as JVM_LOCK
 from forebay.runtime.errors import StopJob
+from forebay.utils.private import make_private_directory
 
 LOCK = ".forebay-lock"
 

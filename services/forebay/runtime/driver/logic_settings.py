@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.catalog import Service
 from forebay.job import load_job
-from forebay.spelling import did_you_mean
+from forebay.utils.spelling import did_you_mean
 
 
 class WrongSettings(ValueError):

@@ -9,9 +9,9 @@ from forebay.job import match_topics, matched_topics
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
-from forebay.names import matching
 from forebay.runtime.errors import StopJob
 from forebay.runtime.spec import JobSpec
+from forebay.utils.names import matching
 
 
 def matches(service: Service, application: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -13,7 +13,6 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from forebay.flags import Flag
 from forebay.runtime.driver.lease_end import LeaseEnd, ended_by_another
 from forebay.runtime.driver.leased_topics import LeasedTopics
 from forebay.runtime.driver.plan import Plan, Trigger
@@ -25,6 +24,7 @@ from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.figures import TaskFigures
+from forebay.utils.flags import Flag
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,6 @@ from py4j.protocol import INPUT_CONVERTER
 from pyspark.sql import SparkSession
 from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
-from forebay.private import UMASK
 from forebay.runtime.kubernetes.executors import ExecutorPods
 from forebay.runtime.launch.addresses import stack_option
 from forebay.runtime.launch.heap import refused_heap
@@ -23,6 +22,7 @@ from forebay.runtime.launch.own_workers import JOBS
 from forebay.runtime.launch.rpc_secret import ENCRYPTED
 from forebay.runtime.launch.shared_classes import archive_options
 from forebay.runtime.launch.worker_python import choose_python
+from forebay.utils.private import UMASK
 
 REQUIRED: Mapping[str, str] = {
     "spark.speculation": "false",

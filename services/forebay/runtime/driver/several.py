@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from forebay.flags import Flag
 from forebay.http.health import Health
+from forebay.utils.flags import Flag
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forebay.catalog import Service, Topic
 from forebay.kafka.topics import TopicDescription, alter_command
-from forebay.limits import DELETE_RETENTION, DELETE_RETENTION_MS
+from forebay.limits.topics import DELETE_RETENTION, DELETE_RETENTION_MS
 from forebay.runtime.broker.findings import Finding, Needs, number
 
 MAX_BYTES = "max.message.bytes"

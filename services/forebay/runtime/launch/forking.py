@@ -10,9 +10,9 @@ import subprocess
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-from forebay.private import make_socket_directory
 from forebay.runtime.launch.fork_client import VARIABLE
 from forebay.runtime.launch.worker_python import is_own
+from forebay.utils.private import make_socket_directory
 
 log = logging.getLogger(__name__)
 

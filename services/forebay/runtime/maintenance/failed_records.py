@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from confluent_kafka import Message
 
+from forebay.limits.room import FRAME_BYTES, HEADER_BYTES
 from forebay.processor.messages import Headers
-from forebay.room import FRAME_BYTES, HEADER_BYTES
 from forebay.runtime.changelog.topics import repartition_topic
 
 _LONGEST = 200

@@ -20,7 +20,6 @@ from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec, spec_of
-from forebay.renaming import actual_topics
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog, sub_topology_logs
 from forebay.runtime.changelog.topics import former_topics, internal_topic
 from forebay.runtime.errors import StateConflict
@@ -30,6 +29,7 @@ from forebay.runtime.positions import undelivered_tasks
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.worker.tails import read_tails
+from forebay.service.renaming import actual_topics
 from forebay.stores.kinds import recorded_kind
 from forebay.stores.memory import MemoryTable
 from forebay.stores.spread import Spreader

@@ -15,8 +15,8 @@ import psutil
 
 from forebay.http.health import Health, Restart
 from forebay.kafka.settings import KafkaSettings
-from forebay.private import make_private_directory
 from forebay.runtime.process.log_files import in_kubernetes, log_path
+from forebay.utils.private import make_private_directory
 
 _COUNT = 100
 STARTED, ENDED = "started", "ended"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from logging.handlers import RotatingFileHandler, WatchedFileHandler
 from pathlib import Path
 
-from forebay.private import make_private_directory
+from forebay.utils.private import make_private_directory
 
 _VARIABLE = "FOREBAY_LOG_FILE"
 """`<pid of the driver>:<path>`; workers inherit it."""

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from forebay.private import make_private_directory, make_private_file
 from forebay.runtime.errors import StopJob, StoreUnavailable
 from forebay.runtime.snapshots.object_store import ATTEMPTS, s3_options
+from forebay.utils.private import make_private_directory, make_private_file
 
 _UNFINISHED = ".unfinished"
 _S3 = ("s3", "s3a", "s3n")

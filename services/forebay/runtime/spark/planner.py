@@ -14,7 +14,6 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.job import global_tables, load_job
 from forebay.kafka.errors import NotAuthorized
-from forebay.renaming import actual_topics
 from forebay.runtime.broker.requests import BrokerView, check_same
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.positions import closing_times, committed_positions
@@ -22,6 +21,7 @@ from forebay.runtime.protocol.lease import LeaseOffset, Partitioned, digest_topi
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
+from forebay.service.renaming import actual_topics
 
 log = logging.getLogger(__name__)
 

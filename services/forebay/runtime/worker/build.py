@@ -15,13 +15,12 @@ from forebay.job import Job, SubTopology, load_job
 from forebay.kafka.codecs import registry_codec
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.topic_limits import batch_limit
-from forebay.partitioner import Partitioner
+from forebay.limits.tasks import task_limits
 from forebay.processor.api import AnyProcessor
 from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.renaming import actual_names
 from forebay.runtime.broker.tombstones import kept_seconds
 from forebay.runtime.changelog.stateformat import TaskSnapshot
 from forebay.runtime.changelog.sub_topology_log import sub_topology_log
@@ -49,6 +48,8 @@ from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
 from forebay.serde.subjects import connect
+from forebay.service.renaming import actual_names
+from forebay.service.wiring import task_codecs
 from forebay.stores.binding import Store
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
@@ -56,8 +57,7 @@ from forebay.stores.materialized import unlogged_names
 from forebay.stores.memory import MemoryTable
 from forebay.stores.split import SplitTable
 from forebay.stores.table import Table
-from forebay.task_limits import task_limits
-from forebay.wiring import task_codecs
+from forebay.utils.partitioner import Partitioner
 
 log = logging.getLogger(__name__)
 

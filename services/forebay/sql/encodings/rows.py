@@ -14,7 +14,7 @@ from forebay.formats import BYTES as RAW
 from forebay.formats import DOUBLE as DOUBLE_BYTES
 from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
-from forebay.identities import NOTHING, Identity, by_name, by_place
+from forebay.formats.identities import NOTHING, Identity, by_name, by_place
 from forebay.sql.catalog import Encoding, Named, delimiter_of
 from forebay.sql.encodings.delimited_rows import DelimitedRow
 from forebay.sql.encodings.json_rows import JsonRow

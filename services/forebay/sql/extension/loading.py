@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from forebay.mistakes import mistake
-from forebay.plugins import Named, yield_modules
+from forebay.service.mistakes import mistake
+from forebay.service.plugins import Named, yield_modules
 from forebay.sql.errors import NOWHERE, SqlError
 
 GROUP = "forebay.sql_functions"

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from forebay.codec import Codec
 from forebay.formats import Format
-from forebay.identities import Identity
+from forebay.formats.identities import Identity
 from forebay.serde.proto_identity import identity_of
 from forebay.serde.proto_messages import message_of
 from forebay.sql.catalog import FRAMED, Encoding, Form, Named, Source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.identities import BY_NAME, COLUMNS, FIELDS, NO_COLUMNS, PLACES, WINDOWED, Identity
+from forebay.formats.identities import BY_NAME, COLUMNS, FIELDS, NO_COLUMNS, PLACES, WINDOWED, Identity
 
 
 def words_of(identity: Identity) -> str:

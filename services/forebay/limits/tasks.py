@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from forebay.catalog import Service, Topic
-from forebay.limits import TaskLimits, TopicLimits
+from forebay.limits.topics import TaskLimits, TopicLimits
 
 
 def declared_limits(topics: Iterable[Topic]) -> dict[str, TopicLimits]:

@@ -17,7 +17,7 @@ from typing import Any, Self
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from forebay.sql_literals import OutOfRange, WrongParameter, bind, has_limit
+from forebay.dbapi.literals import OutOfRange, WrongParameter, bind, has_limit
 
 apilevel = "2.0"
 threadsafety = 1

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from forebay.codec import Codec, DecodeError, EncodeError
-from forebay.identities import Identity, by_name
-from forebay.record_shapes import shape_of
+from forebay.formats.identities import Identity, by_name
+from forebay.formats.record_shapes import shape_of
+from forebay.formats.row_texts import double_row, of_double_row, whole_rows
 from forebay.records import is_record_type
-from forebay.row_texts import double_row, of_double_row, whole_rows
 
 T = TypeVar("T")
 
@@ -48,7 +48,8 @@ class Format(Generic[T]):
         wire: Identifies the encoding to other formats. None: no other format has the same encoding.
         takes: Function that returns whether this format reads bytes of another format, from its `wire`. None: it reads
             only its own bytes.
-        identify: Function that returns what stores record of the encoding (see `forebay.identities`). None: the name.
+        identify: Function that returns what stores record of the encoding (`forebay.formats.identities`). None: the
+            name.
     """
 
     name: str

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from forebay.catalog import Service, Topic
-from forebay.names import IllegalName
+from forebay.utils.names import IllegalName
 
 
 class WrongTopics(ValueError):

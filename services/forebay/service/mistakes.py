@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-_LIBRARY = Path(__file__).resolve().parent
+_LIBRARY = Path(__file__).resolve().parents[1]
 _FOREIGN = (_LIBRARY, *(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
 
 

@@ -18,14 +18,14 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from forebay.mistakes import mistake
-from forebay.project import FILE, services_of
+from forebay.service.mistakes import mistake
+from forebay.service.project import FILE, services_of
 
 GROUP = "forebay.services"
 PRODUCERS = "forebay.producers"
 OWN = "forebay-services"
 """The project next to this library in its checkout: its services are found without an installation."""
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[2]
 VARIABLE = "FOREBAY_SERVICES"
 ATTRIBUTE = "SERVICE"
 _ENTRY = "SERVICE = Service(name=..., summary=..., inputs=(Topic(...),), outputs=(Topic(...),), stores={...}, job=...)"

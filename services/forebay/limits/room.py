@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from forebay.codec import EncodeError
-from forebay.limits import TaskLimits, TopicLimits
+from forebay.limits.topics import TaskLimits, TopicLimits
 
 FRAME_BYTES = 128
 """What a record takes besides key, value and headers: its batch's header of 61 bytes, and lengths."""

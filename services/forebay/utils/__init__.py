@@ -1,0 +1,1 @@
+"""Small helpers that know nothing of streams, and code that every package uses."""
