@@ -163,7 +163,7 @@ $(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serd
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/compiler.txt; \
 	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable services
-	@$(BIN)/python -c 'from forebay.native import missing; import forebay.serde.extension, forebay.stores.ordered; print("== warning:", missing()) if missing() else None'
+	@$(BIN)/python -c 'from forebay.utils.native import missing; import forebay.serde.extension, forebay.stores.ordered; print("== warning:", missing()) if missing() else None'
 	@$(BIN)/python -m compileall -q services producers
 	@touch $@
 

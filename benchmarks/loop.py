@@ -26,6 +26,7 @@ from confluent_kafka import Message, Producer, TopicPartition
 
 from forebay.catalog import Service, find_service
 from forebay.job import Job, load_job
+from forebay.partitioner import Partitioner
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.producing.base import Options
@@ -49,7 +50,6 @@ from forebay.service.wiring import task_codecs
 from forebay.stores.disk import DiskTable
 from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Table
-from forebay.utils.partitioner import Partitioner
 
 TASKS = 4
 APPLICATION = "loop"

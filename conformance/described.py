@@ -17,12 +17,12 @@ from forebay.formats import key_writer
 from forebay.operators.folds import Fold
 from forebay.operators.results import Emission, Join
 from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
+from forebay.partitioner import partition_of
 from forebay.serde.json_format import JSON
 from forebay.testing import TestDriver
 from forebay.testing.cell import Json
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import JoinWindows, TimeWindows
-from forebay.utils.partitioner import partition_of
 
 _STORE = "aggregate"
 _OUT, _RAW = "out", "raw"

@@ -8,8 +8,8 @@ from typing import Any
 
 from service_bench import PARTITIONS, Output, ServiceBench
 
+from forebay.partitioner import partition_of
 from forebay.stores.keys import split_key
-from forebay.utils.partitioner import partition_of
 from tests.menu_votes import replay as menu_votes
 from tests.price_join import replay as price_join
 from tests.sensor_views import replay as sensor_views

@@ -9,7 +9,7 @@ from typing import Any
 
 from service_bench import HOUR_MS, PARTITIONS, Output, Record, ServiceBench, Value
 
-from forebay.utils.partitioner import partition_of
+from forebay.partitioner import partition_of
 from tests.device_alerts import replay as device_alerts
 from tests.order_stores import replay as order_stores
 from tests.session_analytics import replay as session_analytics

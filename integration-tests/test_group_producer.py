@@ -12,6 +12,7 @@ from topic_reading import read_topic
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
+from forebay.partitioner import Partitioner
 from forebay.platform import Endpoints
 from forebay.processor.batch import BatchResult, Position
 from forebay.processor.forwarded import SENDER
@@ -23,7 +24,6 @@ from forebay.runtime.protocol.times import TIME, TaskTime
 from forebay.runtime.task.commit import Destinations, TaskCommit
 from forebay.runtime.worker.send_queue import SendQueue
 from forebay.runtime.worker.transaction import GroupProducer
-from forebay.utils.partitioner import Partitioner
 
 CHECKPOINT = "checkpoint-1"
 

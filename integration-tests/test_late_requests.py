@@ -22,12 +22,12 @@ from test_group_producer import Place
 
 from forebay.codec import Unavailable
 from forebay.kafka.settings import KafkaSettings
+from forebay.partitioner import Partitioner
 from forebay.producing.base import FIXED_START_MS, Options
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.pacing import Limits
 from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.transaction import GroupProducer
-from forebay.utils.partitioner import Partitioner
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from service_bench import ServiceBench
 
 from forebay.kafka.admin import TopicAdmin
+from forebay.partitioner import partition_of
 from forebay.platform import Platform
 from forebay.producing.base import Options
 from forebay.runtime.maintenance.rescale import Rescale
-from forebay.utils.partitioner import partition_of
 from tests.ticket_sales import replay
 
 pytestmark = pytest.mark.timeout(1200)

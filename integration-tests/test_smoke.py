@@ -14,8 +14,8 @@ from steady_load import Sent
 from topic_reading import read_topic
 
 from forebay.kafka.settings import KafkaSettings
+from forebay.partitioner import partition_of
 from forebay.platform import Endpoints
-from forebay.utils.partitioner import partition_of
 from tests.dsl import smoke
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from service_bench import ServiceBench
 
+from forebay.partitioner import partition_of
 from forebay.platform import Platform
 from forebay.producing.base import Options
-from forebay.utils.partitioner import partition_of
 from tests.sensor_views import replay
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

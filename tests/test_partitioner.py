@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.utils.partitioner import Partitioner, murmur2, partition_of
+from forebay.partitioner import Partitioner, murmur2, partition_of
 
 VECTORS = {
     b"21": -973932308,

@@ -30,6 +30,7 @@ from forebay.kafka.identities import (
 )
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
+from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.queries.replica import TaskReplica
@@ -46,7 +47,6 @@ from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.transaction import GroupProducer
-from forebay.utils.partitioner import Partitioner
 
 SERVICE = find_service("ticket-sales")
 PASSWORD = "pass-word"

@@ -217,3 +217,10 @@ class Reversed(Processor[str, str]):
 
     def process(self, event: str, ctx: Context[str]) -> None:
         ctx.forward(event[::-1])
+
+
+def test_the_name_that_sub_topologies_had_in_0_2_works_for_one_release() -> None:
+    topology = Topology()
+    topology.stream("in", str).to("out")
+    driver = TestDriver(topology)
+    assert driver.stages is driver.sub_topologies

@@ -8,11 +8,11 @@ import pytest
 
 from forebay.builder import Topology
 from forebay.codec import Unavailable
+from forebay.partitioner import partition_of
 from forebay.processor import Context, Processor, Timer
 from forebay.stores import KeyValueStore
 from forebay.testing import TestDriver
 from forebay.time import within
-from forebay.utils.partitioner import partition_of
 
 DELAY = 100
 

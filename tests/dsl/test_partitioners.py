@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology, TopologyError
+from forebay.partitioner import partition_of
 from forebay.processor import Context, Processor
 from forebay.stores import KeyValueStore
 from forebay.time import within
-from forebay.utils.partitioner import partition_of
 from tests.dsl.driving import Driven
 
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from itertools import islice
 from typing import Any
 
+from forebay.partitioner import partition_of
 from forebay.testing import TestDriver
-from forebay.utils.partitioner import partition_of
 from tests.dsl import smoke
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.partitioner import partition_of
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
-from forebay.utils.partitioner import partition_of
 from menu_votes.model import CustomerRegion, CustomerVote
 from tests.deletes import Delete, pipe_each
 from tests.menu_votes.harness import START, Poll

@@ -2,9 +2,9 @@
 
 import pytest
 
+from forebay.partitioner import partition_of
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
-from forebay.utils.partitioner import partition_of
 from tests.order_stores.harness import driver, stores
 from tests.order_stores.replay import refusals, replay, steps_by_order
 from tests.order_stores.test_replay_agreement import as_replayed, results

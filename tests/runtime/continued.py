@@ -9,8 +9,8 @@ from forebay.builder import Topology, job
 from forebay.builder.shown import NoSettings
 from forebay.in_memory import loop
 from forebay.in_memory.topics import Topics
+from forebay.partitioner import Partitioner
 from forebay.testing import TestDriver
-from forebay.utils.partitioner import Partitioner
 
 Statement = Callable[[Topology], None]
 

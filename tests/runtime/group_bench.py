@@ -9,6 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from forebay.job import Job
+from forebay.partitioner import Partitioner
 from forebay.processor import AnyProcessor
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
@@ -28,7 +29,6 @@ from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.memory import MemoryTable
-from forebay.utils.partitioner import Partitioner
 from tests.runtime.simulator.broker import Broker, Record
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
 from tests.runtime.simulator.state import Store

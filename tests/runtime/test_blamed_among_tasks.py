@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from forebay.partitioner import Partitioner
 from forebay.processor import Context
 from forebay.processor.engine import TaskEngine
 from forebay.runtime.changelog.sub_topology_log import sub_topology_log
@@ -22,7 +23,6 @@ from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.memory import MemoryTable
-from forebay.utils.partitioner import Partitioner
 from tests.runtime.group_bench import DAY, GroupBench
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
 from tests.runtime.simulator.worker import MemorySurroundings

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from forebay.partitioner import Partitioner
 from forebay.runtime.errors import ClientFailed, GroupFenced, Unavailable
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.transaction import GroupProducer
-from forebay.utils.partitioner import Partitioner
 from tests.runtime.group_bench import GroupBench
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryConsumer, MemoryProducer

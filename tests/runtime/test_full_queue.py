@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
 from forebay.processor.messages import Output
 from forebay.runtime.changelog.topics import ChangelogRouter
@@ -15,7 +16,6 @@ from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.commit import Destinations, TaskCommit
 from forebay.runtime.worker.send_queue import SendQueue
 from forebay.runtime.worker.transaction import GroupProducer
-from forebay.utils.partitioner import Partitioner
 
 
 class SmallQueue:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.partitioner import partition_of
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from forebay.records import replace
-from forebay.utils.partitioner import partition_of
 from sensor_views.model import Reading
 from tests.plain import plain
 from tests.sensor_views.harness import START, Machine

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.partitioner import partition_of
 from forebay.processor import Context, Processor
 from forebay.processor.batch import Position
 from forebay.processor.codecs import Codecs
@@ -21,7 +22,6 @@ from forebay.stores.keys import pack_time
 from forebay.stores.lru import LruStore
 from forebay.stores.memory import MemoryTable
 from forebay.stores.spread import NotSpreadable, Spreader
-from forebay.utils.partitioner import partition_of
 from tests.runtime.task_records import TOPIC, JsonCodec, Number, Record, Total
 
 pytestmark = pytest.mark.long

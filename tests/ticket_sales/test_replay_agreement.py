@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.partitioner import partition_of
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
-from forebay.utils.partitioner import partition_of
 from tests.plain import plain
 from tests.ticket_sales.harness import START, BoxOffice
 from tests.ticket_sales.replay import Output, Value, replay

@@ -6,7 +6,7 @@ from typing import Any
 
 from forebay.builder.nodes import Node, Partitioner, Spreading, TopologyError
 from forebay.formats import key_writer
-from forebay.utils.partitioner import Partitioner as ByHash
+from forebay.partitioner import Partitioner as ByHash
 
 
 def spreading(parent: Node, partitioner: Partitioner | None, name: str, partitions: int) -> Spreading | None:

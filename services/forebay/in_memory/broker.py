@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from forebay.in_memory.records import Sink
 from forebay.in_memory.topics import Partition, Place, Topics
 from forebay.job import Job
+from forebay.partitioner import Partitioner
 from forebay.processor.messages import Headers
 from forebay.runtime.changelog.topics import ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
@@ -19,7 +20,6 @@ from forebay.runtime.task.reads import task_input
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.runtime.task.tail import Tail
 from forebay.stores.memory import MemoryTable
-from forebay.utils.partitioner import Partitioner
 
 _FETCH = 5_000
 

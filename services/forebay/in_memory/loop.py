@@ -10,6 +10,7 @@ from forebay.in_memory.records import Sink
 from forebay.in_memory.sub_topologies import SubTopologyTasks
 from forebay.in_memory.topics import Topics
 from forebay.job import Job
+from forebay.partitioner import Partitioner
 from forebay.runtime.changelog.topics import INTERNAL, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
@@ -20,7 +21,6 @@ from forebay.runtime.task.reads import repartition_topics
 from forebay.stores.kinds import recorded_formats
 from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Change
-from forebay.utils.partitioner import Partitioner
 
 Left = tuple[Iterable[Change], TaskPosition]
 """Rows of a task, and where it stood."""

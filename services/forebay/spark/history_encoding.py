@@ -14,6 +14,7 @@ from forebay.codec import EncodeError
 from forebay.formats import key_writer, no_contracts
 from forebay.job import Job, load_job
 from forebay.kafka.registry import shared_registry
+from forebay.partitioner import Partitioner
 from forebay.runtime.launch.pandas_later import pandas_unasked
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec
@@ -23,7 +24,6 @@ from forebay.spark.history_json import check_json_columns, json_encoder, reads_j
 from forebay.spark.history_keys import sql_key
 from forebay.spark.sink_encoding import Encode, Encoding, Request, choose_encoding
 from forebay.spark.sink_values import ColumnMismatch, ValueMismatch, python_rows
-from forebay.utils.partitioner import Partitioner
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

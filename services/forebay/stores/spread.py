@@ -9,6 +9,7 @@ from math import gcd
 from typing import Any, NamedTuple
 
 from forebay.formats.identities import Misread
+from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import merge_rows
@@ -17,7 +18,6 @@ from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.layout import OWN
 from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.layouts import merge_recorded
-from forebay.utils.partitioner import Partitioner
 
 Row = tuple[bytes, bytes]
 RecordKey = Callable[[str, str], str | bytes | None]

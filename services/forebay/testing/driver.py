@@ -106,6 +106,11 @@ class TestDriver:
         self._loop = Loop(self._job, self._name, self.sub_topologies, tasks, self._partitions, self._time, sinks)
 
     @property
+    def stages(self) -> list[SubTopologyTasks]:
+        """The same as `sub_topologies`: its name in 0.2, which goes with the next release."""
+        return self.sub_topologies
+
+    @property
     def duplicates(self) -> int:
         """Number of records that were dropped because their event ids were known."""
         return self._loop.producer.duplicates

@@ -17,6 +17,7 @@ from forebay.codec import Codec
 from forebay.http.health import Health, health_page
 from forebay.http.messages import Answer, Limits, Request
 from forebay.http.server import HttpServer
+from forebay.partitioner import partition_of
 from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
 from forebay.queries.parts.servers import Settings
@@ -25,7 +26,6 @@ from forebay.queries.parts.share import Share
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
-from forebay.utils.partitioner import partition_of
 from tests.queries.written import CODECS, LOG, WrittenTask
 
 HOST = "127.0.0.1"

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from forebay.job import Job, Stage, SubTopology
 from forebay.operators import Emission, WindowAggregate, WindowResult
+from forebay.partitioner import partition_of
 from forebay.processor import AnyProcessor, Context, Processor, Timer
 from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
 from forebay.runtime.changelog.topics import repartition_topic
 from forebay.stores import KeyValueStore, WindowStore
 from forebay.time import TimeWindows
-from forebay.utils.partitioner import partition_of
 
 INPUT = "numbers"
 FACTORS = "factors"

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol, TypeVar
 
 from forebay.job import Job
+from forebay.partitioner import Partitioner
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog, sub_topology_log
@@ -30,7 +31,6 @@ from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.tails import read_tails
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.memory import MemoryTable
-from forebay.utils.partitioner import Partitioner
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
 from tests.runtime.simulator.state import Store

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from forebay.formats import no_contracts
+from forebay.partitioner import Partitioner
 from forebay.processor.messages import Headers, Origin
 from forebay.sql.catalog import Source
 from forebay.sql.evolution import reads
@@ -14,7 +15,6 @@ from forebay.sql.program import Program
 from forebay.sql.sources import formats_of
 from forebay.testing import TestDriver
 from forebay.testing.shown import PipedRecord
-from forebay.utils.partitioner import Partitioner
 from tests.sql.translation.running import Failed
 
 _PARTITIONS = 4

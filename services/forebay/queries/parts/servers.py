@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from forebay.partitioner import Partitioner
 from forebay.queries.parts.peer import Peer, PeerFailed
 from forebay.queries.parts.share import Identity, Share, WrongParts
 from forebay.stores.spread import RecordKey
-from forebay.utils.partitioner import Partitioner
 
 log = logging.getLogger(__name__)
 

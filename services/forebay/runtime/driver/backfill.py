@@ -9,6 +9,7 @@ from dataclasses import replace
 from confluent_kafka import Consumer, Producer
 
 from forebay.kafka.topic_limits import batch_limit
+from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
 from forebay.runtime.changelog.topics import ChangelogRouter, internal_topic
 from forebay.runtime.positions import Task, committed_positions
@@ -22,7 +23,6 @@ from forebay.runtime.task.commit import Destinations, TaskCommit
 from forebay.runtime.task.partition_queue import EVER
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.service.renaming import actual_names
-from forebay.utils.partitioner import Partitioner
 
 
 class Backfill:

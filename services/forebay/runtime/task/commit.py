@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
 from forebay.processor.forwarded import forwarded_headers
 from forebay.processor.messages import Headers, SideRecord
 from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
-from forebay.utils.partitioner import Partitioner
 
 _BATCH = 10_000
 

@@ -16,6 +16,7 @@ from forebay.kafka.codecs import registry_codec
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.topic_limits import batch_limit
 from forebay.limits.tasks import task_limits
+from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
@@ -57,7 +58,6 @@ from forebay.stores.materialized import unlogged_names
 from forebay.stores.memory import MemoryTable
 from forebay.stores.split import SplitTable
 from forebay.stores.table import Table
-from forebay.utils.partitioner import Partitioner
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from itertools import count, takewhile
 from confluent_kafka import KafkaError, KafkaException
 
 from forebay.job import global_tables
+from forebay.partitioner import partition_of
 from forebay.runtime.driver.plan import Trigger
 from forebay.runtime.driver.query_failures import JobStopped
 from forebay.runtime.protocol.lease import Lease, LeaseOffset
-from forebay.utils.partitioner import partition_of
 from tests.runtime.simulator.cluster.control_group import ControlGroup
 from tests.runtime.simulator.cluster.draining import is_refused, unread
 from tests.runtime.simulator.cluster.driver import Driver, MachineClock
