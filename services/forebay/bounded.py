@@ -53,3 +53,7 @@ def rank_top(top: tuple[str, ...], counts: FrozenMap[str, int], name: str) -> tu
 def _outranks(other: str, counts: FrozenMap[str, int], name: str, count: int) -> bool:
     lead = counts[other] - count
     return lead > 0 or (lead == 0 and other < name)
+
+
+# The names of these functions in 0.2, which work for one more release.
+appended, counted, ranked = append_bounded, count_bounded, rank_top
