@@ -12,7 +12,7 @@ from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.builder.nodes import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.formats import Format
 from forebay.operators.table import Change
-from forebay.processor.api import AnyProcessor, Context, Processor, Timer, refuse_former_methods
+from forebay.processor.api import AnyProcessor, Context, Processor, Timer, adopt_former_methods
 from forebay.processor.declared import NoNewInstance, declared_stores, new_instance
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
@@ -32,7 +32,7 @@ class ValueTransformer(abc.ABC, Generic[K, V, O]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        refuse_former_methods(cls)
+        adopt_former_methods(cls)
 
     def init(self) -> None:
         """Prepare what uses stores. The stores are bound to their task when this is called."""

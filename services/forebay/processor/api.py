@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -193,18 +194,24 @@ class IdleClose:
 
 
 _FORMER_METHODS = {"opened": "init", "removed": "on_delete"}
-"""Methods of processors by their names in the previous release."""
+"""Methods of processors by their names in 0.2."""
 
 
-def refuse_former_methods(kind: type) -> None:
-    """Refuse a class whose methods would never be called, because the methods were renamed in 0.3.
+def adopt_former_methods(kind: type) -> None:
+    """Give methods that a class defines under their names of 0.2 their present names, with a warning.
 
-    Raises:
-        TypeError: the class defines a method under its former name.
+    The former names work for one release.
     """
     for former, name in _FORMER_METHODS.items():
-        if former in vars(kind):
-            raise TypeError(f"{kind.__name__}.{former}() was renamed in Forebay 0.3: call it {name}()")
+        if former in vars(kind) and name not in vars(kind):
+            warnings.warn(
+                f"{kind.__name__}.{former}() was renamed in Forebay 0.3: call it {name}(). "
+                "The former name works until 0.4",
+                FutureWarning,
+                # The statement of the class: this function, __init_subclass__ and abc's __new__ lie between.
+                stacklevel=4,
+            )
+            setattr(kind, name, vars(kind)[former])
 
 
 class Processor(abc.ABC, Generic[E, O]):
@@ -217,7 +224,7 @@ class Processor(abc.ABC, Generic[E, O]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        refuse_former_methods(cls)
+        adopt_former_methods(cls)
 
     idle: IdleClose | None = None
     """An idle task's closing time is stream time plus its idle time, and timers due by then fire; see IdleClose for
