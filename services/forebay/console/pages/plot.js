@@ -4,7 +4,7 @@ import { h, put, s } from "./dom.js";
 import { time } from "./units.js";
 
 const HEIGHT = 132;
-const LEFT = 62;
+const LEFT = 84;
 const BOTTOM = 20;
 const TOP = 8;
 const SPAN_S = 3600;
