@@ -24,8 +24,8 @@ def regroup_node(
         def flow(_key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             old = None if change.old is None else group(change.key, change.old)
             new = None if change.new is None else group(change.key, change.new)
-            # If the group stays the same, send both values in one record (KIP-904). Otherwise the aggregate would pass
-            # through a state without the row.
+            # If the group stays the same, send both values in one record (KIP-904). With two records, the aggregate
+            # would pass through a state without the row.
             if old is not None and new is not None and old[0] == new[0]:
                 out(old[0], Moved(new[1], old[1]), timestamp, ctx)
                 return
@@ -43,7 +43,7 @@ def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], sto
     """Return the node that keeps one aggregate per group of a table's rows."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     subtract = fold.subtract
-    # Refused as the topology is built: the first row that leaves its group would otherwise stop the job.
+    # Refused while the topology is built, because the first row that leaves its group would stop the job.
     if subtract is None:
         raise TopologyError(
             f"store {store}: rows can leave a group, but the fold has no subtract function: pass subtract= to the Fold"

@@ -57,7 +57,7 @@ class Schema:
     @cached_property
     def type(self) -> AvroType:
         """Return the parsed schema. Raises InvalidSchema."""
-        # Before it is parsed: any producer that may register schemas could otherwise fill the memory of each worker.
+        # Before it is parsed, so that producers that may register schemas cannot fill the memory of each worker.
         if len(self.text) > MAX_SCHEMA_CHARACTERS:
             raise InvalidSchema(f"its text of {len(self.text)} characters is longer than {MAX_SCHEMA_CHARACTERS}")
         try:

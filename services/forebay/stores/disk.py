@@ -94,7 +94,7 @@ class DiskTable:
         self._read()
 
     def _read(self) -> None:
-        # One read transaction serves all reads until the next write: each `get` would otherwise begin and end its own.
+        # One read transaction serves all reads until the next write, so that a `get` does not begin and end its own.
         self._reader = self._env.begin()
         self._stored = self._reader.get
 

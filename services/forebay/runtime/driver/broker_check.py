@@ -65,7 +65,7 @@ def judge(application: str, findings: list[Finding]) -> None:
     for finding in findings:
         if not finding.fatal:
             log.warning("%s: %s", application, finding.text)
-    # All at once: an operator who fixed one setting would otherwise meet the next one at the next start.
+    # All findings at once, so that an operator does not need a start for each of them.
     fatal = [finding.text for finding in findings if finding.fatal]
     if fatal:
         raise BrokerUnfit(application, fatal)

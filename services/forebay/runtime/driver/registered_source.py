@@ -28,7 +28,7 @@ class RegisteredSource:
     def prepare(self) -> None:
         """Register the source, and have a worker ready if workers are on this machine."""
         sealed = SealedSpec(self._spec)
-        # The first lease of a local job would otherwise wait for a Python worker that imports everything.
+        # The first lease of a local job waits for a Python worker that imports everything. Start it now.
         if is_local(self._session.sparkContext.master or ""):
             warm_worker(self._session, self._spec.application, sealed)
         self._register(sealed)

@@ -158,8 +158,8 @@ class ExecutorWatch:
                     self._runner.abandon()
             elif self._membership.outgrown(present, wanted, time.monotonic()):
                 log.info("%s: now %d executors: redistributing the tasks", self._pods.name, len(present))
-                # Before the leases end: otherwise the next round would find the same executors and end the new leases,
-                # too.
+                # Before the leases end. If it came later, the next round would find the same executors, and end the new
+                # leases, too.
                 self._membership.use(present)
                 self._runner.rebalance()
             alone = not present

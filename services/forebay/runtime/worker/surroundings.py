@@ -101,7 +101,7 @@ class GroupSurroundings:
             check_same(lease.topic_ids, topic_ids)
 
     def purge(self, ends: Mapping[tuple[str, int], int]) -> None:
-        # An idle job would otherwise repeat the same request with every snapshot.
+        # Only what has moved, so that an idle job does not repeat the same request with every snapshot.
         moved = {place: end for place, end in ends.items() if end > self._purged.get(place, 0)}
         if not moved:
             return
