@@ -1,1 +1,1 @@
-"""A job's loop over topics in memory, without Kafka and Spark: for test drivers, and for push queries."""
+"""The loop of a job over topics in memory, without Kafka and Spark, for test drivers and push queries."""

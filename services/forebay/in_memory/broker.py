@@ -1,4 +1,4 @@
-"""What a task group needs of the world around it, in memory (see `forebay.runtime.task.ports`)."""
+"""Implementations in memory of the interfaces that a task group uses (see `forebay.runtime.task.ports`)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from forebay.runtime.task.commit import Destinations, TaskCommit, send
 from forebay.runtime.task.inputs import MOST_WAITING, TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.reads import task_input
+from forebay.runtime.task.record_formats import record_formats
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.runtime.task.tail import Tail
 from forebay.stores.memory import MemoryTable
@@ -27,13 +28,16 @@ PartitionQueue = InputPartition | RepartitionPartition
 
 
 class MemoryReader:
-    """Hands records to the inputs of the tasks (implements `Reader`): each is read as far as it says it has come."""
+    """A reader of topics in memory for the inputs of the tasks (implements `Reader`).
+
+    Each input's partition is read from its own position.
+    """
 
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
         self._queues: list[tuple[PartitionQueue, Partition]] = []
         self._waiting: set[int] = set()
-        """Inputs' partitions (their id()) that wait for others and must not grow."""
+        """The id() of each input partition that waits for other partitions and is not read further."""
         self.bytes = 0
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
@@ -79,15 +83,12 @@ class MemoryReader:
     def written_ends(self, places: Iterable[Place]) -> dict[Place, int]:
         return {place: self._topics.partition(*place).end for place in places}
 
-    def open_transactions(self) -> dict[Place, int]:
-        return {}
-
     def close(self) -> None:
         self._queues = []
 
     @property
     def has_more(self) -> bool:
-        """Whether there are records that were not read."""
+        """Whether there are unread records."""
         return any(queue.next < partition.end and self._takes(queue) for queue, partition in self._queues)
 
     def _takes(self, queue: PartitionQueue) -> bool:
@@ -96,17 +97,17 @@ class MemoryReader:
         return id(queue) not in self._waiting and not 0 <= queue.until <= queue.next
 
     def end_here(self, is_end: bool) -> None:
-        """Have inputs end where they have been read to; or have them continue."""
+        """Make inputs end at the position up to which they were read, or make them continue."""
         for queue, _ in self._queues:
             if isinstance(queue, InputPartition):
                 queue.until = queue.next if is_end else -1
 
 
 class MemoryProducer:
-    """Commits to topics in memory (implements `Committer`, and `Queue` for what a commit sends).
+    """A producer for topics in memory (implements `Committer`, and `Queue` for the records of a commit).
 
     Args:
-        sinks: what sees the records sent to outputs, `.errors` and `.late`, by topic.
+        sinks: Functions that receive the records sent to outputs, `.errors` and `.late`, by topic.
     """
 
     def __init__(self, topics: Topics, destinations: Destinations, partitioner: Partitioner, sinks: Mapping[str, Sink]):
@@ -143,7 +144,7 @@ class MemoryProducer:
         timestamp: int = 0,
         headers: Headers | None = None,
     ) -> None:
-        """Add a record to its topic, and show it."""
+        """Add a record to its topic, and pass it to the topic's sink."""
         sink = self._sinks.get(topic)
         if sink is not None:
             sink(key, value, timestamp, headers, partition)
@@ -155,18 +156,19 @@ class MemoryProducer:
             self._topics.changelog(topic, partition or 0).append(key or b"", value, timestamp)
 
     put = produce
-    """There is always room."""
+    """The queue is never full."""
 
     def make_room(self) -> None:
-        """There is room."""
+        """Do nothing, because the queue is never full."""
 
 
 class MemorySurroundings:
-    """Implements `Surroundings`."""
+    """Changelogs, positions and inputs in memory (implements `Surroundings`)."""
 
     def __init__(self, topics: Topics, job: Job, application: str) -> None:
         self._topics = topics
         self._job = job
+        self._formats = record_formats(application, job)
         self._application = application
 
     def markers(self, places: Iterable[Place]) -> dict[Place, str]:
@@ -191,10 +193,10 @@ class MemorySurroundings:
         return {place: self._topics.changelog(*place).end for place in places}
 
     def inputs(self, place: tuple[int, int], lease: Lease, position: TaskPosition) -> TaskInput:
-        return task_input(self._job, self._application, place, lease, position)
+        return task_input(self._job, self._application, place, lease, position, formats=self._formats)
 
     def check_topics(self, lease: Lease) -> None:
-        """Do nothing: topics are never recreated here."""
+        """Do nothing, because topics in memory are never recreated."""
 
     def purge(self, ends: Mapping[Place, int]) -> None:
         for (topic, number), end in ends.items():

@@ -1,4 +1,4 @@
-"""The loop of a job over topics in memory: one group of all tasks, run until nothing is left to do."""
+"""The loop of a job over topics in memory, in which one group runs all tasks until nothing is left to do."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.reads import repartition_topics
+from forebay.runtime.task.record_formats import digests_of
 from forebay.stores.kinds import recorded_formats
 from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Change
 
 Left = tuple[Iterable[Change], TaskPosition]
-"""Rows of a task, and where it stood."""
+"""Rows and position of a task."""
 
 _MOST_ROUNDS = 1_000
 _MOST_STEPS = 10_000
@@ -33,17 +34,18 @@ _KEPT = 10_000
 
 @dataclass(slots=True)
 class Time:
-    """Time that passes only when a test advances it.
+    """A clock that only a test advances.
 
     Args:
-        clock: the wall clock, in ms.
+        clock: Wall-clock time, in ms.
+        passed_ms: Time that has passed since the beginning, in ms.
     """
 
     clock: int
     passed_ms: int = 0
 
     def wall(self) -> int:
-        """Return the wall clock, in ms."""
+        """Return the wall-clock time, in ms."""
         return self.clock
 
     def monotonic(self) -> float:
@@ -57,16 +59,18 @@ class Time:
 
 
 class GoesRound(RuntimeError):
-    """Each commit gives the next one something to do."""
+    """The loop does not end, because each commit causes another one."""
 
 
 class Loop:
-    """Runs `TaskGroup` as a job does, but that no time passes in it, and a commit is due as soon as there is a record.
+    """A loop that runs `TaskGroup` as a job does, except that time does not pass and each commit is due immediately.
 
     Args:
-        sub_topologies: the job's sub-topologies.
-        partitions: of every input and output.
-        sinks: what sees the records sent to outputs, `.errors` and `.late`, by topic.
+        sub_topologies: Sub-topologies of the job.
+        tasks: Number of tasks.
+        partitions: Number of partitions of each input and output.
+        time: Clock.
+        sinks: Functions that receive the records sent to outputs, `.errors` and `.late`, by topic.
     """
 
     def __init__(
@@ -86,7 +90,10 @@ class Loop:
         repartitions = repartition_topics(application, job)
         for topic in repartitions.values():
             self.topics.create(topic, tasks)
-        destinations = Destinations(errors(application), late(application), repartitions, Partitioner(tasks))
+        digests = digests_of(application, job)
+        destinations = Destinations(
+            errors(application), late(application), repartitions, Partitioner(tasks), digests=digests
+        )
         self.partition_of = Partitioner(partitions)
         self.producer = MemoryProducer(self.topics, destinations, self.partition_of, sinks)
         self._surroundings = MemorySurroundings(self.topics, job, application)
@@ -107,35 +114,37 @@ class Loop:
             self._time.wall,
             self._time.monotonic,
         )
-        # A record takes one round for each sub-topology that it passes.
+        # A record needs one cycle for each sub-topology that it passes.
         self._most = _MOST_ROUNDS * len(self._sub_topologies)
         self.run()
 
     def run(self) -> None:
-        """Go round until nothing is left to do.
+        """Run cycles until nothing is left to do.
+
+        If a cycle raises an error, the next run processes its uncommitted records again.
 
         Raises:
-            GoesRound: there always is. What a cycle raises: what it did not commit is processed again by the next run.
+            GoesRound: Each commit causes another one.
         """
         self._run(self._lease)
-        # A push query runs on this loop for days, and nothing reads its topics again.
+        # A push query may use this loop for days, and nothing reads the processed records of its topics again.
         if self.topics.kept > _KEPT:
             self.forget_used()
 
     def forget_used(self) -> None:
-        """Forget the records of topics that all tasks have used."""
+        """Delete the records of topics that all tasks have processed."""
         self.topics.forget_used(task.position for task in self._group.tasks)
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass, and go round whenever a task that sends to others does something by itself.
+        """Advance time, and run cycles whenever a timer of a task that sends to others is due.
 
-        What it sends then arrives at that time, so that tasks behind it have been idle since.
+        The records that it sends arrive at that time, so that later sub-topologies have been idle until then.
         """
         senders = [task for task in self._group.tasks if task.settings.sends]
         for _ in range(_MOST_STEPS):
             dues = [self._group.next_due_ms(task) for task in senders]
-            # Stop at each time when a sender acts. After one large step, tasks behind it would get its records only at
-            # the end.
+            # Stop at each time at which a sender is due. With one large step, tasks of later sub-topologies would
+            # receive its records only at the end.
             step = min((due for due in dues if due is not None), default=ms)
             if step >= ms:
                 break
@@ -152,12 +161,12 @@ class Loop:
         try:
             for _ in range(self._most):
                 moved = group.cycle(lease, 0.0)
-                # A commit may send records to other tasks or make a task due, so one more cycle follows each that moved
-                # something.
+                # A commit may send records to other tasks or make a task due, so that another cycle follows each cycle
+                # that did something.
                 if not self._reader.has_more and not (moved and self._may_move(lease)):
                     return
         except BaseException:
-            # Stores and timers are seen as they were committed.
+            # Open the group again, so that stores and timers are as of the last commit.
             group.abandon()
             self._open(self._lease)
             raise
@@ -171,11 +180,11 @@ class Loop:
             raise
 
     def _may_move(self, lease: Lease) -> bool:
-        """Return whether the next cycle may have something to do though nothing is unread."""
+        """Return whether the next cycle may do something although all records were read."""
         return lease.until is not None or any(task.input.has_waiting for task in self._group.tasks)
 
     def close(self, until: int) -> None:
-        """Move closing times on to `until` (ms), as the last lease of a job that is rescaled does."""
+        """Advance closing times to `until` (ms), as the last lease before a rescale does."""
         ends = {
             topic: tuple(partition.end for partition in self.topics.partitions[topic]) for topic in self._lease.start
         }
@@ -188,8 +197,8 @@ class Loop:
         self.run()
 
     def restart(self) -> None:
-        """End the loop, and begin it again as a new process does: rebuild the tables from the changelogs."""
-        # What a job does at its end: used records of repartition topics are deleted.
+        """Restart the loop as a new process does, rebuilding the tables from the changelogs."""
+        # As a job does at its end, delete the processed records of repartition topics.
         self._group.mark()
         self._group.close()
         for sub_topology in self._sub_topologies:
@@ -197,10 +206,10 @@ class Loop:
         self._begin()
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
-        """Begin again from what another job's tasks left, as one that is rescaled, or whose topology changed, does.
+        """Restart with the state of another job's tasks, as after a rescale or a change of the topology.
 
         Args:
-            tasks: by sub-topology and number.
+            tasks: Rows and position of each task, by sub-topology and task number.
         """
         reached = {end[:2]: end[2] for task in self._group.tasks for end in task.input.ends}
         for (place, number), (rows, position) in tasks.items():
@@ -217,7 +226,7 @@ class Loop:
             for key, value in left:
                 if key.startswith(INTERNAL):
                     self.topics.changelog(internal, number).append(key, value, at)
-            # Offsets are those of this driver's topics: the other one's had other records.
+            # Use the offsets of this driver's topics, because the other driver's topics had other records.
             same = [task for task in self._group.tasks if task.place == (place, number) and task.was_left(position)]
             ends = {end[:2]: reached.get(end[:2], 0) for end in position.ends}
             ends |= {end[:2]: end[2] for task in same for end in task.input.ends}
@@ -228,10 +237,10 @@ class Loop:
 
 
 def errors(application: str) -> str:
-    """Return the name of a job's `.errors`."""
+    """Return the name of a job's dead-letter topic."""
     return f"{application}.errors"
 
 
 def late(application: str) -> str:
-    """Return the name of a job's `.late`."""
+    """Return the name of a job's late topic."""
     return f"{application}.late"

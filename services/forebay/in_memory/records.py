@@ -1,4 +1,4 @@
-"""Records of topics in memory, as they are read, sent and shown."""
+"""The records of topics in memory, and of tests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from forebay.processor.messages import Headers
 O = TypeVar("O")  # noqa: E741
 
 Sink = Callable[[bytes | None, bytes | None, int, Headers | None, int | None], None]
-"""Is given a record that was sent to a topic: key, value, timestamp (ms), headers, chosen partition."""
+"""Receives a record that was sent to a topic: key, value, timestamp (ms), headers, chosen partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarded(Generic[O]):
-    """One output record. Key and value are decoded; a value of None is a tombstone. The timestamp is in ms.
+    """An output record with its decoded key and value, and its timestamp in ms. A value of None is a tombstone.
 
     Args:
         partition: Partition that a partitioner chose. None: it follows from the hash of the key.
@@ -34,7 +34,7 @@ class Forwarded(Generic[O]):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One record of `.errors` or `.late`, with its headers as text."""
+    """A record of `.errors` or `.late`, with its headers as text."""
 
     key: bytes | None
     value: bytes | None
@@ -43,7 +43,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class PipedRecord:
-    """A record as it would come from Kafka (implements `Message`)."""
+    """A record of a topic in memory (implements `Message`)."""
 
     source: str
     offset_: int
@@ -76,7 +76,7 @@ class PipedRecord:
 
 
 def show_output(topic: str, codecs: Codecs, give: Callable[[Forwarded[Any]], None]) -> Sink:
-    """Return what gives the records of an output topic, decoded."""
+    """Return a sink that decodes the records of an output topic and passes them to `give`."""
     kind = codecs.keys.get(topic)
     read_key = bytes.decode if kind is None else kind.codec(no_contracts).decode
     read_value = codecs.outputs[topic].decode
@@ -91,7 +91,7 @@ def show_output(topic: str, codecs: Codecs, give: Callable[[Forwarded[Any]], Non
 
 
 def show_failure(give: Callable[[Failure], None]) -> Sink:
-    """Return what gives the records of `.errors` or `.late`, their headers as text."""
+    """Return a sink that passes records of `.errors` or `.late`, with their headers as text, to `give`."""
 
     def show(key: bytes | None, value: bytes | None, _: int, headers: Headers | None, __: int | None) -> None:
         texts = {name: (text or b"").decode(errors="backslashreplace") for name, text in headers or ()}

@@ -1,4 +1,4 @@
-"""One sub-topology of a job under test: as many tasks as it has."""
+"""The tasks of a sub-topology in memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from forebay.builder.compiled import CompiledSubTopology
 from forebay.job import Job
 from forebay.processor.api import AnyProcessor
 from forebay.processor.batch import Position
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.codecs import Codecs
-from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.changelog.sub_topology_log import sub_topology_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import TaskCommit
-from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.runtime.task.task_settings import TaskSettings
 from forebay.service.wiring import Contract, task_codecs
 from forebay.stores.binding import Store
@@ -28,11 +28,11 @@ from forebay.stores.memory import MemoryTable
 from forebay.stores.table import Table
 
 _TELLING_SECONDS = 0.0005
-"""A job's idle tasks announce their time once a second, to send little; here downstream tasks see each ms."""
+"""Interval at which idle tasks announce their time. In a job it is a second. Here, later tasks see each millisecond."""
 
 
 class NoFigures(TaskFigures):
-    """Counts nothing: nothing reads the statistics, and each record is a commit of its own."""
+    """Statistics that count nothing, because nothing reads them and each record is a separate commit."""
 
     def took(self, commit: TaskCommit, table: Table, engine: TaskEngine) -> None:
         return
@@ -48,12 +48,13 @@ class SubTopologyTasks:
     """The tasks of one sub-topology.
 
     Args:
-        number: of the sub-topology.
-        settings: of the logic.
-        tasks: their number.
-        contract: gives the codecs of what has a contract.
-        monotonic: seconds that have passed.
-        codecs: of a processor that is in no job; None: those that the job says.
+        number: Number of the sub-topology.
+        settings: Settings of the logic.
+        tasks: Number of tasks.
+        engine: Settings of the engines.
+        contract: Function that returns the codec of a record type with a contract.
+        monotonic: Function that returns the seconds that have passed.
+        codecs: Codecs of a processor without a job. None: those that follow from the job.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class SubTopologyTasks:
         self.begin()
 
     def begin(self) -> list[StateTask]:
-        """Recreate every task with an empty table, as a new process does."""
+        """Create all tasks again with empty tables, as a new process does, and return them."""
         application = self._engine.service
         processors = [self.definition.processor(self._settings) for _ in self._numbers]
         if not self.state_tasks:
@@ -133,19 +134,19 @@ class SubTopologyTasks:
         return [task.table for task in self.state_tasks]
 
     def positions(self) -> list[Position]:
-        """Return the time of each task."""
+        """Return the times of each task."""
         return [task.engine.position for task in self.state_tasks]
 
     @property
     def declared(self) -> list[Store[Any]]:
-        """Return the stores of one task."""
+        """Stores of one task."""
         return [store for _, store in declared_stores(self.processors[0])]
 
     def stores(self, name: str) -> list[Store[Any]]:
-        """Return each task's store of a name; empty: there is no such store."""
+        """Return the store with this name in each task, or an empty list if there is no such store."""
         return [s for processor in self.processors for _, s in declared_stores(processor) if s.name == name]
 
     def keys_of(self, name: str) -> Callable[[str], Any]:
-        """Return what makes a key of its text in a store."""
+        """Return the function that converts a row text of a store to a key."""
         processor = self.processors[0]
         return processor.keys_of(name) if isinstance(processor, CompiledSubTopology) else str

@@ -1,4 +1,4 @@
-"""Topics in memory: what a driven service reads, and the changelogs its tables are completed from."""
+"""Topics in memory: those that a service reads, and its changelogs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Place = tuple[str, int]
 
 
 class Partition:
-    """Records of one partition from offset `first` on. Offsets may have gaps, as those of a compacted topic do."""
+    """The records of a partition from offset `first` on. Offsets may have gaps, as in a compacted topic."""
 
     __slots__ = ("end", "first", "number", "records", "topic")
 
@@ -23,12 +23,12 @@ class Partition:
         self.records: list[PipedRecord] = []
         self.first = 0
         self.end = 0
-        """Offset of the next record, if it is given none."""
+        """Offset of the next record, unless another one is specified."""
 
     def append(
         self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers, offset: int | None = None
     ) -> None:
-        """Add a record (`timestamp` in ms) at an offset that is `end` or larger."""
+        """Add a record (`timestamp` in ms) at an offset of at least `end`."""
         at = self.end if offset is None else offset
         self.records.append(PipedRecord(self.topic, at, key, value, timestamp, headers, self.number))
         self.end = at + 1
@@ -40,14 +40,14 @@ class Partition:
         return bisect_left(self.records, offset, key=lambda record: record.offset_)
 
     def delete_before(self, offset: int) -> None:
-        """Forget the records before an offset."""
+        """Delete the records before an offset."""
         if offset > self.first:
             del self.records[: self.place_of(offset)]
             self.first = offset
 
 
 class Changelog:
-    """One partition of a compacted topic: the last record of each key, in the order of their offsets."""
+    """A partition of a compacted topic: the last record of each key, in order of offsets."""
 
     __slots__ = ("_rows", "end")
 
@@ -57,17 +57,18 @@ class Changelog:
 
     def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Add a record (`timestamp` in ms)."""
-        # A dict keeps the place of an overwritten key. Compaction keeps the last record's place.
+        # Delete the old entry, because a dict keeps the position of an overwritten key. Compaction keeps that of the
+        # last record.
         self._rows.pop(key, None)
         self._rows[key] = self.end, value, timestamp
         self.end += 1
 
     def forget(self) -> None:
-        """Forget all records: no table is completed from them any more."""
+        """Delete all records, because no table is rebuilt from them any more."""
         self._rows.clear()
 
     def records(self, offset: int) -> Iterator[tuple[bytes, bytes | None, int]]:
-        """Return key, value and timestamp of the records from an offset on."""
+        """Yield the key, value and timestamp of each record from an offset on."""
         for key, (at, value, timestamp) in self._rows.items():
             if at >= offset:
                 yield key, value, timestamp
@@ -80,10 +81,10 @@ class Topics:
         self.partitions: dict[str, list[Partition]] = {}
         self.changelogs: dict[Place, Changelog] = {}
         self.positions: dict[Place, TaskPosition] = {}
-        """The last position by partition of an internal changelog."""
+        """The last position, by topic and partition of an internal changelog."""
 
     def create(self, topic: str, partitions: int) -> None:
-        """Make a topic that is read."""
+        """Create a topic that is read."""
         self.partitions[topic] = [Partition(topic, number) for number in range(partitions)]
 
     def partition(self, topic: str, number: int) -> Partition:
@@ -96,15 +97,15 @@ class Topics:
 
     @property
     def kept(self) -> int:
-        """Number of records kept in topics that are read."""
+        """Number of records in topics that are read."""
         return sum(len(partition.records) for partition in chain.from_iterable(self.partitions.values()))
 
     def forget_used(self, positions: Iterable[TaskPosition]) -> None:
-        """Forget what all tasks have used: a start reads from their positions."""
+        """Delete the records that all tasks have processed. A restart reads from their positions."""
         used: dict[Place, int] = {}
         for position in positions:
             for topic, number, end in position.ends:
-                # Several tasks may read a partition, as of a global table. The slowest of them decides.
+                # Several tasks may read a partition, for example of a global table. The slowest of them decides.
                 used[topic, number] = min(end, used.get((topic, number), end))
         for (topic, number), end in used.items():
             self.partition(topic, number).delete_before(end)

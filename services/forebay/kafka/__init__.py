@@ -1,1 +1,1 @@
-"""What Forebay asks of Kafka and the schema registry: settings, topics, schemas."""
+"""Access to Kafka and the schema registry: settings, topics, schemas."""

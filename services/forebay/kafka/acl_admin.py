@@ -1,4 +1,4 @@
-"""Rights on the broker: which of them one's own principal lacks, and granting them as an administrator."""
+"""Rights on the broker: find those that our principal lacks, and grant rights as an administrator."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LOOK_SECONDS = 1.0
 
 
 class AclAdmin:
-    """Looks at rights and grants them.
+    """Queries and grants rights.
 
     Args:
-        settings: where the broker is, and who we are there.
+        settings: address of the broker, and our login.
         timeout_s: for each request, in seconds.
     """
 
@@ -38,9 +38,9 @@ class AclAdmin:
         self._members: dict[str, Consumer] = {}
 
     def lacking(self, needed: Iterable[Right]) -> tuple[Right, ...]:
-        """Return those of the rights on topics and groups that our principal lacks, as far as the broker reports it.
+        """Return the rights on topics and groups that our principal lacks, as far as the broker reports it.
 
-        Transactional ids can't be asked about; topics that don't exist are no matter of rights.
+        Rights on transactional ids can't be queried. Topics that don't exist are left out.
 
         Raises:
             KafkaUnavailable: the broker can't be reached.
@@ -62,10 +62,10 @@ class AclAdmin:
         )
 
     def grant(self, rights: Sequence[Right], principal: str) -> None:
-        """Grant rights to a principal, on every host; those it has already stay.
+        """Grant rights to a principal, on every host. Existing rights are kept.
 
         Raises:
-            KafkaRefused: the broker does not take them, it keeps no ACLs, or we are no administrator.
+            KafkaRefused: the broker rejects them, has no authorizer, or we are not an administrator.
             KafkaUnavailable: the broker can't be reached.
         """
         bindings = [binding(right, principal) for right in rights]
@@ -74,16 +74,17 @@ class AclAdmin:
             try:
                 admission.result(future)
             except KafkaException as error:
-                raise admission.failure(error, f"{admission.servers} does not grant rights to {principal}") from error
+                raise admission.failure(error, f"can't grant rights to {principal} at {admission.servers}") from error
             except TimeoutError:
                 raise admission.silence() from None
 
     def _allowed_in(self, group: str, topics: Sequence[str]) -> frozenset[AclOperation] | None:
-        """Return the operations that are allowed on a group; None: the broker does not say.
+        """Return the operations that are allowed on a group; None: the broker does not report them.
 
-        The group is asked for offsets: describing it is a request that ends the process where a coordinator goes away
-        (librdkafka issue 4605). If the coordinator itself is refused, the request just gets no answer, and the refusal
-        is an event of the consumer, of its first attempt only. Hence a consumer that got no answer is not reused.
+        The check requests the group's offsets, because a request to describe the group crashes the process if its
+        coordinator goes away (librdkafka issue 4605). If we may not even look up the coordinator, the request gets no
+        answer, and the refusal is an event of the consumer, at its first attempt only. Hence a consumer that got no
+        answer is not reused.
         """
         member = self._members.pop(group, None) or Consumer(self._settings.consumer(**{"group.id": group}))
         partitions = [TopicPartition(topics[0] if topics else group, 0)]
@@ -96,8 +97,7 @@ class AclAdmin:
                 refused = is_forbidden(error.args[0])
             else:
                 member.consume(100, 0)
-                # Only now: a consumer whose question was not answered gets its refusal once, and would never report it
-                # again.
+                # Keep only a consumer that got an answer. Any other has reported its refusal, and never does so again.
                 self._members[group] = member
                 return None
             events = [message.error() for message in member.consume(100, 0)]
@@ -106,13 +106,13 @@ class AclAdmin:
         return frozenset() if refused else None
 
     def _allowed_operations(self, future: Future[Any]) -> frozenset[AclOperation] | None:
-        """Return the operations allowed on a topic or group; None: the broker does not say. Raises KafkaUnavailable."""
+        """Return the operations allowed on a topic or group; None: not reported. Raises KafkaUnavailable."""
         try:
             operations = self._admission.result(future).authorized_operations
         except KafkaException as error:
             if is_forbidden(error.args[0]):
                 return frozenset()
-            failure = self._admission.failure(error, f"can't ask {self._admission.servers} for our rights")
+            failure = self._admission.failure(error, f"can't look up the job's rights at {self._admission.servers}")
             if isinstance(failure, KafkaUnavailable):
                 raise failure from error
             return None

@@ -1,4 +1,4 @@
-"""The rights on the broker that each role around a service needs: computed from the table of services, pure."""
+"""The rights on the broker that each role of a service needs, computed from the service's declaration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from forebay.utils.names import literal_start
 
 
 class Resource(Enum):
-    """What a right is about; the value is kafka-acls' option, the name is what the broker's errors begin with."""
+    """The kind of resource of a right. Values are options of kafka-acls; the broker's error names begin with names."""
 
     TOPIC = "topic"
     GROUP = "group"
@@ -31,14 +31,14 @@ class Resource(Enum):
 
     @property
     def words(self) -> str:
-        """Return it for people."""
+        """The resource in words, for messages."""
         return self.value.replace("-", " ")
 
 
 class Operation(Enum):
-    """What may be done; the value is kafka-acls' word.
+    """An operation that a right allows. The values are kafka-acls' words.
 
-    READ, WRITE and DELETE bring DESCRIBE with them, ALTER_CONFIGS brings DESCRIBE_CONFIGS.
+    READ, WRITE and DELETE imply DESCRIBE. ALTER_CONFIGS implies DESCRIBE_CONFIGS.
     """
 
     READ = "Read"
@@ -51,7 +51,7 @@ class Operation(Enum):
 
 
 class Role(Enum):
-    """Who does what around a service.
+    """A role of a principal that works with a service.
 
     RUN: the job. RESTORE: what a job needs in addition to RUN to restore its state from its changelogs, and `forebay
     standby`. QUERY: `forebay queries`, which needs no group. PRODUCE: the producers of its inputs. CONSUME: readers of
@@ -72,11 +72,11 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One right.
+    """One right on a resource of the broker.
 
     Args:
-        name: of the resource; where `prefixed`, what the names it holds for begin with.
-        why: what it is needed for.
+        name: name of the resource; if `prefixed`, the prefix of the names of all its resources.
+        why: its purpose, for people.
     """
 
     operation: Operation
@@ -90,7 +90,7 @@ class Right:
 
 
 def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
-    """Return the rights that `role` needs, none of them dispensable.
+    """Return the minimal rights that `role` needs.
 
     Args:
         application: the job's application id.
@@ -140,7 +140,7 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
 
 
 def missing_kind(cause: str) -> Resource | None:
-    """Return the kind of resource that a broker refused by an error's text; None: it is not a refusal."""
+    """Return the kind of resource to which an error's text says the broker refused access; None: no such refusal."""
     return next((kind for kind in Resource if f"{kind.name}_AUTHORIZATION_FAILED" in cause), None)
 
 
@@ -148,7 +148,7 @@ def as_commands(granted: Iterable[Right], principal: str, connection: str) -> li
     """Return kafka-acls commands that grant the rights to a principal, such as User:job.
 
     Args:
-        connection: the options that reach the broker as an administrator.
+        connection: options of kafka-acls to connect to the broker as an administrator.
     """
     lines = []
     for right in granted:

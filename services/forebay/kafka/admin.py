@@ -21,11 +21,11 @@ _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
 
 
 class TopicAdmin:
-    """Manages topics. Every method raises KafkaUnavailable when the broker can't be reached.
+    """Manages topics. Every method raises KafkaUnavailable if the broker can't be reached.
 
     Args:
-        settings: where the broker is.
-        timeout_s: for each request, and for waiting until what was done shows, in seconds.
+        settings: address of the broker.
+        timeout_s: for each request, and for waiting until a change is visible, in seconds.
     """
 
     def __init__(self, settings: KafkaSettings, timeout_s: float = 30.0) -> None:
@@ -34,11 +34,11 @@ class TopicAdmin:
         self._timeout_s = timeout_s
 
     def create(self, specs: Iterable[TopicSpec]) -> tuple[str, ...]:
-        """Create the topics that don't exist, and give their names once all can be used.
+        """Create missing topics. Return their names once all topics are usable.
 
         Raises:
-            TopicsDiffer: some exist otherwise than declared; those missing were created all the same.
-            KafkaRefused: the broker does not create one, with its reason.
+            TopicsDiffer: existing topics differ from their declaration. Missing topics were created nevertheless.
+            KafkaRefused: the broker refuses to create a topic.
         """
         specs_by_name = {spec.name: spec for spec in specs}
         existing = self.describe(specs_by_name)
@@ -52,7 +52,7 @@ class TopicAdmin:
         return created
 
     def differences(self, specs: Iterable[TopicSpec]) -> tuple[TopicDifference, ...]:
-        """Return all in which existing topics are not as declared; topics that don't exist are left out."""
+        """Return all differences of existing topics from their declaration. Topics that don't exist are left out."""
         specs_by_name = {spec.name: spec for spec in specs}
         return tuple(
             line
@@ -61,7 +61,7 @@ class TopicAdmin:
         )
 
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
-        """Return the topics that exist, by name in the order asked for."""
+        """Return the topics that exist, by name, in the order of `names`."""
         topics = self._describe_usable(names)
         configs = self._configs(list(topics))
         return {
@@ -74,23 +74,23 @@ class TopicAdmin:
                 frozenset(entry.name for entry in configs[name] if ConfigSource(entry.source) is _SET_FOR_TOPIC),
             )
             for name, topic in topics.items()
-            # The topic may be deleted between the two questions.
+            # The topic may be deleted between the two requests.
             if name in configs
         }
 
     def partitions(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the number of partitions of the topics that exist; needs no right to see configuration."""
+        """Return the partition counts of the topics that exist, by name. It needs no right to read configuration."""
         return {name: len(topic.partitions) for name, topic in self._describe_usable(names).items()}
 
     def names(self) -> list[str]:
-        """Return the names of all topics that we may see."""
+        """Return the names of all topics that our principal may describe."""
         try:
             return sorted(self._admission.call(lambda seconds: self._admin.list_topics(timeout=seconds)).topics)
         except KafkaException as error:
             raise self._admission.failure(error, f"can't list the topics of {self._servers}") from error
 
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the broker's id of each topic. Raises TopicMissing for one that does not exist."""
+        """Return the broker's id of each topic. Raises TopicMissing if one does not exist."""
         topics = self._describe(names)
         missing = [name for name in names if name not in topics]
         if missing:
@@ -98,10 +98,10 @@ class TopicAdmin:
         return {name: str(topic.topic_id) for name, topic in topics.items()}
 
     def delete(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Delete topics with all their records, and give the names of those that existed once they are gone."""
+        """Delete topics with all their records. Return the names of those that existed, once they are gone."""
         existing = list(self._describe(names))
-        # The broker answers as soon as it has accepted the request. Until the topics are gone, one of the same name
-        # can't be created.
+        # The broker answers as soon as it has accepted the request. Until a topic is gone, no topic of the same name
+        # can be created.
         if existing:
             for name, future in self._admin.delete_topics(existing, operation_timeout=self._timeout_s).items():
                 self._if_exists(future, name)
@@ -128,7 +128,7 @@ class TopicAdmin:
         return topics.keys() >= set(names) and all(topic.partitions for topic in topics.values())
 
     def _describe_usable(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return what `_describe` returns. Raises KafkaUnavailable for a topic that has no partitions at the moment."""
+        """Return the result of `_describe`. Raises KafkaUnavailable for a topic that currently has no partitions."""
         topics = self._describe(names)
         for name, topic in topics.items():
             if not topic.partitions:
@@ -136,8 +136,8 @@ class TopicAdmin:
         return topics
 
     def _describe(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return librdkafka's description of the topics that exist, by name in the order asked for."""
-        unique_names = list(dict.fromkeys(names))  # librdkafka refuses a topic that is asked for twice
+        """Return librdkafka's descriptions of the topics that exist, by name, in the order of `names`."""
+        unique_names = list(dict.fromkeys(names))  # librdkafka refuses a repeated topic
         if not unique_names:
             return {}
         futures = self._admin.describe_topics(TopicCollection(unique_names), request_timeout=self._timeout_s)
@@ -151,7 +151,7 @@ class TopicAdmin:
         return {name: list(entries.values()) for name, entries in answers.items() if entries is not None}
 
     def _if_exists(self, future: Future[Any], name: str) -> Any:
-        """Return the answer, or None if the topic does not exist."""
+        """Return the result of a request about a topic, or None if the topic does not exist."""
         try:
             return self._admission.result(future)
         except KafkaException as error:

@@ -1,4 +1,4 @@
-"""Why a request got no answer: a broker that refuses our login reports it only between requests."""
+"""An admin client that finds out why a request gets no answer, such as a refused login."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.door import why_silent
+from forebay.kafka.connection_probe import why_silent
 from forebay.kafka.errors import KafkaUnavailable, LoginRefused, from_kafka
 from forebay.kafka.librdkafka_log import NOT_ADMITTED
 from forebay.kafka.settings import KafkaSettings
@@ -20,19 +20,19 @@ log = logging.getLogger("forebay.kafka")
 T = TypeVar("T")
 
 _SILENCE_S = 2.0
-"""How long an answer may take before the cause is looked up, in seconds; the look-up takes up to 2 s more."""
+"""Time after which the cause of a missing answer is looked up, in seconds. The look-up takes up to 2 s more."""
 
 _UNANSWERED = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT)
 
 _PATIENCE_S = 10.0
-"""How long a request waits where a look has found why there is no answer."""
+"""Timeout of a request if the look-up has found a cause, in seconds."""
 
 
 class Admission:
-    """An admin client that remembers why the broker last refused to let it in.
+    """An admin client that keeps the broker's last refusal of its login.
 
     Args:
-        timeout_s: for each request, in seconds; errors state it.
+        timeout_s: for each request, in seconds.
     """
 
     def __init__(self, settings: KafkaSettings, timeout_s: float) -> None:
@@ -44,10 +44,10 @@ class Admission:
         self._cause = ""
 
     def result(self, future: Future[Any]) -> Any:
-        """Wait for a request's answer; where it does not come soon, look why, and warn once.
+        """Return a request's result. If it takes longer than 2 s, look up the cause and log it once.
 
         Raises:
-            TimeoutError: there is no answer (see silence). What the request raised.
+            TimeoutError: no answer (see `silence`). Also the error of the request itself.
         """
         first = min(_SILENCE_S, self.timeout_s)
         try:
@@ -59,7 +59,7 @@ class Admission:
         return future.result(self._time_left(first))
 
     def call(self, request: Callable[[float], T]) -> T:
-        """Make a request that blocks for so many seconds at most; like `result` where the answer does not come soon."""
+        """Return the result of a blocking request, which is called with its timeout in seconds; else like `result`."""
         first = min(_SILENCE_S, self.timeout_s)
         try:
             return request(first)
@@ -69,23 +69,23 @@ class Admission:
         return request(self._time_left(first))
 
     def _time_left(self, waited: float) -> float:
-        """Look why there is no answer, warn once, and return how many seconds longer to wait."""
+        """Look up why there is no answer, log it once, and return how many more seconds to wait."""
         logged, self._cause = self._cause, why_silent(self._settings)
         if self._cause and self._cause != logged:
             log.warning("waiting for the broker %s: %s", self.servers, self._cause)
-        # That a login was refused is an event of the client, which is delivered only by `poll`.
+        # The client reports a refused login as an event, which only `poll` delivers.
         self.client.poll(0)
         longest = min(_PATIENCE_S, self.timeout_s) if self._cause or self._refusal else self.timeout_s
         return max(longest - waited, 0.1)
 
     def failure(self, error: KafkaException, doing: str) -> Exception:
-        """Return the error to raise for a request that failed, as from_kafka; one without an answer is a silence."""
+        """Return the error to raise for a failed request: that of `silence` if it got no answer, or `from_kafka`."""
         if error.args[0].code() in _UNANSWERED:
             return self.silence()
         return from_kafka(error, doing)
 
     def silence(self) -> KafkaUnavailable:
-        """Return the error to raise for a request without an answer: the refusal, if there was one."""
+        """Return the error to raise for a request without an answer: a refused login, the cause, or the timeout."""
         cause = self._cause or why_silent(self._settings)
         silent = f"{self.servers} does not answer within {self.timeout_s:.0f} s"
         return self._take_refusal() or KafkaUnavailable(f"no answer from the broker: {cause}" if cause else silent)

@@ -1,4 +1,4 @@
-"""The brokers of a cluster: how many there are, and their configuration."""
+"""The brokers of a cluster, and their configuration."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from forebay.kafka.settings import KafkaSettings
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster as it is.
+    """The brokers of a cluster.
 
     Args:
-        configs: configuration by broker.
+        configs: configuration by broker id.
     """
 
     configs: Mapping[int, Mapping[str, str]]
 
 
 def describe_brokers(settings: KafkaSettings, timeout_s: float) -> Cluster:
-    """Ask every broker for its configuration.
+    """Return the brokers of the cluster with their configuration.
 
     Raises:
-        KafkaForbidden: our principal may not see it (DescribeConfigs on the cluster). KafkaUnavailable, KafkaRefused.
+        KafkaForbidden: our principal lacks DescribeConfigs on the cluster. KafkaUnavailable, KafkaRefused.
     """
     admission = Admission(settings, timeout_s)
     try:

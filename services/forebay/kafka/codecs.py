@@ -1,4 +1,4 @@
-"""Codecs of services, with their contracts' ids in the registry."""
+"""Codecs of a service's records, with the registry's ids of their contracts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from forebay.serde import AvroCodec, RegisteredSchema, load_contract
 T = TypeVar("T")
 
 _NO_ID = (1 << 32) - 1
-"""An id no registry gives."""
+"""An id that no registry assigns."""
 
 
 def register_contract(registry: SchemaRegistry, service: str, name: str, topic: str) -> RegisteredSchema:
-    """Register the contract `name` of `service` for the values of `topic`; the same id each time.
+    """Register the contract `name` of `service` for the values of `topic`. Repeated calls return the same id.
 
     Raises:
         ContractMissing, InvalidSchema: see load_contract.
@@ -29,13 +29,13 @@ def register_contract(registry: SchemaRegistry, service: str, name: str, topic: 
 def registry_codec(
     settings: KafkaSettings, service: str, record_type: type[T], schema_id: int, others: str = ""
 ) -> AvroCodec[T]:
-    """Return the codec of a record type whose contract, of the same name, is registered as `schema_id`.
+    """Return the codec of a record type, whose contract of the same name is registered as `schema_id`.
 
     Args:
-        others: the topic that others write: only schemas of its subject are read, unless the settings take any.
+        others: a topic with other writers. Only schemas of its subject are decoded, unless the settings accept any.
 
     Raises:
-        ContractMissing, InvalidSchema, ContractMismatch: contract and record type don't go together.
+        ContractMissing, InvalidSchema, ContractMismatch: the contract does not match the record type.
     """
     registered = RegisteredSchema(schema_id, load_contract(service, record_type.__name__))
     registry = shared_registry(settings.registry())
@@ -45,5 +45,5 @@ def registry_codec(
 
 
 def reading_codec(settings: KafkaSettings, service: str, record_type: type[T]) -> AvroCodec[T]:
-    """Return a codec that only decodes: it needs no id of its own, registers nothing. Raises as `registry_codec`."""
+    """Return a codec that only decodes, without registering its contract. Raises as `registry_codec`."""
     return registry_codec(settings, service, record_type, _NO_ID)

@@ -59,14 +59,14 @@ _READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
 def settings_from_environment(
     environment: Mapping[str, str] = os.environ, kafka: Mapping[str, Any] | None = None, **given: Any
 ) -> KafkaSettings:
-    """Return the settings that are given; a field that is not is its variable's, an empty variable is none.
+    """Return settings from arguments and, for all other fields, environment variables. Empty variables are ignored.
 
     Args:
-        kafka: client options, which win over those of FOREBAY_KAFKA_<OPTION>.
-        given: fields of KafkaSettings.
+        kafka: client options, which override those of FOREBAY_KAFKA_<OPTION>.
+        given: values that override those of the environment, by field of KafkaSettings.
 
     Raises:
-        KafkaSettingsError: names the variable, and what it may be; never shows a secret.
+        KafkaSettingsError: a value is missing or wrong. The message names the variable, and never contains a secret.
     """
     values = {**_fields(environment), **given, "kafka": {**_options(environment), **as_text(kafka or {})}}
     for name in ("bootstrap_servers", "schema_registry_url"):

@@ -1,4 +1,4 @@
-"""What can be wrong with brokers, topics and settings; Unavailable (forebay.codec) is what may pass."""
+"""Errors of brokers, topics and settings. Those that a retry may fix are subclasses of forebay.codec.Unavailable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.codec import Unavailable
 
 
 class KafkaSettingsError(ValueError):
-    """A client option that librdkafka does not know or take; says which, and near matches."""
+    """A client option is unknown to librdkafka or has an invalid value. The message suggests similar options."""
 
 
 class KafkaUnavailable(Unavailable):
@@ -22,11 +22,11 @@ class LoginRefused(KafkaUnavailable):
 
 
 class KafkaRefused(Exception):
-    """The broker answered no; says what and why."""
+    """The broker refused a request. The message contains its reason."""
 
 
 class KafkaForbidden(KafkaRefused):
-    """The broker answered no because our principal lacks a right."""
+    """The broker refused a request because our principal lacks a right."""
 
 
 class NotAuthorized(KafkaUnavailable):
@@ -50,7 +50,7 @@ class TopicsDiffer(Exception):
 
 
 class RegistryRefused(Exception):
-    """The schema registry answered no: an incompatible schema, a wrong password; says why and what to do."""
+    """The schema registry refused a request, because of an incompatible schema or a wrong login, for example."""
 
 
 def without_partitions(topic: str) -> str:
@@ -99,7 +99,7 @@ _NO_MORE = (
 
 
 def ends_reading(error: KafkaError) -> bool:
-    """Return whether a partition gives nothing more: unread records, the topic or the right to read it are gone."""
+    """Return whether a partition can't be read any more: unread records, the topic or the right to read are gone."""
     return error.code() in _NO_MORE
 
 
@@ -109,7 +109,7 @@ def is_forbidden(error: KafkaError) -> bool:
 
 
 def is_group_refusal(error: KafkaError) -> bool:
-    """Return whether the broker keeps us from our consumer group: no matter to a consumer that commits nothing."""
+    """Return whether the broker denies us our consumer group, which a consumer that commits nothing can ignore."""
     return error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
 
 
@@ -120,7 +120,7 @@ def failure_of(error: KafkaError, doing: str) -> Unavailable:
 
 
 def from_kafka(exception: KafkaException, doing: str) -> Exception:
-    """Return the error to raise for librdkafka's: KafkaUnavailable if a retry may help, else KafkaRefused."""
+    """Return the error to raise for an error of librdkafka: KafkaUnavailable if a retry may help, else KafkaRefused."""
     error: KafkaError = exception.args[0]
     reason = f"{doing}: {error.str()} ({error.name()})"
     if is_forbidden(error):

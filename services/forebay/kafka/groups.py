@@ -1,4 +1,4 @@
-"""Consumer groups: delete."""
+"""Deletes consumer groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.errors import KafkaUnavailable, from_kafka
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.retrying import keep_trying
 from forebay.kafka.settings import KafkaSettings
 
 _GONE = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID)
@@ -17,11 +17,11 @@ _PATIENCE_S = 60.0
 
 
 def delete_groups(settings: KafkaSettings, names: Iterable[str], timeout_s: float = 30.0) -> tuple[str, ...]:
-    """Delete consumer groups with their offsets, and give the names of those that existed.
+    """Delete consumer groups with their offsets. Return the names of those that existed.
 
     Raises:
-        KafkaRefused: the broker does not delete one, for instance because it has members.
-        KafkaUnavailable: the broker can't be reached, or its group coordinators don't start.
+        KafkaRefused: the broker refuses to delete a group, for instance because it has members.
+        KafkaUnavailable: the broker can't be reached, or its group coordinators are not available.
     """
     admin = AdminClient(settings.admin())
     return tuple(name for name in names if keep_trying(partial(_delete, admin, name, timeout_s), _PATIENCE_S))

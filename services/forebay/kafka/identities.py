@@ -1,15 +1,15 @@
-"""Groups, transactional ids and odd topics of a job: named here, so that what it uses and what it is allowed agree."""
+"""Names of a job's groups, transactional ids and special topics, shared by the job and its ACLs."""
 
 from __future__ import annotations
 
 
 def marker_group(application: str) -> str:
-    """Return the consumer group that holds the markers: read back, reserved."""
+    """Return the consumer group with the offsets and markers that the tasks commit."""
     return f"{application}-marker"
 
 
 def probe_group(application: str) -> str:
-    """Return the consumer group that looks into partitions: a name only, it needs no right."""
+    """Return the group id of consumers that only inspect partitions. It needs no right, as nothing is committed."""
     return f"{application}-probe"
 
 
@@ -19,12 +19,12 @@ def transactional_id(application: str, group: int) -> str:
 
 
 def transactional_prefix(application: str) -> str:
-    """Return what the transactional ids of a job begin with; the group's number follows."""
+    """Return the prefix of a job's transactional ids, which the task group's number follows."""
     return f"{application}-group-"
 
 
 def control_group(application: str) -> str:
-    """Return the consumer group by whose offsets' metadata driver and workers talk."""
+    """Return the consumer group in whose offset metadata driver and workers exchange messages."""
     return f"{application}-control"
 
 
@@ -44,7 +44,7 @@ def queries_group(application: str) -> str:
 
 
 def replay_group(application: str) -> str:
-    """Return the consumer group that holds which failed records were sent again; a transactional id as well."""
+    """Return the consumer group with the position of `forebay errors replay`, which is its transactional id, too."""
     return f"{application}-replay"
 
 
@@ -54,4 +54,4 @@ def rescale_topic(application: str) -> str:
 
 
 TAIL_GROUP = "forebay-tail"
-"""The consumer group of `forebay tail`: a name only, it needs no right."""
+"""The group id of `forebay tail`. It needs no right, as nothing is committed."""

@@ -1,4 +1,4 @@
-"""Who leads partitions, learnt before it is needed: librdkafka asks again only half a second later."""
+"""Makes a client look up partition leaders before they are needed, because librdkafka retries only after 500 ms."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class _Client(Protocol):
 
 
 def learn_leaders(client: _Client, topics: Iterable[str], seconds: float) -> None:
-    """Have a client connect, and learn who leads the topics' partitions. Raises KafkaException.
+    """Connect a client, and make it look up the leaders of the topics' partitions. Raises KafkaException.
 
-    A new client that is asked to read from a beginning, or to begin transactions, does not wait for its first
-    connection: it checks for one, and checks again after 500 ms. The first answer comes from an address of
-    bootstrap.servers and ends that connection; the next one comes by a connection that stays.
+    A new client that starts to read from a beginning, or to begin transactions, does not wait for its first connection:
+    it checks for one, and checks again after 500 ms. The first answer is that of an address of bootstrap.servers, whose
+    connection then ends. The next request uses a connection that stays.
     """
     topic_names = sorted(set(topics))
-    # The first answer ends the connection to the bootstrap address, so the first topic is asked for twice.
+    # The first answer ends the connection to the bootstrap address, so the first topic is requested twice.
     for topic in topic_names[:1] + topic_names:
         client.list_topics(topic, timeout=seconds)

@@ -1,4 +1,4 @@
-"""librdkafka's voice in our logs: its log lines, and one line for each outage of the broker and for its end."""
+"""librdkafka's log lines in our logs, with one line for each begin and end of an outage of the broker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOG_LEVEL = 2  # critical: OutageLog reports outages
 
 _UNREACHABLE = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._RESOLVE})
 STARVED = 75
-"""Exit code of a process whose client could not make its threads."""
+"""Exit code of a process whose client could not create its threads."""
 
 _FENCED = ("fenced by a newer instance", "attempted an operation with an old epoch")
 _ENDS = threading.Event()
@@ -29,19 +29,19 @@ NOT_ADMITTED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaErro
 
 
 def end_when_starved() -> None:
-    """Have this process end where a client can't make its threads, for lack of memory: it would wait for ever.
+    """Make this process exit if a client can't create its threads for lack of memory, because it would wait for ever.
 
-    For processes that a supervisor restarts.
+    Use it in processes that a supervisor restarts.
     """
     _ENDS.set()
 
 
 class OutageLog:
-    """Logs once that the broker can't be reached, and once that it is back.
+    """Logs once that the broker can't be reached, and once that it is reachable again.
 
     Args:
-        client: what kind of client it is, for the log line.
-        servers: the bootstrap servers it was given.
+        client: kind of the client, for the log line.
+        servers: its bootstrap servers.
         clock: seconds, monotonic.
     """
 
@@ -53,7 +53,7 @@ class OutageLog:
         self._since: float | None = None
 
     def on_error(self, error: KafkaError) -> None:
-        """Take an error that concerns the client as a whole (librdkafka's error_cb)."""
+        """Log an error of the client as a whole (librdkafka's error_cb)."""
         if error.fatal():
             log.error("the %s of %s has failed: %s", self._client, self._servers, error.str())
         elif error.code() == KafkaError._CRIT_SYS_RESOURCE and _ENDS.is_set():
@@ -80,7 +80,7 @@ class OutageLog:
             log.warning("the %s of %s reports: %s", self._client, self._servers, error.str())
 
     def on_statistics(self, statistics: str) -> None:
-        """Take librdkafka's statistics (its stats_cb): a broker that is up ends the outage."""
+        """End the outage if statistics of librdkafka (its stats_cb) show that a broker is up."""
         if self._since is None:
             return
         brokers = json.loads(statistics).get("brokers", {}).values()
@@ -103,11 +103,11 @@ class OutageLog:
 
 
 def unmask(callback: Callable[..., None]) -> Callable[..., None]:
-    """Return a callback that is called in peace, and lets an error pass which was on its way already.
+    """Return a callback that runs without the pending exception of the client, and raises it again afterwards.
 
-    A fatal error, such as another producer's use of our transactional id, is set as an exception before the client
-    calls back with its other messages. Code in the callback that catches exceptions, as logging does in places, would
-    take it for its own. The error would be lost, and the client's call would end in a SystemError.
+    After a fatal error, such as another producer's use of our transactional id, the client's C code sets an exception
+    and then still calls back with its other messages. Code in the callback that catches exceptions, as logging does in
+    places, would take it for its own. The error would be lost, and the client's call would end in a SystemError.
     """
 
     def call(*given: Any) -> None:
@@ -120,11 +120,11 @@ def unmask(callback: Callable[..., None]) -> Callable[..., None]:
 
 
 _looks: Callable[[], int] = partial(len, ())
-"""A call of C from C: the interpreter looks after it whether an exception is set. After its own calls it may not."""
+"""A C function called from C, after which the interpreter checks for a pending exception. Other calls may not."""
 
 
 def _on_its_way() -> BaseException | None:
-    """Return the exception that was set before this call, and clear it; None: no exception was set."""
+    """Return the pending exception, and clear it; None: no exception is pending."""
     try:
         _looks()
     except SystemError as error:
@@ -134,33 +134,33 @@ def _on_its_way() -> BaseException | None:
     return None
 
 
-def _said_by_us(record: logging.LogRecord) -> bool:
-    """Drop the lines, one per partition, that another producer has the transactional id: its user reports that once.
+def _is_relevant(record: logging.LogRecord) -> bool:
+    """Drop the lines, one per partition, about another producer with our transactional id: the caller reports it once.
 
-    When partition groups move between workers, this is expected.
+    When task groups move between workers, this is expected.
     """
     text = record.getMessage()
-    # Fencing is how groups move, so librdkafka's lines about it would look like failures.
+    # A group's next worker fences the previous one, so librdkafka's lines about it would look like failures.
     return not any(words in text for words in _FENCED)
 
 
-_LIBRDKAFKA.addFilter(_said_by_us)
+_LIBRDKAFKA.addFilter(_is_relevant)
 
 
 class _Logger:
-    """What librdkafka logs to."""
+    """The logger that librdkafka uses."""
 
     # A class attribute, because a lookup that continues at the instance clears the pending exception.
     log = staticmethod(unmask(_LIBRDKAFKA.log))
 
 
 def log_options() -> dict[str, Any]:
-    """Return the options that bring librdkafka's log lines into ours. They come when the client is polled."""
+    """Return the options that forward librdkafka's log lines to ours, which happens when the client is polled."""
     return {"log_level": _LOG_LEVEL, "logger": _Logger()}
 
 
 def outage_options(client: str, servers: str) -> dict[str, Any]:
-    """Return the options that log outages of the broker, once each. They are noticed when the client is polled."""
+    """Return the options that log each outage of the broker once. Outages are detected when the client is polled."""
     outage = OutageLog(client, servers)
     return {
         "error_cb": unmask(outage.on_error),

@@ -1,6 +1,6 @@
-"""Names of librdkafka's options (2.16), for near matches and to give each client what is meant for it.
+"""Names of librdkafka's options (2.16), to suggest similar names and to select each client's options.
 
-librdkafka itself decides what is valid: an option newer than this list works.
+librdkafka itself decides what is valid: options that are newer than this list work.
 """
 
 from __future__ import annotations
@@ -69,6 +69,6 @@ def is_secret(name: str) -> bool:
 
 
 def from_environment(name: str) -> str:
-    """Return the option that an environment variable means: SSL_CA_LOCATION is ssl.ca.location, LOG_LEVEL log_level."""
+    """Return the option of an environment variable: SSL_CA_LOCATION is ssl.ca.location, LOG_LEVEL is log_level."""
     dotted = name.lower().replace("_", ".")
     return next((known for known in ALL if known.replace("_", ".") == dotted), dotted)

@@ -31,11 +31,11 @@ RESERVED: Mapping[str, str] = MappingProxyType(
         "transactional.id": "it follows from the application's id",
     }
 )
-"""Options that exactly-once rests on, with the reason why they can't be set."""
+"""Options that exactly-once depends on, with the reason why they can't be set."""
 
 
 def plain(value: str | Secret) -> str:
-    """Return an option's value as librdkafka takes it."""
+    """Return an option's value for librdkafka, with secrets in plain text."""
     return value.reveal() if isinstance(value, Secret) else value
 
 
@@ -50,7 +50,7 @@ def as_text(options: object) -> dict[str, str | Secret]:
 
 
 def hide_secrets(options: Options) -> dict[str, str | Secret]:
-    """Return the options with the values of secret ones wrapped, so that no repr shows them, and without a line end."""
+    """Return the options with secret values wrapped, so that no repr shows them, and without line ends."""
     return {
         name: without_line_end(value if isinstance(value, Secret) else Secret(value)) if is_secret(name) else value
         for name, value in options.items()
@@ -58,25 +58,25 @@ def hide_secrets(options: Options) -> dict[str, str | Secret]:
 
 
 def for_consumer(options: Options) -> dict[str, Any]:
-    """Return what a consumer takes of the options."""
+    """Return the options that apply to a consumer."""
     return {name: plain(value) for name, value in options.items() if name not in PRODUCER}
 
 
 def for_producer(options: Options) -> dict[str, Any]:
-    """Return what a producer takes of the options."""
+    """Return the options that apply to a producer."""
     return {name: plain(value) for name, value in options.items() if name not in CONSUMER}
 
 
 def for_admin(options: Options) -> dict[str, Any]:
-    """Return what an admin client takes of the options."""
+    """Return the options that apply to an admin client."""
     return {name: plain(value) for name, value in options.items() if name not in CONSUMER | PRODUCER}
 
 
 def check_options(options: Options) -> None:
-    """Refuse options that librdkafka does not know or take, and reserved ones. Connects to nothing.
+    """Check that librdkafka accepts the options and that none is reserved, without connecting to anything.
 
     Raises:
-        KafkaSettingsError: names the option, the reason and near matches; shows no secret.
+        KafkaSettingsError: an option is refused. The message suggests similar options, and contains no secret.
     """
     for name, value in options.items():
         if name in RESERVED:
@@ -103,7 +103,7 @@ _silent.propagate = False
 
 
 def _reason_against(config: dict[str, Any]) -> str:
-    """Return why librdkafka refuses a configuration, or nothing."""
+    """Return why librdkafka refuses a configuration; "" if it accepts it."""
     client = Consumer if "group.id" in config else Producer
     try:
         instance = client({**config, "log_level": config.get("log_level", 0), "logger": _silent})

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from forebay.kafka.errors import RegistryRefused
-from forebay.kafka.patience import keep_trying
 from forebay.kafka.registry_http import Answer, RegistryHttp
 from forebay.kafka.registry_settings import Compatibility, RegistrySettings, SchemaIds
+from forebay.kafka.retrying import keep_trying
 from forebay.kafka.unknown_ids import UnknownIds
 from forebay.serde.references import insert_types, join_files
 from forebay.serde.resolver import RegistryUnavailable, UnknownSchemaId
@@ -32,10 +32,10 @@ def subject_of(topic: str) -> str:
 
 
 class SchemaRegistry:
-    """A client that remembers schemas by id, and for some seconds the ids that are unknown (implements Subjects).
+    """A client that caches schemas by id and, for some seconds, unknown ids (implements Subjects).
 
     Args:
-        settings: where it is.
+        settings: address and login of the registry.
         patience_s: how long a call retries while the registry is not available, in seconds.
         clock: seconds, monotonic.
     """
@@ -59,19 +59,19 @@ class SchemaRegistry:
         self._foreign: dict[str, UnknownIds] = {}
 
     def register(self, subject: str, schema: Schema, kind: str = AVRO) -> RegisteredSchema:
-        """Return the schema with its id under `subject`; register it if it is new there.
+        """Return the schema with its id under `subject`. Register it if it is new there.
 
         Args:
-            kind: of schema: AVRO, PROTOBUF, JSON.
+            kind: kind of the schema: AVRO, PROTOBUF or JSON.
 
         Raises:
-            RegistryRefused: it is incompatible with what the subject holds, invalid, or the subject's rule is too weak.
-            RegistryUnavailable: not available for as long as we are patient.
+            RegistryRefused: it is incompatible with the subject's schemas, invalid, or the subject's rule is too weak.
+            RegistryUnavailable: the registry was not available for `patience_s`.
         """
         body = self._bodies[schema] = _body(schema, kind)
-        # Looked up first: registering needs a right that a job may lack if its schemas are registered by a pipeline.
+        # Look up first: registering needs a right that a job may lack if a pipeline registers its schemas.
         answer = self._send("POST", _path(subject), body)
-        # Before a new version is registered: the registry checks it by the rule that the subject has then.
+        # Set the rule before registering a new version, because the registry checks the version by the current rule.
         self.keep_compatibility(subject)
         if answer.status != 200:
             answer = self._send("POST", f"{_path(subject)}/versions", body)
@@ -83,17 +83,17 @@ class SchemaRegistry:
         return registered
 
     def schema(self, schema_id: int) -> Schema:
-        """Return the schema of an id, from memory if it was asked for before.
+        """Return the schema of an id, from the cache if possible.
 
         Raises:
-            UnknownSchemaId: the registry has no such id (the answer is cached for a while).
-            RegistryUnavailable: not available for as long as we are patient.
+            UnknownSchemaId: the registry has no such id (this result is cached for a while).
+            RegistryUnavailable: the registry was not available for `patience_s`.
         """
         known = self._schemas.get(schema_id)
         if known is not None:
             return known
         with self._lock:
-            # Under the lock: of several threads with the same unknown id, one asks, and the others get its answer.
+            # Under the lock, so that of several threads with the same unknown id only one sends a request.
             if schema_id in self._unknown:
                 raise self._no_schema(schema_id)
             path = f"/schemas/ids/{schema_id}"
@@ -102,7 +102,7 @@ class SchemaRegistry:
                 self._unknown.add(schema_id)
                 raise self._no_schema(schema_id)
             schema = Schema(self._text(answer, path))
-            # A registry finds a version of a subject by all of these.
+            # A registry needs all these fields to look up a version of a subject.
             fields = ("schema", "schemaType", "references", "metadata", "ruleSet")
             self._bodies[schema] = {name: answer.content[name] for name in fields if name in answer.content}
             return self._schemas.setdefault(schema_id, schema)
@@ -120,10 +120,10 @@ class SchemaRegistry:
         return str(answer.content.get("schemaType") or AVRO)
 
     def holds(self, subject: str, schema_id: int) -> bool:
-        """Return whether a version of the subject has the schema of an id, a deleted one too.
+        """Return whether a version of the subject, including deleted ones, has the schema of an id.
 
-        If the settings accept any id, every subject has every schema. The answer is remembered. If it is no, it is
-        remembered for a while, as the schema may be registered later.
+        If the settings accept any id, every subject has every schema. The result is cached. False is cached only for a
+        while, because the schema may be registered later.
 
         Raises:
             UnknownSchemaId: The registry has no schema with this id.
@@ -136,8 +136,8 @@ class SchemaRegistry:
             foreign = self._foreign.setdefault(subject, UnknownIds(self._clock))
             if (subject, schema_id) in self._held or schema_id in foreign:
                 return (subject, schema_id) in self._held
-        # Deleted versions, too: records that they wrote are still in the topic. Not under the lock: it would hold up
-        # lookups of other ids.
+        # Accept deleted versions, because records written with them are still in the topic. Send the request without
+        # the lock, which would delay lookups of other ids.
         is_held = self._send("POST", f"{_path(subject)}?deleted=true", self._bodies[schema]).status == 200
         with self._lock:
             if is_held:
@@ -147,7 +147,7 @@ class SchemaRegistry:
         return is_held
 
     def newest(self, subject: str) -> RegisteredSchema | None:
-        """Return a subject's newest schema, of any kind; None: it has none. Raises RegistryUnavailable."""
+        """Return a subject's latest schema, of any kind; None if it has no schema. Raises RegistryUnavailable."""
         path = f"{_path(subject)}/versions/latest"
         answer = self._send("GET", path)
         if answer.status == 404:
@@ -162,10 +162,10 @@ class SchemaRegistry:
         return None if level is None else Compatibility(level)
 
     def keep_compatibility(self, subject: str) -> None:
-        """Give the subject the rule of the settings, unless it has one; refuse one that promises less.
+        """Set the compatibility rule of the settings for a subject without a rule. Check the rule of any other subject.
 
         Raises:
-            RegistryRefused: its own rule is weaker than ours; says how to change it.
+            RegistryRefused: the subject's own rule is weaker than that of the settings.
         """
         required = self._settings.compatibility
         present = self.compatibility(subject)
@@ -173,24 +173,24 @@ class SchemaRegistry:
             self._send("PUT", f"/config/{quote(subject, safe='')}", {"compatibility": required.value})
         elif not present.promises(required):
             raise RegistryRefused(
-                f"the subject {subject} has compatibility {present.value}, which does not promise {required.value}: "
-                f"PUT {{'compatibility': '{required.value}'}} to {self._settings.url}/config/{subject}, or set "
-                f"FOREBAY_SCHEMA_REGISTRY_COMPATIBILITY={present.value}"
+                f"the subject {subject} has compatibility {present.value}, which is weaker than {required.value}: send "
+                f"PUT {self._settings.url}/config/{subject} with the body {{'compatibility': '{required.value}'}}; or, "
+                f"to accept the weaker rule, set FOREBAY_SCHEMA_REGISTRY_COMPATIBILITY={present.value}"
             )
 
     def _send(self, method: str, path: str, body: object = None) -> Answer:
-        # A registry that is restarted must send no record to `.errors`, so calls wait for it.
+        # While a registry restarts, no record may be sent to `.errors`, so calls wait for it.
         return keep_trying(lambda: self._http.send(method, path, body), self._patience_s)
 
     def _text(self, answer: Answer, path: str, known: dict[str, str] | None = None) -> str:
-        """Return the schema of an answer with those that it refers to.
+        """Return the schema text of an answer, with the schemas that it refers to inserted.
 
         Args:
-            known: Texts of schemas that were referred to, by their paths.
+            known: Texts of referenced schemas that were already read, by their paths.
 
         Raises:
-            UnknownSchemaId: A schema that is referred to is missing, or they are too many.
-            RegistryUnavailable: Not available for as long as we are patient.
+            UnknownSchemaId: A referenced schema is missing, or there are too many references.
+            RegistryUnavailable: The registry was not available for `patience_s`.
         """
         known = {} if known is None else known
         text = self._field(answer, "schema", str, path)
@@ -204,7 +204,7 @@ class SchemaRegistry:
                 response = self._send("GET", referred)
                 if response.status == 404:
                     raise UnknownSchemaId(f"{path} refers to {referred}, which {self._settings.url} does not have")
-                # Before the schema that refers to it is joined: `insert_types` and `join_files` need whole texts.
+                # Resolve its own references first: `insert_types` and `join_files` need complete texts.
                 known[referred] = self._text(response, referred, known)
             texts[str(reference["name"])] = known[referred]
         match answer.content.get("schemaType", AVRO):
@@ -215,7 +215,7 @@ class SchemaRegistry:
         return text
 
     def _field(self, answer: Answer, field: str, kind: type[T], path: str) -> T:
-        """Return a field of the registry's answer. Raises RegistryUnavailable: it has none, so no registry gave it."""
+        """Return a field of an answer. Raises RegistryUnavailable if it is missing: the server is then no registry."""
         value = answer.content.get(field)
         if answer.status != 200 or not isinstance(value, kind):
             raise RegistryUnavailable(
@@ -240,7 +240,7 @@ class SchemaRegistry:
 
 @lru_cache(maxsize=16)
 def shared_registry(settings: RegistrySettings) -> SchemaRegistry:
-    """Return this process's client for a registry, so that ids are asked for once."""
+    """Return this process's shared client of a registry, so that each id is requested once."""
     return SchemaRegistry(settings)
 
 

@@ -23,27 +23,27 @@ _REFUSALS = frozenset({400, 404, 409, 422})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A registry's own answer: HTTP status, its JSON object."""
+    """A response of the registry itself: HTTP status and JSON object."""
 
     status: int
     content: dict[str, Any]
 
     @property
     def reason(self) -> str:
-        """What the registry says of an error, without names of Java classes."""
+        """The registry's error message, without names of Java classes."""
         message = self.content.get("message") or self.content.get("title") or self.content
         return re.sub(r"^([\w.$]+(Exception|Error): )+", "", str(message))
 
 
 class RegistryHttp:
-    """Sends JSON to one registry over kept connections."""
+    """Sends JSON to one registry over persistent connections."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._url = settings.url
         self._timeout = settings.timeout_s
         self._session = requests.Session()
         self._session.headers.update({"Accept": f"{_JSON}, application/json", "Content-Type": _JSON})
-        # Of a request, not of the session: REQUESTS_CA_BUNDLE would win over the session's.
+        # An argument of each request, because REQUESTS_CA_BUNDLE would override that of the session.
         self._verify = None if settings.ca_location is None else str(settings.ca_location)
         if settings.certificate_location is not None:
             key = settings.key_location
@@ -51,17 +51,17 @@ class RegistryHttp:
             self._session.cert = (certificate, str(key)) if key is not None else certificate
         if settings.username is not None:
             password = settings.password.reveal() if settings.password else ""
-            # As UTF-8: `requests` would encode text as Latin-1, and fail for other letters.
+            # Encode as UTF-8, because `requests` would encode text as Latin-1, and fail for other letters.
             self._session.auth = requests.auth.HTTPBasicAuth(settings.username.encode(), password.encode())
         elif settings.token is not None:
             self._session.auth = _Bearer(settings.token)
 
     def send(self, method: str, path: str, body: object = None) -> Answer:
-        """Return the registry's own answer: a success, or a definite no that has the registry's error code.
+        """Return the registry's own response: a success, or a refusal with the registry's error code.
 
         Raises:
-            RegistryUnavailable: not reachable, too slow, busy or failing; or what answers is no registry (an ingress
-                while the registry is replaced, a login page).
+            RegistryUnavailable: the registry is not reachable, too slow, busy or failing; or the response is that of
+                another server (an ingress while the registry is replaced, or a login page).
             RegistryRefused: the registry refuses the login.
         """
         try:
@@ -71,8 +71,8 @@ class RegistryHttp:
                 json=body,
                 timeout=self._timeout,
                 verify=self._verify,
-                # What a redirect leads to, such as a login page, is not the registry. Its answers once sent good
-                # records to `.errors`.
+                # The target of a redirect, such as a login page, is not the registry. Its responses once made good
+                # records go to `.errors`.
                 allow_redirects=False,
             )
         except (requests.exceptions.SSLError, requests.exceptions.InvalidSchema, OSError) as error:
@@ -113,7 +113,7 @@ class RegistryHttp:
 
 
 class _Bearer(requests.auth.AuthBase):
-    """A token; as a header of the session it would lose against ~/.netrc."""
+    """Authentication by a token. As a header of the session, ~/.netrc would override it."""
 
     def __init__(self, token: Secret) -> None:
         self._token = token
@@ -124,7 +124,7 @@ class _Bearer(requests.auth.AuthBase):
 
 
 def _content(response: requests.Response) -> dict[str, Any] | None:
-    """Return the answer's JSON object; None for anything else."""
+    """Return the JSON object of a response; None if it is anything else."""
     try:
         content = response.json()
     except (ValueError, RecursionError):
@@ -133,9 +133,9 @@ def _content(response: requests.Response) -> dict[str, Any] | None:
 
 
 def _is_refusal(status: int, content: dict[str, Any]) -> bool:
-    """Return whether the registry itself says no: its codes are the HTTP status and two digits (40403), or as in 409.
+    """Return whether a response is the registry's own refusal: its code is the status, with or without two more digits.
 
-    A 404 without digits is what its web server says of a path that it does not serve.
+    An example is 40403. A code of 404 is the response of its web server to an unknown path.
     """
     code = content.get("error_code")
     if status not in _REFUSALS or not isinstance(code, int):
@@ -144,7 +144,7 @@ def _is_refusal(status: int, content: dict[str, Any]) -> bool:
 
 
 def _cause(error: BaseException) -> str:
-    """Return the innermost reason: requests wraps it three times."""
+    """Return the innermost reason of an error, which requests wraps three times."""
     while True:
         inner = error.__cause__ or getattr(error, "reason", None) or next(iter(error.args), None)
         if not isinstance(inner, BaseException):

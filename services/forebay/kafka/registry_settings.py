@@ -1,4 +1,4 @@
-"""Where the schema registry is, and which changes of a schema it must refuse."""
+"""Settings of the schema registry, and the changes of a schema that it must refuse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.kafka.secret import Secret
 
 
 class Compatibility(enum.Enum):
-    """The registry's rule for a new version of a schema. BACKWARD: new readers can read what was written before."""
+    """The registry's rule for a new version of a schema. BACKWARD: new readers can read older records."""
 
     NONE = "NONE"
     BACKWARD = "BACKWARD"
@@ -21,12 +21,12 @@ class Compatibility(enum.Enum):
     FULL_TRANSITIVE = "FULL_TRANSITIVE"
 
     def promises(self, wanted: Compatibility) -> bool:
-        """Return whether this rule refuses all that `wanted` refuses."""
+        """Return whether this rule refuses every change that `wanted` refuses."""
         return wanted in _IMPLIED[self]
 
 
 class SchemaIds(enum.Enum):
-    """Which schemas an input's records may be written with: its subject's, or any that the registry has."""
+    """The schemas that an input's records may have: those of its subject, or all of the registry."""
 
     SUBJECT = "subject"
     ANY = "any"
@@ -47,11 +47,11 @@ class RegistrySettings:
         url: its address, without a slash at the end.
         username, password: for basic authentication.
         token: for bearer authentication.
-        ca_location: certificate authorities to trust, PEM; else the system's.
-        certificate_location, key_location: the client's own, PEM.
-        compatibility: the rule that subjects must keep.
+        ca_location: certificate authorities to trust, PEM; None: the system's.
+        certificate_location, key_location: the client's certificate and key, PEM.
+        compatibility: the rule that subjects must have at least.
         timeout_s: for each request, in seconds.
-        ids: which schemas a subject's records may be written with.
+        ids: the schemas that a subject's records may have.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""Records as JSON lines, for people."""
+"""Renders records as JSON lines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from forebay.serde.resolver import SchemaResolver
 
 
 class Renderer:
-    """Shows records: place, time (ms), key, value, and headers if they are wanted.
+    """Renders records: partition, offset, timestamp (ms), key, value, and optionally headers.
 
     Args:
-        contents: returns a record's key and value where more than its schema is known of the topic.
+        contents: returns a record's key and value if the topic's formats are known; None: they are guessed.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ def _headers(record: Message) -> list[tuple[str, str | bytes | None]]:
 
 
 def _readable(value: Any) -> Any:
-    """Return bytes as text if they are printable text, else as hexadecimal digits; anything else as it prints."""
+    """Return bytes as text if they are printable text, else as hexadecimal digits; other values by `str`."""
     if value is None or not isinstance(value, bytes):
         return value if value is None or isinstance(value, str) else str(value)
     return value.decode() if _kind(value) == "text" else value.hex()

@@ -1,4 +1,4 @@
-"""Reads a partition again from its beginning."""
+"""Makes a consumer read a partition from its beginning again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 
 def read_from_beginning(consumer: Consumer, topic: str, partition: int) -> None:
-    """Have a consumer read an assigned partition from its beginning, after the offset to read from was out of range.
+    """Make a consumer read an assigned partition from its beginning, after its offset was out of range.
 
-    The client then no longer fetches the partition, and refuses to seek in it.
+    After that error the client no longer fetches the partition, and refuses to seek in it.
     """
     consumer.incremental_unassign([TopicPartition(topic, partition)])
     consumer.incremental_assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])

@@ -1,4 +1,4 @@
-"""Text that nothing shows."""
+"""A type for passwords and keys."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _SHOWN = "**********"
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A password or key, which no repr, log line or error shows."""
+    """A password or key, which never appears in a repr, log line or error."""
 
     _text: str = field(repr=False)
 
     def reveal(self) -> str:
-        """Return the text itself, for clients that log in with it."""
+        """Return the text, for clients that log in with it."""
         return self._text
 
     def __str__(self) -> str:
@@ -25,5 +25,5 @@ class Secret:
 
 
 def without_line_end(secret: Secret) -> Secret:
-    """Return a secret without line breaks at its end, which editors and `echo` leave in a file."""
+    """Return a secret without line breaks at its end, which editors and `echo` add to a file."""
     return Secret(secret.reveal().rstrip("\r\n"))

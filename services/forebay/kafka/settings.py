@@ -1,4 +1,4 @@
-"""Connection settings: typed, from the environment or given, turned into librdkafka's dicts."""
+"""Connection settings, and the configurations of librdkafka's clients that follow from them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from forebay.kafka.secret import Secret, without_line_end
 from forebay.limits.topics import CLIENT_MAX_BYTES
 
 _EVERY: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
-"""Kafka's own clients ask for a broker that went away once a second; librdkafka only every ten after a while."""
+"""Kafka's own clients reconnect to a lost broker once a second, but librdkafka after a while only every 10 s."""
 
 _ADMIN: Mapping[str, Any] = {
-    # While a broker is away, a client with sparse connections that asks it for offsets connects a thousand times a
-    # second, until another broker leads its partitions. Neither reconnect.backoff option changes that.
+    # While a broker is down, a client with sparse connections that requests offsets from it connects a thousand times
+    # a second, until another broker leads its partitions. Neither reconnect.backoff option changes that.
     "enable.sparse.connections": False,
 }
 
@@ -47,16 +47,16 @@ _PRODUCER: Mapping[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KafkaSettings:
-    """Where broker and schema registry are and how to reach them.
+    """Connection settings of broker and schema registry.
 
     Args:
         bootstrap_servers: host:port[,host:port...].
         schema_registry_...: as in RegistrySettings.
-        schema_registry_ids: which schemas inputs may be written with.
-        kafka: any client options of librdkafka, such as {"ssl.ca.location": "ca.pem"}; secret ones are never shown.
+        schema_registry_ids: the schemas that records of inputs may have.
+        kafka: client options of librdkafka, such as {"ssl.ca.location": "ca.pem"}. Secret values are never shown.
 
     Raises:
-        KafkaSettingsError: a value makes no sense; names it by its environment variable (settings_from_environment).
+        KafkaSettingsError: a value is invalid. The message names its environment variable (settings_from_environment).
     """
 
     bootstrap_servers: str
@@ -85,12 +85,12 @@ class KafkaSettings:
         object.__setattr__(self, "kafka", hide_secrets(as_text(self.kafka)))
 
     def check(self) -> None:
-        """Refuse client options that librdkafka does not take; connect to nothing. Raises KafkaSettingsError."""
+        """Check that librdkafka accepts the client options, without connecting. Raises KafkaSettingsError."""
         check_options(self.kafka)
 
     def consumer(self, **overrides: Any) -> dict[str, Any]:
-        """Return a consumer's configuration: committed records only, nothing committed or skipped by itself."""
-        # `overrides` last: what a caller relies on, such as its group, wins over the user's options.
+        """Return a consumer's configuration: only committed records, no automatic commit or offset reset."""
+        # `overrides` come last: values that a caller relies on, such as its group, override the user's options.
         return {**self._base("consumer"), **_CONSUMER, **for_consumer(self.kafka), **overrides}
 
     def producer(self, **overrides: Any) -> dict[str, Any]:
@@ -98,12 +98,12 @@ class KafkaSettings:
         return {**self._base("producer"), **_PRODUCER, **for_producer(self.kafka), **overrides}
 
     def admin(self, **overrides: Any) -> dict[str, Any]:
-        """Return an admin client's configuration: connected to every broker, also to those that it asks nothing."""
+        """Return an admin client's configuration. The client connects to all brokers, even if it sends them nothing."""
         base = {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **_ADMIN, **log_options()}
         return {**base, **for_admin(self.kafka), **overrides}
 
     def registry(self) -> RegistrySettings:
-        """Return the part that concerns the schema registry."""
+        """Return the settings of the schema registry."""
         return RegistrySettings(
             url=self.schema_registry_url,
             username=self.schema_registry_username,

@@ -1,4 +1,4 @@
-"""Schemas by id, but only those that a subject holds: who may write a topic can't choose what its readers parse."""
+"""Schemas of a single subject by id, so that a topic's writers can't make its readers use any other schema."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from forebay.serde.schema import Schema
 
 
 class SubjectSchemas:
-    """Gives the schemas that were registered under one subject, in any version (implements SchemaResolver).
+    """The schemas that were registered under one subject, in any version (implements SchemaResolver).
 
     Args:
-        registry: asked once for each id.
-        subject: whose versions count, deleted ones too, since their records may still exist.
-        remedy: what else errors advise than to register the schema.
+        registry: requested once for each id.
+        subject: name of the subject. Deleted versions count, too, because their records may still exist.
+        remedy: alternative to registering the schema, for errors.
     """
 
     def __init__(
@@ -30,8 +30,8 @@ class SubjectSchemas:
         """Return the schema of an id.
 
         Raises:
-            UnknownSchemaId: there is none, or it is not of this subject (the answer is cached for a while).
-            RegistryUnavailable: not available for as long as the registry's client is patient.
+            UnknownSchemaId: there is no such schema, or it is not of this subject (this result is cached for a while).
+            RegistryUnavailable: the registry was not available for the `patience_s` of its client.
         """
         if not self._registry.holds(self._subject, schema_id):
             raise UnknownSchemaId(

@@ -1,4 +1,4 @@
-"""Reading a topic from a place on, committed records only."""
+"""Reads the committed records of a topic, from a given start."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Self, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from forebay.kafka.door import why_silent
-from forebay.kafka.ends import offsets_at, watermarks
+from forebay.kafka.connection_probe import why_silent
 from forebay.kafka.errors import (
     KafkaRefused,
     KafkaUnavailable,
@@ -22,6 +21,7 @@ from forebay.kafka.errors import (
     is_group_refusal,
 )
 from forebay.kafka.identities import TAIL_GROUP
+from forebay.kafka.partition_ends import offsets_at, watermarks
 from forebay.kafka.settings import KafkaSettings
 
 _POLL_S = 0.2
@@ -31,30 +31,30 @@ _TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The oldest record there is."""
+    """Start at the oldest record."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What comes next."""
+    """Start after the newest record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The first record at or after `timestamp_ms`."""
+    """Start at the first record at or after `timestamp_ms`."""
 
     timestamp_ms: int
 
 
 class NothingCame(Exception):
-    """Too few records came in the time given; the message says where and how long."""
+    """Too few records arrived within the time limit."""
 
 
 Start: TypeAlias = Beginning | End | Since
 
 
 class Tail:
-    """Reads all partitions of a topic; belongs to no consumer group."""
+    """Reads all partitions of a topic, without joining a consumer group."""
 
     def __init__(self, settings: KafkaSettings, topic: str) -> None:
         self._settings = settings
@@ -71,15 +71,15 @@ class Tail:
         self._consumer.close()
 
     def read(self, start: Start, follow: bool, seconds: float | None = None) -> Iterator[Message]:
-        """Yield records as they arrive: without end, or up to the current end of the topic.
+        """Yield records as they arrive: for ever, or up to the current end of the topic.
 
         Args:
-            seconds: after which waiting ends; None: never.
+            seconds: time limit; None: unlimited.
 
         Raises:
-            NothingCame: `seconds` are over.
-            TopicMissing: no such topic; names similar ones.
-            KafkaUnavailable, KafkaRefused: the broker is away, or says no.
+            NothingCame: the time limit is over.
+            TopicMissing: there is no such topic. The message suggests similar ones.
+            KafkaUnavailable, KafkaRefused: the broker can't be reached, or refuses.
         """
         try:
             places = self._places(start)
@@ -104,17 +104,17 @@ class Tail:
                 if trouble is None:
                     partition, offset = message.partition(), message.offset() or 0
                     if offset < read.get(partition, 0):
-                        continue  # after another leader's election the client may hand over records once more
+                        continue  # after a leader election, the client may return records again
                     read[partition] = offset + 1
                     if offset < ends.get(partition, offset + 1):
                         yield message
-                    # The end of a partition that is written all the time is never reported.
+                    # The client never reports the end of a partition that is written all the time.
                     if read[partition] >= ends.get(partition, offset + 2):
                         reading.discard(partition)
                 elif trouble.code() == KafkaError._PARTITION_EOF:
                     if not follow:
                         reading.discard(message.partition())
-                # A reader that commits nothing needs no right on its group, but librdkafka asks for its coordinator
+                # A reader that commits nothing needs no right on its group, but librdkafka looks up its coordinator
                 # anyway.
                 elif not is_group_refusal(trouble):
                     self._refuse(trouble)

@@ -1,4 +1,4 @@
-"""Setting a topic's configuration."""
+"""Sets a topic's configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ANSWER_SECONDS = 30.0
 
 
 def set_topic_config(settings: KafkaSettings, topic: str, name: str, value: str) -> None:
-    """Set one configuration of a topic; the others stay. Raises KafkaUnavailable, KafkaRefused."""
+    """Set one configuration value of a topic. Others do not change. Raises KafkaUnavailable, KafkaRefused."""
     entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     admin = AdminClient(settings.admin())

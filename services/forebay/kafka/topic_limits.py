@@ -1,4 +1,4 @@
-"""What topics take, as the brokers have them configured."""
+"""The record limits of topics, from their configuration on the broker."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from forebay.limits.topics import CLIENT_MAX_BYTES, TopicLimits
 
 _ANSWER_SECONDS = 8.0
 _BATCH_BYTES = 1_000_000
-"""librdkafka's own batch.size."""
+"""librdkafka's default of batch.size."""
 
 log = logging.getLogger(__name__)
 
 
 def read_topic_limits(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, TopicLimits]:
-    """Return what these topics take, by name; those that don't exist are left out.
+    """Return the record limits of existing topics, by name.
 
-    Without the right to see configurations none is known: what the topics are created with holds then.
+    Without the right to read configurations, the result is empty, and callers assume the limits that topics are
+    created with.
 
     Raises:
         KafkaUnavailable: the broker can't be reached.
@@ -38,9 +39,9 @@ def read_topic_limits(settings: KafkaSettings, topics: Iterable[str]) -> dict[st
 
 
 def batch_limit(settings: KafkaSettings, limits: Mapping[str, TopicLimits]) -> dict[str, int]:
-    """Return the option of a producer that keeps its batches as small as each of these topics takes them.
+    """Return the producer option that limits batches to the smallest maximum of these topics; {} if none is needed.
 
-    A broker compares max.message.bytes with a whole batch: small records together may exceed what one record may have.
+    A broker compares max.message.bytes with a whole batch, so several small records may exceed it together.
     """
     smallest = min((topic.max_bytes for topic in limits.values()), default=_BATCH_BYTES)
     chosen = int(settings.producer().get("batch.size", _BATCH_BYTES))

@@ -1,4 +1,4 @@
-"""What topics should be, what they are, and how the two differ."""
+"""Declarations and descriptions of topics, and their differences."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from forebay.limits.topics import DELETE_RETENTION
 
 BROKER_DEFAULT = -1
 AT_CREATION = frozenset({"message.timestamp.after.max.ms", COMPACTION_LAG, DELETE_RETENTION})
-"""What earlier releases did not set. A start checks it (runtime/broker/findings.py,
-runtime/driver/compacted_inputs.py); a comparison does not."""
+"""Configurations that earlier releases did not set. The start of a job checks them (runtime/broker/broker_problems.py,
+runtime/driver/compacted_inputs.py). A comparison ignores them."""
 
 _NO_CONFIG: Mapping[str, str] = MappingProxyType({})
 
@@ -23,11 +23,11 @@ class TopicSpec:
 
     Args:
         name: the topic's name.
-        partitions: how many.
+        partitions: number of partitions.
         config: topic configuration that differs from the broker's defaults.
-        replication_factor: how many copies; BROKER_DEFAULT leaves it to the broker.
-        may_grow: whether a multiple of `partitions` is as good: keys stay with the task they had.
-        is_input: whether others write it: one that exists is theirs, and only its partitions are compared.
+        replication_factor: number of replicas; BROKER_DEFAULT: the broker decides.
+        may_grow: whether a multiple of `partitions` is accepted, too, because keys stay with their task.
+        is_input: whether other producers write and own it. Then only its partitions are compared.
     """
 
     name: str
@@ -38,21 +38,21 @@ class TopicSpec:
     is_input: bool = False
 
     def fits(self, partitions: int) -> bool:
-        """Return whether a topic of so many partitions is as declared."""
+        """Return whether a topic with a number of partitions matches the declaration."""
         return partitions == self.partitions or (self.may_grow and partitions > 0 == partitions % self.partitions)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """A topic as it is.
+    """An existing topic.
 
     Args:
         name: the topic's name.
-        topic_id: distinguishes it from an earlier topic of that name.
-        partitions: how many.
-        replication_factor: how many copies its least copied partition has.
-        config: all of its configuration, the broker's defaults included.
-        own: names of what was set for this topic.
+        topic_id: distinguishes it from an earlier topic of the same name.
+        partitions: number of partitions.
+        replication_factor: smallest number of replicas of its partitions.
+        config: its whole configuration, including the broker's defaults.
+        own: names of the configurations that were set for this topic.
     """
 
     name: str
@@ -65,7 +65,7 @@ class TopicDescription:
 
 @dataclass(frozen=True, slots=True)
 class TopicDifference:
-    """One thing in which an existing topic is not as declared."""
+    """A difference between an existing topic and its declaration."""
 
     topic: str
     what: str
@@ -78,10 +78,10 @@ class TopicDifference:
 
 
 def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT, *, is_input: bool = False) -> TopicSpec:
-    """Return the declaration of a topic of the table of services.
+    """Return the specification of a topic that a service declares.
 
     Args:
-        replication_factor: BROKER_DEFAULT for the topic's own.
+        replication_factor: BROKER_DEFAULT: that of the topic's declaration.
         is_input: see TopicSpec.
     """
     if replication_factor == BROKER_DEFAULT:
@@ -90,12 +90,12 @@ def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT, *, is_input:
 
 
 def alter_command(topic: str, name: str, value: str) -> str:
-    """Return the command that sets a topic's configuration."""
+    """Return the kafka-configs command that sets a topic's configuration."""
     return f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config {name}={value}"
 
 
 def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDifference, ...]:
-    """Return all in which `existing` is not as declared, with what to do about each."""
+    """Return all differences of `existing` from its declaration, each with its remedy."""
     result: list[TopicDifference] = []
 
     def add(what: str, declared: object, actual: object, remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""Schema ids that the registry said it does not know, remembered for a while."""
+"""A cache of schema ids that the registry does not know."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _MOST = 200_000
 
 
 class UnknownIds:
-    """The ids that the registry did not know lately, so that it need not be queried for them yet.
+    """The ids that the registry recently did not know, so that it need not be queried again yet.
 
-    A few unknown ids are asked for again after 10 s: one may be registered any moment. A flood of them (bytes that only
-    look like framed Avro) is remembered for 5 min: asking for each takes longer than 10 s, so that every record would
-    cost a request again.
+    A few unknown ids are queried again after 10 s, because they may be registered at any moment. Many of them (bytes
+    that only look like framed Avro) are cached for 5 min: querying all takes longer than 10 s, so that every record
+    would cost a request again.
 
     Args:
         clock: seconds, monotonic.
@@ -31,7 +31,7 @@ class UnknownIds:
         return asked_at is not None and self._clock() < asked_at + remembered_s
 
     def add(self, schema_id: int) -> None:
-        """Remember that the registry was asked just now; the oldest leave when there are too many."""
+        """Cache an id as unknown now. If there are too many, the oldest are dropped."""
         now = self._clock()
         self._asked_at.pop(schema_id, None)
         self._asked_at[schema_id] = now

@@ -1,1 +1,1 @@
-"""Limits of topics: which records they take, and which of a task's records fit."""
+"""Limits of topics for the size and timestamp of records, and checks of a task's records."""

@@ -1,7 +1,7 @@
-"""Check that a record fits its topic before it is sent, so that the record that caused it can be refused.
+"""Checks of records against the limits of their topics before they are sent.
 
-A broker refuses a record that is too large or too far in the future. It does not name the record, and the whole
-transaction is lost. A retry would fail in the same way.
+If a record is too large or too far in the future, a broker refuses it without naming it. The whole transaction is lost,
+and a retry would fail in the same way. With these checks, only the input record that caused it fails.
 """
 
 from __future__ import annotations
@@ -12,41 +12,44 @@ from forebay.codec import EncodeError
 from forebay.limits.topics import TaskLimits, TopicLimits
 
 FRAME_BYTES = 128
-"""What a record takes besides key, value and headers: its batch's header of 61 bytes, and lengths."""
+"""Bytes of a record in addition to key, value and headers: its batch's header of 61 bytes, and lengths."""
 HEADER_BYTES = 10
-"""What a header takes besides name and value."""
+"""Bytes of a header in addition to its name and value."""
 
 
 class Room:
-    """What one topic takes in this batch.
+    """The limits of one topic in the current commit.
 
     Attributes:
-        most: largest record (key, value and headers), in bytes.
-        first, last: smallest and largest timestamp, ms.
-        partitions: how many the topic has; 0: that is not known.
+        most: Largest record (key, value and headers), in bytes.
+        first, last: Smallest and largest timestamp, in ms.
+        partitions: Number of partitions; 0 if it is not known.
     """
 
     __slots__ = ("_limits", "first", "last", "most", "partitions")
 
     def __init__(self, limits: TopicLimits) -> None:
         self._limits = limits
-        # A broker checks the size of the whole batch. A single record that fits only without its batch header would be
-        # refused.
+        # A broker checks the size of the whole record batch, including its header.
         self.most = limits.max_bytes - FRAME_BYTES
         self.partitions = limits.partitions
         self.begin(0)
 
     def begin(self, clock: int) -> None:
-        """Begin a batch at `clock` (ms): timestamps are compared with it, as the broker compares them with its own."""
+        """Begin a commit at `clock` (ms). Timestamps are compared with it, as the broker does with its own clock."""
         self.first = max(self._limits.first_ms, clock - self._limits.before_max_ms)
         self.last = clock + self._limits.after_max_ms
 
     def check(self, what: str, size: int, timestamp: int) -> None:
-        """Refuse a record that the topic would not take. Raises EncodeError, with size or time, limit and remedy.
+        """Check that the topic would accept a record.
 
         Args:
-            what: is sent, for the message.
-            size: of key, value and headers, in bytes.
+            what: What is sent, for the message.
+            size: Size of key, value and headers, in bytes.
+            timestamp: Timestamp in ms.
+
+        Raises:
+            EncodeError: The topic would refuse it. The message has the size or time, the limit and what to do.
         """
         if size > self.most:
             raise EncodeError(self.too_large(what, size))
@@ -58,7 +61,7 @@ class Room:
             raise EncodeError(f"{what}: {self._unfit_time(timestamp)}")
 
     def too_large(self, what: str, size: int) -> str:
-        """Return what to say of a record of `size` bytes."""
+        """Return the message for a record of `size` bytes, which is too large."""
         return (
             f"{what} of {size} bytes is above the {self.most} bytes that {self._topic} takes (max.message.bytes="
             f"{self._limits.max_bytes}, framing included): bound the record, or raise the topic's limit and start again"
@@ -86,7 +89,7 @@ class Room:
 
 
 class EventTimes(NamedTuple):
-    """Event times that can be used, both inclusive (ms), and what to say of an earlier and of a later one."""
+    """The smallest and the largest accepted event time (ms, inclusive), and the limits in words, for messages."""
 
     first: int
     last: int
@@ -94,7 +97,7 @@ class EventTimes(NamedTuple):
     too_late: str
 
     def refusal(self, timestamp: int) -> str:
-        """Return what is wrong with an event time outside of them."""
+        """Return the reason why an event time is not accepted."""
         if timestamp < 0:
             return "is negative"
         if timestamp < self.first:
@@ -103,7 +106,7 @@ class EventTimes(NamedTuple):
 
 
 class Rooms:
-    """What the topics of one task take in this batch."""
+    """The limits of the topics of one task in the current commit."""
 
     def __init__(self, limits: TaskLimits | None = None) -> None:
         self._limits = limits or TaskLimits()
@@ -114,24 +117,24 @@ class Rooms:
         self.internal = self._add(self._limits.internal)
 
     def output(self, target: str) -> Room:
-        """Return what an output's topic takes."""
+        """Return the limits of an output's topic."""
         return self._add(self._limits.output(target))
 
     def onward(self, repartition: str) -> Room:
-        """Return what the topic of a repartition takes."""
+        """Return the limits of the topic of a repartition."""
         return self._add(self._limits.onward(repartition))
 
     def store(self, name: str) -> Room:
-        """Return what a store's changelog takes."""
+        """Return the limits of a store's changelog."""
         return self._add(self._limits.store(name))
 
     def begin(self, clock: int) -> None:
-        """Begin a batch at `clock` (ms)."""
+        """Begin a commit at `clock` (ms)."""
         for room in self._rooms:
             room.begin(clock)
 
     def event_times(self, clock: int, max_future_ms: int) -> EventTimes:
-        """Return the event times a batch at `clock` (ms) takes: none further off than the task's changelogs do."""
+        """Return the event times that a commit at `clock` (ms) accepts, within the limits of the task's changelogs."""
         after = min(limits.after_max_ms for limits in self._changelogs)
         before = min(limits.before_max_ms for limits in self._changelogs)
         changelogs = "what the job's changelogs take"

@@ -23,8 +23,9 @@ def task_limits(
     """Return the limits of a sub-topology's tasks.
 
     Args:
-        application: "" for the service's name.
-        known: what the brokers say, by topic; of others, what they are created with.
+        application: Application id; "" for the service's name.
+        sub_topology: Number of the sub-topology.
+        known: Limits that the brokers report, by topic. Other topics have the limits with which they are created.
     """
     name = application or service.name
     service = service.as_application(application)

@@ -1,4 +1,4 @@
-"""What a topic takes, by its configuration: the size of a record, and how far its timestamp may be off."""
+"""The limits of a topic by its configuration: the size of a record, and the range of its timestamp."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _KAFKA_MAX_BYTES = 1_048_588
 """Kafka's own default of max.message.bytes."""
 CHANGELOG_MAX_BYTES = 2 * 1024 * 1024
 SIDE_MAX_BYTES = 4 * 1024 * 1024
-"""What changelogs, repartitions and side topics are created with."""
+"""max.message.bytes with which changelogs and repartitions, or dead-letter and late topics, are created."""
 CLIENT_MAX_BYTES = SIDE_MAX_BYTES
-"""What producers accept, regardless of the topic's limit (librdkafka's message.max.bytes): what any own topic takes."""
+"""Largest record that producers accept for any topic (librdkafka's message.max.bytes)."""
 
 DELETE_RETENTION_MS = 86_400_000
-"""How long changelogs keep deletes, Kafka's own default: a snapshot older than half of it is not completed."""
+"""How long changelogs keep deletes, which is Kafka's default. Snapshots older than half of it are not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicLimits:
-    """What one topic takes.
+    """The limits of one topic.
 
     Args:
-        topic: its name, for messages.
-        max_bytes: largest record, framing included.
-        after_max_ms, before_max_ms: how far a timestamp may lie ahead of the broker's clock, and behind it.
-        first_ms: smallest timestamp. Kafka's client takes 0 for "not given" and writes the wall clock instead.
-        partitions: how many it has; 0: that is not known.
+        topic: Name of the topic, for messages.
+        max_bytes: Largest record, including framing.
+        after_max_ms, before_max_ms: How far a timestamp may be after and before the broker's clock, in ms.
+        first_ms: Smallest timestamp. Kafka's client treats 0 as missing and writes the wall-clock time instead.
+        partitions: Number of partitions; 0 if it is not known.
     """
 
     topic: str = ""
@@ -66,13 +66,13 @@ _NONE: Mapping[str, TopicLimits] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
-    """What the topics take that a task writes to. Those not named take what ours are created with, at any time.
+    """The limits of the topics that a task writes. By default, they have the sizes with which topics are created.
 
     Args:
-        outputs: by topic; repartitions by their names.
-        stores: those of the changelogs, by store.
-        internal: the changelog of the task's own rows.
-        errors, late: the service's side topics.
+        outputs: Limits by output topic, and by name of a repartition.
+        stores: Limits of the changelogs, by store.
+        internal: Limits of the changelog of the task's own rows.
+        errors, late: Limits of the dead-letter topic and the late topic.
     """
 
     outputs: Mapping[str, TopicLimits] = field(default_factory=lambda: _NONE)

@@ -1,4 +1,4 @@
-"""Fetch the broker and the registry from Maven repositories, once, in pure Python."""
+"""Downloads the broker and the registry from Maven repositories, once, in pure Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from forebay.platform.progress import Download, Progress
 T = TypeVar("T")
 
 KAFKA = "org.apache.kafka:kafka_2.13:4.3.0"
-# Kafka logs by SLF4J 1.7 and leaves the choice of what writes the log to the distribution.
+# Kafka logs with SLF4J 1.7, whose backend is chosen by the distribution.
 KAFKA_LOGGING = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
 REGISTRY = "io.apicurio:apicurio-registry-app:3.0.9"
 _REGISTRY_RUNNER = "apicurio-registry-app-3.0.9-runner.jar"
@@ -35,13 +35,13 @@ _CREDENTIALS = re.compile(r"://[^/@\s]+@")
 
 
 def cache_directory() -> Path:
-    """Return the directory for what is kept between runs of all platforms of this user."""
+    """Return the cache directory that all platforms of this user share."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "forebay"
 
 
 def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
-    """Return the broker's jars; they are downloaded at the first call and found in Maven's local repository later.
+    """Return the broker's jars. The first call downloads them to Maven's local repository.
 
     Raises:
         PlatformError: a jar can't be downloaded or stored.
@@ -53,7 +53,7 @@ def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
 
 
 def registry_jar(progress: Progress) -> Path:
-    """Return the registry's runnable jar; its archive is downloaded and unpacked at the first call.
+    """Return the registry's runnable jar. The first call downloads and unpacks its archive.
 
     Raises:
         PlatformError: the archive can't be downloaded, stored or unpacked.
@@ -100,7 +100,7 @@ def _read_index(index: Path) -> tuple[Path, ...]:
 
 
 def _genuine(artifact: Artifact) -> Path:
-    """Return the artifact's file, downloaded again if it is not the recorded one. Raises PlatformError."""
+    """Return the artifact's file, downloaded again if its checksum is wrong. Raises PlatformError."""
     file = Path(artifact.resolve())
     if not is_recorded(file):
         file.unlink()
@@ -128,7 +128,7 @@ def _registry(download: Download, runner: Path) -> Path:
 
 
 class _Resolver(PythonResolver):
-    """Reports progress, and leaves no half-written file behind when it is interrupted."""
+    """A resolver that reports progress, and leaves no incomplete file if it is interrupted."""
 
     def __init__(self, download: Download) -> None:
         self._download = download
@@ -160,7 +160,7 @@ def _context(download: Download) -> MavenContext:
 
 @contextmanager
 def _alone(progress: Progress) -> Iterator[None]:
-    """Wait until no other process downloads: it would write the same files of Maven's local repository."""
+    """Wait until no other process downloads, because it would write the same files of Maven's local repository."""
     cache_directory().mkdir(parents=True, exist_ok=True)
     with (cache_directory() / "download.lock").open("a") as lock:
         try:

@@ -42,7 +42,7 @@ class Broker(Component):
         return broker_arguments(java, directory, logs, listeners, record.cluster_id, progress, more.settings)
 
     def answers(self) -> bool:
-        """Ask for the list of topics."""
+        """Return whether the broker returns its list of topics."""
         try:
             socket.create_connection((HOST, self.record.port), _REQUEST_SECONDS).close()
             admin = AdminClient({"bootstrap.servers": self.endpoint(), "log_level": 0})
@@ -51,7 +51,7 @@ class Broker(Component):
             return False
 
     def _with_free_controller_port(self) -> PlatformRecord:
-        """Take another controller port if the recorded one is in use: no client knows it."""
+        """Choose another controller port if the recorded one is in use. No client knows it."""
         record = self._platform_record()
         if is_free(record.controller_port):
             return record

@@ -1,4 +1,4 @@
-"""The broker's directory: settings, formatted at the first start, recovered after a crash."""
+"""The broker's directory, which is formatted at the first start and recovered after a crash."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _JVM = (
 )
 
 _NO_SHUTDOWN = ("-Xrs",)
-"""Has SIGTERM end the broker at once, as SIGKILL would.
+"""Makes SIGTERM end the broker at once, as SIGKILL does.
 
 A controlled shutdown first moves the leaderships away, but there is no other broker to move them to. Transactions
 that are committed meanwhile are answered as committed, but their markers are left out: the partitions without a leader
@@ -42,13 +42,13 @@ def broker_arguments(
     progress: Progress,
     further: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Write the settings, format or recover the data, and give java's arguments.
+    """Write the settings, and format or recover the data. Return java's arguments.
 
     Args:
-        directory: holds settings and data; made if need be.
-        logs: where the output of formatting and recovery goes.
-        cluster_id: given to the data at the first start.
-        further: settings that win over ours.
+        directory: directory of settings and data, which is created if necessary.
+        logs: directory for the output of formatting and recovery.
+        cluster_id: id with which the data is formatted at the first start.
+        further: settings that override ours.
 
     Raises:
         PlatformError: the broker's jars are missing, or its data can't be formatted or recovered.

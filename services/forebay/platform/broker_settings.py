@@ -1,4 +1,4 @@
-"""The broker's settings: one node for development, small, that never drops data on its own."""
+"""The settings of a small, single-node broker for development, whose data never expires."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One more door of a broker on the loopback address.
+    """An additional listener of a broker on the loopback address.
 
     Args:
-        name: as settings refer to it (`listener.name.<name>...`); `protocol` is Kafka's security protocol.
+        name: its name in settings (`listener.name.<name>...`).
+        protocol: Kafka's security protocol.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What a broker has beyond its usual settings: further listeners, and settings that win over ours."""
+    """Additional listeners of a broker, and settings that override ours."""
 
     listeners: tuple[Listener, ...] = ()
     settings: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
@@ -54,14 +55,15 @@ class Additions:
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Where a broker listens, and which addresses it advertises.
+    """The addresses on which a broker listens, and which it advertises.
 
     Args:
-        port: for clients; `controller_port` is always on the loopback address.
-        bind: address it listens on.
-        advertised: host clients are sent to.
-        forwarded_port: a second port, advertised on the loopback address (kubectl port-forward); 0: none.
-        others: further listeners.
+        port: port for clients.
+        controller_port: port of the controller, always on the loopback address.
+        bind: address to listen on.
+        advertised: host that is advertised to clients.
+        forwarded_port: a second port that advertises the loopback address (kubectl port-forward); 0: none.
+        others: additional listeners.
     """
 
     port: int
@@ -90,15 +92,15 @@ class Listeners:
 
 
 def server_properties(listeners: Listeners, data: Path, further: Mapping[str, str] = _NO_SETTINGS) -> str:
-    """Return server.properties of the broker; `further` settings win."""
+    """Return server.properties of the broker. `further` settings override ours."""
     settings: dict[str, object] = {
         **_controller(listeners.controller_port, data),
         **listeners.settings(),
         "process.roles": "broker,controller",
         "inter.broker.listener.name": "PLAINTEXT",
         "auto.create.topics.enable": "false",
-        # Data is replayed with the event times it had, and a laptop rests for weeks: nothing expires. What a broker
-        # refuses, this one refuses as well: its limits are Kafka's.
+        # Nothing expires, because data is replayed with its original event times, and a laptop may be off for
+        # weeks. All other limits are Kafka's defaults, so that this broker refuses what any broker refuses.
         "log.retention.ms": -1,
         "offsets.retention.minutes": _TEN_YEARS_MINUTES,
         "offsets.topic.replication.factor": 1,
@@ -109,7 +111,7 @@ def server_properties(listeners: Listeners, data: Path, further: Mapping[str, st
         "share.coordinator.state.topic.replication.factor": 1,
         "share.coordinator.state.topic.min.isr": 1,
         "share.coordinator.state.topic.num.partitions": 4,
-        # A busy machine must not cost the only broker its leaderships: see crash_recovery.
+        # On a busy machine, the only broker must not lose its leaderships: see crash_recovery.
         "broker.session.timeout.ms": 30_000,
         "group.initial.rebalance.delay.ms": 0,
         "num.network.threads": 2,
@@ -122,7 +124,7 @@ def server_properties(listeners: Listeners, data: Path, further: Mapping[str, st
 
 
 def read_properties(file: Path) -> dict[str, str]:
-    """Return the settings of a file like server.properties: a `name=value` each line, or a `#` comment.
+    """Return the settings of a file like server.properties, in which each line is `name=value` or a `#` comment.
 
     Raises:
         PlatformError: the file can't be read, or a line is neither.
@@ -143,7 +145,7 @@ def read_properties(file: Path) -> dict[str, str]:
 
 
 def recovery_properties(controller_port: int, data: Path) -> str:
-    """Return server.properties of the controller alone, that soon gives a crashed broker up."""
+    """Return server.properties of the controller alone, which fences a crashed broker soon."""
     settings: dict[str, object] = {
         **_controller(controller_port, data),
         "process.roles": "controller",

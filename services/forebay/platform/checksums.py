@@ -1,4 +1,4 @@
-"""What the downloaded jars must be: their SHA-256, recorded once. A repository or a mirror is not taken at its word."""
+"""The recorded SHA-256 checksums of the downloaded jars, because repositories and mirrors are not trusted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from forebay.platform.errors import PlatformError
 
 RECORD = Path(__file__).with_name("checksums.txt")
-"""Lines as sha256sum writes them: the digest, two spaces, the file's name."""
+"""A file in sha256sum's format: digest, two spaces, file name."""
 
 
 def _read(text: str) -> dict[str, str]:
@@ -20,12 +20,12 @@ RECORDED: Mapping[str, str] = _read(RECORD.read_text(encoding="utf-8"))
 
 
 def is_recorded(file: Path) -> bool:
-    """Return whether a file has the checksum recorded under its name."""
+    """Return whether a file has the checksum that is recorded for its name."""
     return RECORDED.get(file.name) == _digest(file)
 
 
 def mismatch(file: Path) -> PlatformError:
-    """Return the error to raise for a file that is not the recorded one; the file is left for inspection."""
+    """Return the error to raise for a file with a wrong checksum. The file is kept for inspection."""
     expected = RECORDED.get(file.name)
     digest = _digest(file)
     if expected is None:
@@ -40,7 +40,7 @@ def mismatch(file: Path) -> PlatformError:
 
 
 def lines_of(files: Iterable[Path]) -> str:
-    """Return the record of these files."""
+    """Return the lines to record for files."""
     digests = {file.name: _digest(file) for file in files}
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
 

@@ -1,4 +1,4 @@
-"""What broker and registry have in common: start, stop, kill, restart, readiness."""
+"""The common base of broker and registry: start, stop, kill, restart, readiness."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.1
 
 
 class Component(ABC):
-    """One Java process of the platform; its pid lives in the platform's state file."""
+    """A Java process of the platform, whose pid is in the platform's state file."""
 
     name: ClassVar[str]
     port_option: ClassVar[str]
@@ -32,12 +32,12 @@ class Component(ABC):
 
     @property
     def log(self) -> Path:
-        """The file that gets the process's output."""
+        """The log file of the process's output."""
         return self.home / "logs" / f"{self.name}.log"
 
     @property
     def record(self) -> ComponentRecord:
-        """What is recorded about this component. Raises PlatformError if the platform was never started."""
+        """The record of this component. Raises PlatformError if the platform was never started."""
         return self._of(self._platform_record())
 
     def is_running(self) -> bool:
@@ -49,16 +49,16 @@ class Component(ABC):
         return component_status(self.name, self.record, self.endpoint())
 
     def start(self, progress: Progress | None = None) -> None:
-        """Start the process and wait until it answers; nothing happens if it runs.
+        """Start the process unless it runs, and wait until it answers.
 
         Raises:
-            PlatformError: no Java, port in use, the process died, or it doesn't answer within 120 s.
+            PlatformError: there is no Java, the port is in use, the process ended, or it doesn't answer within 120 s.
         """
         self.launch(progress or SilentProgress())
         self.wait_ready()
 
     def launch(self, progress: Progress) -> None:
-        """Start the process without waiting; nothing happens if it runs."""
+        """Start the process unless it runs, without waiting."""
         if self.is_running():
             return
         java = find_java()
@@ -70,7 +70,7 @@ class Component(ABC):
         """Wait until the process answers a real request.
 
         Raises:
-            PlatformError: it died, or doesn't answer in time; holds the log's last lines.
+            PlatformError: it ended, or doesn't answer in time. The error contains the log's last lines.
         """
         deadline = time.monotonic() + seconds
         while not self.answers():
@@ -88,31 +88,31 @@ class Component(ABC):
             time.sleep(_POLL_SECONDS)
 
     def stop(self) -> None:
-        """End the process in good order (killed after 30 s); nothing happens if it doesn't run."""
+        """Stop the process if it runs. It is killed after 30 s."""
         process.terminate(self.record.process, STOP_SECONDS)
         self._update(ComponentRecord(self.record.port))
 
     def kill(self) -> None:
-        """End the process at once, as a crash would."""
+        """Kill the process, as a crash would."""
         process.kill(self.record.process)
         self._update(ComponentRecord(self.record.port))
 
     def move(self, port: int) -> None:
-        """Listen on another port from the next start on."""
+        """Record another port for the next start."""
         self._update(ComponentRecord(port))
 
     def restart(self) -> None:
-        """Stop the process in good order and start it again on the same port and data."""
+        """Stop the process, and start it again with the same port and data."""
         self.stop()
         self.start()
 
     @abstractmethod
     def endpoint(self) -> str:
-        """Return the address clients are configured with."""
+        """Return the address for the configuration of clients."""
 
     @abstractmethod
     def prepare(self, java: Path, progress: Progress) -> list[str]:
-        """Make the files the process needs and give java's arguments."""
+        """Create the files that the process needs. Return java's arguments."""
 
     @abstractmethod
     def answers(self) -> bool:

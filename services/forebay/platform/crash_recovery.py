@@ -1,12 +1,12 @@
-"""Let the controller notice a crash before the broker comes back.
+"""Makes the controller detect a crash before the broker restarts.
 
-A restarted KRaft broker whose old session still counts leads its partitions for a moment, loads its
+A restarted KRaft broker whose old session has not expired leads its partitions for a moment, loads its
 transactions, and loses the leadership when the old session expires. Commit markers that fall into that gap
 are dropped as "likely deleted already": the transaction counts as complete, and readers of committed records
 stop before it for ever (seen with Kafka 4.3.0 in half of the kills right after a commit). So after a crash the
-controller first runs alone, until it has fenced the crashed broker and a snapshot of its metadata says so: a broker
-that reads the log itself, piece by piece, would act on the old leaderships in it (seen with many partitions and little
-CPU).
+controller first runs alone, until it has fenced the crashed broker and a snapshot of its metadata contains that.
+Without the snapshot, a broker that reads the log batch by batch would act on the old leaderships in it (seen with
+many partitions and little CPU).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.05
 
 
 def has_crashed(data: Path) -> bool:
-    """Return whether the broker that used this data directory last ended without closing it."""
+    """Return whether the last broker with this data directory ended without closing it."""
     return metadata_log(data).is_dir() and not (data / ".kafka_cleanshutdown").exists()
 
 
@@ -39,14 +39,14 @@ def fence_crashed_broker(java: Path, command: Sequence[str], log: Path, data: Pa
     """Run the controller alone (`command`) until a snapshot records that the crashed broker is fenced.
 
     Args:
-        command: java's arguments; a short session timeout, snapshots after every record (recovery_properties).
+        command: java's arguments, with a short session timeout and a snapshot after every record (recovery_properties).
         data: the broker's data directory.
 
-    A broker that was fenced before its crash is not fenced again: then this ends 20 s after the
-    controller began.
+    A broker that was fenced before its crash is not fenced again. Then this returns 20 s after the controller's
+    start.
 
     Raises:
-        PlatformError: the controller doesn't start; holds the log's last lines.
+        PlatformError: the controller doesn't start. The error contains the log's last lines.
     """
     log.unlink(missing_ok=True)
     controller = process.spawn(java, command, log, "controller")

@@ -1,12 +1,12 @@
-"""What can go wrong with the embedded platform, said once, with the remedy."""
+"""Errors of the embedded platform."""
 
 from __future__ import annotations
 
 
 class PlatformError(Exception):
-    """The embedded platform can't do what was asked: one line that says what, where and the remedy.
+    """An error of the embedded platform. Its message is one line with the problem, its place and the remedy.
 
-    `log_tail` holds the last lines of the process's log, when a process is what failed.
+    `log_tail` contains the last lines of the process's log, if a process failed.
     """
 
     def __init__(self, message: str, log_tail: str = "") -> None:

@@ -1,6 +1,6 @@
-"""Fetch broker and registry ahead of time, for an image: python -m forebay.platform.fetch [--record].
+"""Download broker and registry in advance, for an image: python -m forebay.platform.fetch [--record].
 
-With --record their checksums are written down instead of compared: after a version was changed, by its maintainer.
+With --record, their checksums are recorded instead of compared. Maintainers use it after they changed a version.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forebay.platform.progress import SilentProgress
 
 
 def main(arguments: list[str]) -> None:
-    """Download both; say on stderr what is in the way and exit with 1."""
+    """Download both. If this fails, print the reason on stderr and exit with 1."""
     progress = SilentProgress()
     try:
         if "--record" in arguments:

@@ -1,4 +1,4 @@
-"""The platform's directory: made, checked, locked, deleted."""
+"""Functions that create, check, lock and delete the platform's directory."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def default_home() -> Path:
 
 
 def make_home(home: Path) -> None:
-    """Make the directory and check that it can be written and has room.
+    """Create the directory, and check that it can be written and has enough space.
 
     Raises:
-        PlatformError: it can't be made or written, or less than 512 MB are free.
+        PlatformError: it can't be created or written, or less than 512 MB are free.
     """
     try:
         make_private_directory(home)
@@ -44,7 +44,7 @@ def make_home(home: Path) -> None:
 
 
 def unwritable(home: Path, error: OSError) -> PlatformError:
-    """Return the error to raise when writing under `home` failed."""
+    """Return the error to raise if writing to `home` failed."""
     return PlatformError(
         f"can't write under {home} ({error.strerror}): "
         "make it writable, or choose another directory with --home or FOREBAY_HOME."
@@ -53,10 +53,10 @@ def unwritable(home: Path, error: OSError) -> PlatformError:
 
 @contextmanager
 def lock(home: Path) -> Iterator[None]:
-    """Keep other commands from starting or stopping the same platform meanwhile.
+    """Lock the platform while the block runs, so that no other command starts or stops it.
 
     Raises:
-        PlatformError: another command is at it, or the directory can't be written.
+        PlatformError: another command has locked it, or the directory can't be written.
     """
     try:
         lock = (home / "lock").open("wb")

@@ -1,4 +1,4 @@
-"""Find a Java that can run the broker, the registry and Spark."""
+"""Finds a Java that can run the broker, the registry and Spark."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def find_java() -> Path:
-    """Return the java executable: JAVA_HOME's if that is set, else the one on PATH.
+    """Return the java executable: that of JAVA_HOME if it is set, else that on PATH.
 
     Raises:
-        PlatformError: there is none, it doesn't run, or it is older than Java 17.
+        PlatformError: there is no Java, it doesn't run, or it is older than Java 17.
     """
     java = _locate()
     try:
@@ -29,7 +29,7 @@ def find_java() -> Path:
         raise PlatformError(f"{java} doesn't run ({error}): {_REMEDY}.") from error
     match = _VERSION.search(answer.stderr + answer.stdout)
     if answer.returncode != 0 or match is None:
-        raise PlatformError(f"{java} -version doesn't say a version: {_REMEDY}.")
+        raise PlatformError(f"{java} -version reports no version: {_REMEDY}.")
     if int(match.group(1)) < MINIMUM_JAVA:
         raise PlatformError(f"{java} is Java {match.group(1)}, but Java {MINIMUM_JAVA} or newer is needed: {_REMEDY}.")
     return java
@@ -49,7 +49,7 @@ def _locate() -> Path:
 
 
 def main() -> None:
-    """Say on stderr what is wrong with Java, if anything is, and exit with 1 then."""
+    """Check the Java. If it can't be used, print the reason on stderr and exit with 1."""
     try:
         find_java()
     except PlatformError as error:

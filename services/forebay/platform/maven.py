@@ -1,4 +1,4 @@
-"""Where Maven artifacts come from: jgo's configuration and the mirrors in Maven's settings.xml."""
+"""The repositories of Maven artifacts: jgo's configuration, and the mirrors in Maven's settings.xml."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _COVERS_CENTRAL = frozenset({"*", "external:*", _CENTRAL})
 
 
 def remote_repositories(settings_xml: Path | None = None) -> dict[str, str]:
-    """Return the repositories to ask, by name: those of jgo's configuration file, then central or its mirror.
+    """Return the repositories' URLs by name: those of jgo's configuration file, then central or its mirror.
 
-    A mirror in ~/.m2/settings.xml that covers central takes its place, as it does for Maven.
+    A mirror of central in ~/.m2/settings.xml replaces it, as in Maven.
 
     Raises:
-        PlatformError: settings.xml is there but can't be read.
+        PlatformError: settings.xml exists but can't be read.
     """
     central = _central_mirror(settings_xml or Path.home() / ".m2" / "settings.xml") or MAVEN_CENTRAL_URL
     return {**GlobalSettings.load().repositories, _CENTRAL: central}

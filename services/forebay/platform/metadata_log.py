@@ -1,4 +1,4 @@
-"""The controller's metadata log on disk, as far as recovery must know it: where it ends, what its snapshots cover."""
+"""Reads the controller's metadata log on disk for the recovery: its end, and the end of its latest snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def metadata_log(data: Path) -> Path:
 
 
 def end_offset(data: Path) -> int:
-    """Return the offset after the last record batch that is whole; 0 for an empty log."""
+    """Return the offset after the last complete record batch; 0 for an empty log."""
     end = 0
     for segment in sorted(metadata_log(data).glob("*.log")):
         end = max(end, int(segment.stem))

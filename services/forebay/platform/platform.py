@@ -23,19 +23,19 @@ from forebay.platform.status import PlatformStatus
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where clients find the platform."""
+    """The addresses of the platform for clients."""
 
     bootstrap_servers: str
     registry_url: str
 
 
 class Platform:
-    """A Kafka broker and a schema registry whose data and logs live in one directory.
+    """A Kafka broker and a schema registry with their data and logs in one directory.
 
-    As a context manager it is up inside the block and stopped, its data kept, after it.
+    As a context manager, it runs inside the block, and is stopped after it. Its data is kept.
 
     Args:
-        broker: further listeners and settings of the broker; they are not recorded.
+        broker: additional listeners and settings of the broker, which are not recorded.
     """
 
     def __init__(self, home: Path | None = None, ports: Ports | None = None, broker: Additions | None = None) -> None:
@@ -47,19 +47,19 @@ class Platform:
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """All components, in the order they are started."""
+        """All components, in the order of their start."""
         return (self.broker, self.registry)
 
     @property
     def endpoints(self) -> Endpoints:
-        """Where clients find it. Raises PlatformError if it was never started."""
+        """The addresses for clients. Raises PlatformError if the platform was never started."""
         return Endpoints(self.broker.endpoint(), self.registry.endpoint())
 
     def up(self, progress: Progress | None = None) -> Endpoints:
-        """Start what doesn't run, on the recorded ports and data, and wait until all of it answers.
+        """Start the components that don't run, with the recorded ports and data, and wait until all answer.
 
         Raises:
-            PlatformError: says what is in the way and what to do; the processes that this call started are stopped.
+            PlatformError: a component can't be started. The components that this call started are stopped.
         """
         progress = progress or SilentProgress()
         make_home(self.home)
@@ -72,23 +72,23 @@ class Platform:
             return self.endpoints
 
     def down(self) -> None:
-        """Stop what runs and keep the data; nothing happens if it was never started."""
+        """Stop the components that run. Their data is kept."""
         if self._state.load() is None:
             return
         with lock(self.home):
             self._stop()
 
     def delete(self) -> None:
-        """Stop what runs and delete the directory: topics, schemas, logs and everything else in it.
+        """Stop the components that run, and delete the directory with topics, schemas, logs and all other files.
 
         Raises:
-            PlatformError: the directory holds no platform or can't be deleted.
+            PlatformError: the directory is not that of a platform, or can't be deleted.
         """
         self.down()
         delete_home(self.home)
 
     def status(self) -> PlatformStatus:
-        """Return what runs and where."""
+        """Return the status of all components."""
         if self._state.load() is None:
             return PlatformStatus(str(self.home), ())
         return PlatformStatus(str(self.home), tuple(component.status() for component in self.components))
@@ -118,7 +118,7 @@ class Platform:
             raise
 
     def _stop(self) -> None:
-        # The registry first: it needs nothing of the broker, and the broker's end takes longest.
+        # End the registry first. It does not need the broker, whose end takes longest.
         for component in reversed(self.components):
             component.stop()
 
@@ -140,7 +140,7 @@ class Platform:
             component.move(wanted)
 
     def _require_two_ports(self, record: PlatformRecord | None) -> None:
-        """Refuse one port for both. Raises PlatformError."""
+        """Raise PlatformError if both components have the same port."""
         broker = self._ports.broker or (record.broker.port if record else None)
         registry = self._ports.registry or (record.registry.port if record else None)
         if broker is not None and broker == registry:

@@ -1,4 +1,4 @@
-"""TCP ports on the loopback address: find free ones, refuse taken ones."""
+"""TCP ports on the loopback address: find free ports, refuse used ports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psutil
 from forebay.platform.errors import PlatformError
 
 HOST = "127.0.0.1"
-# Below the ephemeral range: a client that retries a stopped broker can't be given the broker's own port by the kernel.
+# Below the ephemeral range, so that the kernel can't assign a stopped broker's port to a client that reconnects to it.
 _CANDIDATES = range(20000, 32768)
 _ATTEMPTS = 200
 _RELEASE_SECONDS = 10.0
@@ -42,13 +42,13 @@ def free_port(taken: frozenset[int] = frozenset()) -> int:
 
 
 def require_free(port: int, component: str, option: str) -> None:
-    """Refuse a port that something else listens on.
+    """Raise PlatformError if another process listens on a port.
 
     A process that was killed keeps its ports until its last thread has ended. Wait for a port that no visible process
     holds, or only such a process.
 
     Raises:
-        PlatformError: names the port, who holds it if that can be seen, and the option that takes another port.
+        PlatformError: the port is in use. The message contains the process, if it is visible, and the option to change.
     """
     deadline = time.monotonic() + _RELEASE_SECONDS
     while not is_free(port):

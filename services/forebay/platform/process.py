@@ -1,4 +1,4 @@
-"""Start, recognise and end one detached Java process."""
+"""Starts, recognises and ends a detached Java process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAIL_BYTES = 32_768
 
 
 def spawn(java: Path, arguments: Sequence[str], log: Path, component: str) -> ProcessRecord:
-    """Start java detached from the terminal, its output appended to `log`.
+    """Start java detached from the terminal, and append its output to `log`.
 
     Raises:
         PlatformError: the process can't be started.
@@ -46,14 +46,14 @@ def spawn(java: Path, arguments: Sequence[str], log: Path, component: str) -> Pr
 
 
 def _await_arguments(process: subprocess.Popen[bytes], record: ProcessRecord) -> None:
-    """Wait until the system shows the process's arguments: for a moment after its start it shows none."""
+    """Wait until the system shows the process's arguments, which it does not do just after the start."""
     deadline = time.monotonic() + _ARGUMENTS_SECONDS
     while find(record) is None and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
 
 
 def find(record: ProcessRecord | None) -> psutil.Process | None:
-    """Return the recorded process if it still runs; a later process that got the same pid is not it."""
+    """Return the recorded process if it still runs; None if another process has its pid now."""
     if record is None:
         return None
     try:
@@ -68,7 +68,7 @@ def find(record: ProcessRecord | None) -> psutil.Process | None:
 
 
 def terminate(record: ProcessRecord | None, grace_seconds: float) -> None:
-    """Ask the process to end, and kill it after `grace_seconds`; nothing happens if it doesn't run."""
+    """Send SIGTERM to the process if it runs, and kill it after `grace_seconds`."""
     process = find(record)
     if process is None:
         return
@@ -82,7 +82,7 @@ def terminate(record: ProcessRecord | None, grace_seconds: float) -> None:
 
 
 def kill(record: ProcessRecord | None) -> None:
-    """End the process at once, as a crash would; nothing happens if it doesn't run."""
+    """Kill the process if it runs, as a crash would."""
     process = find(record)
     if process is None:
         return
@@ -94,7 +94,7 @@ def kill(record: ProcessRecord | None) -> None:
 
 
 def log_tail(log: Path) -> str:
-    """Return the last lines of a log; "": there is no log."""
+    """Return the last lines of a log; "" if there is no log."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, 2)

@@ -1,4 +1,4 @@
-"""Show what `up` does: progress bars on a terminal, plain lines elsewhere."""
+"""The progress of `forebay up`: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _PLAIN_STEP_BYTES = 32 * 1024 * 1024
 
 
 class Download(Protocol):
-    """Receives the course of one download of several files."""
+    """Receives the progress of a download of several files."""
 
     def file(self, name: str, size: int) -> None:
-        """Say that a file of `size` bytes comes next."""
+        """Report that the download of a file of `size` bytes begins."""
         ...
 
     def advance(self, size: int) -> None:
-        """Say that `size` more bytes have come."""
+        """Report that `size` more bytes were received."""
         ...
 
 
 class Progress(Protocol):
-    """Receives the steps of a lengthy command."""
+    """Receives the steps of a long command."""
 
     def step(self, message: str) -> None:
-        """Say what is done now."""
+        """Report the current step."""
         ...
 
     def download(self, label: str) -> AbstractContextManager[Download]:
-        """Open a download of one or more files."""
+        """Begin a download of one or more files."""
         ...
 
 
@@ -66,7 +66,7 @@ class PlainProgress:
 
     @contextmanager
     def download(self, label: str) -> Iterator[Download]:
-        """Print the start, the course and the end of the download."""
+        """Print the begin, the progress and the end of the download."""
         download = _PlainDownload(self, label)
         yield download
         if download.files:
@@ -103,7 +103,7 @@ class RichProgress:
 
     @contextmanager
     def download(self, label: str) -> Iterator[Download]:
-        """Show a bar that grows with the files."""
+        """Show a progress bar."""
         columns = (TextColumn("[bold]{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
         with RichBars(*columns, TextColumn("[dim]{task.fields[file]}"), console=self._console) as bars:
             yield _RichDownload(bars, label)

@@ -1,4 +1,4 @@
-"""Broker and registry in the foreground, one to a container: this process becomes theirs."""
+"""Runs broker or registry in the foreground of a container by replacing this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANY_ADDRESS = "0.0.0.0"
 
 
 def serve_broker(home: Path, listeners: Listeners, further: Mapping[str, str], progress: Progress) -> None:
-    """Replace this process by a broker's with its data under `home`; `further` settings win. Raises PlatformError."""
+    """Replace this process with a broker with its data in `home`; `further` are its settings. Raises PlatformError."""
     home = home.absolute()
     make_home(home)
     java = find_java()
@@ -28,7 +28,7 @@ def serve_broker(home: Path, listeners: Listeners, further: Mapping[str, str], p
 
 
 def serve_registry(home: Path, port: int, progress: Progress) -> None:
-    """Replace this process by a registry's with its data under `home`. Raises PlatformError."""
+    """Replace this process with a registry whose data is in `home`. Raises PlatformError."""
     home = home.absolute()
     make_home(home)
     _become(find_java(), registry_arguments(home / "registry", ANY_ADDRESS, port, progress))

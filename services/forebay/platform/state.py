@@ -1,4 +1,4 @@
-"""What the platform remembers between commands: pids, ports and endpoints, in one JSON file."""
+"""The platform's state between commands: pids, ports and endpoints, in one JSON file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The loopback ports to listen on; None: the recorded one, or a free one at the first start."""
+    """The loopback ports to listen on. None: the recorded port, or a free port at the first start."""
 
     broker: int | None = None
     registry: int | None = None
@@ -24,7 +24,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """A started process: its pid, and the token on its command line that a later process of that pid lacks."""
+    """A started process: its pid, and a token on its command line that later processes with that pid lack."""
 
     pid: int
     token: str
@@ -32,7 +32,7 @@ class ProcessRecord:
 
 @dataclass(frozen=True, slots=True)
 class ComponentRecord:
-    """One component: its port, and its process while it runs."""
+    """The port of a component, and its process while it runs."""
 
     port: int
     process: ProcessRecord | None = None
@@ -40,7 +40,7 @@ class ComponentRecord:
 
 @dataclass(frozen=True, slots=True)
 class PlatformRecord:
-    """Everything recorded about one platform."""
+    """The recorded state of a platform."""
 
     cluster_id: str
     controller_port: int
@@ -49,16 +49,16 @@ class PlatformRecord:
 
 
 class StateFile:
-    """The JSON file that holds a PlatformRecord; written whole or not at all."""
+    """The JSON file of a PlatformRecord, which is written atomically."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def load(self) -> PlatformRecord | None:
-        """Return the record, or None if the platform was never started.
+        """Return the record; None if the platform was never started.
 
         Raises:
-            PlatformError: the file can't be read or understood.
+            PlatformError: the file can't be read or parsed.
         """
         try:
             text = self.path.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ class StateFile:
             ) from error
 
     def save(self, record: PlatformRecord) -> None:
-        """Replace the file's content by `record`.
+        """Replace the file's content with `record`.
 
         Raises:
             OSError: the directory can't be written.

@@ -1,4 +1,4 @@
-"""What `forebay status` shows."""
+"""The status of the platform's components, for `forebay status`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.platform.state import ComponentRecord
 
 @dataclass(frozen=True, slots=True)
 class ComponentStatus:
-    """One component: where it listens and, while it runs, its pid and resident memory in bytes."""
+    """The port and endpoint of a component and, while it runs, its pid and resident memory in bytes."""
 
     name: str
     endpoint: str
@@ -23,7 +23,7 @@ class ComponentStatus:
 
 @dataclass(frozen=True, slots=True)
 class PlatformStatus:
-    """All components of the platform in one directory; none if it was never started."""
+    """The status of the components of a platform, without any if it was never started."""
 
     home: str
     components: tuple[ComponentStatus, ...]
@@ -35,7 +35,7 @@ class PlatformStatus:
 
 
 def component_status(name: str, record: ComponentRecord, endpoint: str) -> ComponentStatus:
-    """Look at the recorded process."""
+    """Return the status of a recorded component."""
     running = process.find(record.process)
     if running is None:
         return ComponentStatus(name, endpoint, record.port, None, None)

@@ -1,4 +1,4 @@
-"""The Processor API: what a service's logic implements and what it is given."""
+"""The Processor API: the base class of a service's logic, and the context that it receives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NoKey(Enum):
 
 
 NO_KEY: Literal[NoKey.NO_KEY] = NoKey.NO_KEY
-"""Given to `forward` as a key: the record is sent without one (None: with this record's)."""
+"""Key with which `forward` sends a record without a key. (With None, it sends the current record's key.)"""
 
 
 class RejectedRecord(Exception):
@@ -59,7 +59,7 @@ class Timer:
 
 
 class Context(Protocol[O_contra]):
-    """What a processor sees of the record or timer that is being processed, and what it can do.
+    """Access to the record or timer that is being processed, and the actions of a processor.
 
     The effects of a callback take place together after it returns. If it raises, none of them takes place.
     """
@@ -198,9 +198,9 @@ _FORMER_METHODS = {"opened": "init", "removed": "on_delete"}
 
 
 def adopt_former_methods(kind: type) -> None:
-    """Give methods that a class defines under their names of 0.2 their present names, with a warning.
+    """Rename methods that a class defines with their names of 0.2 to their current names, with a warning.
 
-    The former names work for one release.
+    The former names work for one more release.
     """
     for former, name in _FORMER_METHODS.items():
         if former in vars(kind) and name not in vars(kind):
@@ -208,7 +208,7 @@ def adopt_former_methods(kind: type) -> None:
                 f"{kind.__name__}.{former}() was renamed in Forebay 0.3: call it {name}(). "
                 "The former name works until 0.4",
                 FutureWarning,
-                # The statement of the class: this function, __init_subclass__ and abc's __new__ lie between.
+                # Report the class statement, which calls this function via abc's __new__ and __init_subclass__.
                 stacklevel=4,
             )
             setattr(kind, name, vars(kind)[former])
@@ -227,11 +227,10 @@ class Processor(abc.ABC, Generic[E, O]):
         adopt_former_methods(cls)
 
     idle: IdleClose | None = None
-    """An idle task's closing time is stream time plus its idle time, and timers due by then fire; see IdleClose for
-    closing earlier than that."""
+    """Closes windows of an idle task early. By default, its closing time is stream time plus idle time."""
 
     wall_clock_interval_ms: Duration = 0
-    """How often `on_wall_clock` is called, in ms or as a timedelta; 0: never."""
+    """Interval at which `on_wall_clock` is called, in ms or as a timedelta. 0: it is not called."""
 
     def timestamp(self, event: E, /) -> int:
         """Return the event time of an input record, in ms since the epoch."""
@@ -249,18 +248,18 @@ class Processor(abc.ABC, Generic[E, O]):
         return Reading(self.timestamp, self.event_id)
 
     def figures(self) -> Mapping[str, float]:
-        """Return counters that the processor maintains, by name. They are shown to operators only."""
+        """Return counters that the processor maintains, by name. They are only displayed to operators."""
         return {}
 
     def edge_counts(self) -> Mapping[str, int]:
-        """Return how many records went from operator to operator, by the operators' numbers ("1 3")."""
+        """Return the number of records that passed from one operator to another, by the operators' numbers ("1 3")."""
         return {}
 
     def init(self) -> None:
-        """Prepare operators that use stores. The stores are bound to their task when this is called."""
+        """Initialize the processor. It is called once per task, after the stores are bound to the task."""
 
     def record_key(self, name: str, key: str) -> str | bytes | None:
-        """Return the record key that an entry of a store, or a timer, belongs to; None if it belongs to the whole task.
+        """Return the record key to which an entry or timer belongs, or None if it belongs to the whole task.
 
         A rescale calls this to find the task of each entry. Bytes are the encoded key itself; a string means its UTF-8
         bytes.
@@ -276,7 +275,7 @@ class Processor(abc.ABC, Generic[E, O]):
         """Process one record. If this raises, the record goes to `.errors` and its effects are undone."""
 
     def on_delete(self, topic: str, ctx: Context[O], /) -> None:
-        """Process a record without a value from an input that is a table: the row of `ctx.key` was deleted.
+        """Process a record without a value from an input that is a table, which deletes the row of `ctx.key`.
 
         The event time of such a record is its Kafka timestamp.
         """

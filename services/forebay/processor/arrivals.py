@@ -1,4 +1,4 @@
-"""Records of a batch in processing order, decoded."""
+"""The records of a commit, decoded and in processing order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Arrival(NamedTuple):
     """A record in processing order.
 
     Args:
-        key: its row text; None where a topic's records may have none.
-        event: None: there is no value (in a table the row is deleted).
-        timestamp: event time in ms; -1 where it moves no time.
-        failure: why it can't be used.
-        ident_of: gives the id by which a repetition is recognized; None: it is none.
+        key: Row text of its key. None: it has no key.
+        event: Decoded value. None: it has no value (in a table, the row is deleted).
+        timestamp: Event time in ms. -1: it does not advance stream time.
+        failure: Reason why it can't be processed.
+        ident_of: Function that returns the id by which duplicates are dropped. None: it is never a duplicate.
     """
 
     message: Message
@@ -37,14 +37,14 @@ class Plan(NamedTuple):
     """How a task's topics are read.
 
     Args:
-        codecs: of values, by topic.
-        keys: what gives a key's row text, by topic; UTF-8 unless named.
-        tables: topics in which a null value is a delete.
-        nullable: topics whose records may have neither key nor value.
-        timeless: topics whose records move no time (global tables).
-        processor: determines event times and ids.
-        handed: repartitions: their records' event time is the Kafka record's timestamp.
-        names: by topic, where its records are known by another.
+        codecs: Codecs of the values, by topic.
+        keys: Functions that return the row text of a key, by topic. By default, keys are UTF-8.
+        tables: Topics in which a null value is a delete.
+        nullable: Topics whose records may have no key or no value.
+        timeless: Topics whose records do not advance stream time (global tables).
+        processor: Processor that determines event times and ids.
+        handed: Repartitions. The event time of their records is the Kafka record's timestamp.
+        names: Names of topics in the job, by topic, if they differ.
     """
 
     codecs: Mapping[str, Codec[Any]]
@@ -58,28 +58,28 @@ class Plan(NamedTuple):
 
 
 _made = tuple.__new__
-"""Makes a named tuple of all its fields: its own way there costs three times as much."""
+"""Creates a named tuple. Its own constructor costs three times as much."""
 
 
 class Streams:
-    """The records of one commit, and how many of each stream were processed.
+    """The records of one commit, and the number of processed records of each stream.
 
     Args:
-        streams: one per input partition, each of one topic, sorted by (topic, partition).
-        blames_memory: whether a MemoryError while a record is decoded is the record's fault.
+        streams: Records of each input partition, sorted by (topic, partition).
+        blames_memory: Whether a MemoryError while a record is decoded is caused by this record.
     """
 
     def __init__(self, streams: Sequence[Iterable[Message]], *, blames_memory: bool = False) -> None:
         self.iterators = [iter(stream) for stream in streams]
         self.blames_memory = blames_memory
         self.ended: set[int] = set()
-        """Streams of which every record was processed, by index."""
+        """Indexes of the streams whose records were all processed."""
         self._lengths = [length_hint(iterator) for iterator in self.iterators]
 
     def processed_counts(self) -> list[int]:
-        """Return how many records of each stream were processed, when `arrivals` is left before its end.
+        """Return the number of processed records of each stream, if `arrivals` is abandoned before its end.
 
-        One record of each stream that has not ended is decoded and waits for its turn.
+        One record of each stream that has not ended is decoded but not processed yet.
         """
         left = [length_hint(iterator) for iterator in self.iterators]
         return [
@@ -106,12 +106,12 @@ class Streams:
 def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, int]) -> Iterator[Arrival]:
     """Yield the records of all streams by event time (semantics.md, order of processing).
 
-    Of equal times tables come first, then the order of the streams counts. A record that can't be used comes right
-    after its predecessor in its own stream.
+    At equal times, tables come first, followed by the other streams in order. A record that can't be processed comes
+    directly after the previous record of its stream.
 
     Args:
-        times: event times outside of them are failures.
-        counts: records read are added here by topic, once their stream ends.
+        times: Range of event times. Records outside of it are failures.
+        counts: Number of records by topic, to which those of a stream are added when it ends.
     """
     streams, ended, blames_memory = given.iterators, given.ended, given.blames_memory
     if len(streams) == 1:
@@ -129,7 +129,7 @@ def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, in
     heapq.heapify(heap)
     while heap:
         timestamp, rank, index, record, records = heap[0]
-        # The largest so far: timestamps within a partition may go back.
+        # Use the largest timestamp so far, because timestamps within a partition may decrease.
         last[index] = max(last[index], timestamp)
         yield record
         following = next(records, None)
@@ -137,7 +137,8 @@ def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, in
             heapq.heappop(heap)
             ended.add(index)
         else:
-            # A record without a usable time comes right after its predecessor: its failure must not hold up the merge.
+            # A record without a usable time comes directly after the previous one, so that its failure does not delay
+            # the merge.
             at = following.timestamp if following.failure is None else last[index]
             heapq.heapreplace(heap, (at, rank, index, following, records))
 
@@ -155,7 +156,7 @@ def _decode(
             name = plan.names.get(topic, topic)
             decode, key_of = plan.codecs[name].decode, plan.keys.get(name, bytes.decode)
             timestamp_of, ident_of, extract = plan.processor.reading(name)
-            # The sender has set the time of a forwarded record, which may differ from what its value says.
+            # The sender has set the time of a forwarded record, which may differ from the time in its value.
             if name in plan.handed:
                 timestamp_of = None
             may_be_null, timeless, is_table = name in plan.nullable, name in plan.timeless, name in plan.tables
@@ -170,11 +171,11 @@ def _decode(
             yield Arrival(message, None, None, -1, _refusal(error, "the record can't be decoded", blames_memory))
             continue
         try:
-            # A delete has no value that could say its event time.
+            # A delete has no value that could contain its event time.
             timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
             timestamp = timestamp if extract is None else extract(message, text, event)
-            # A timestamp that the changelogs don't take is refused here, because the broker would refuse it with the
-            # whole transaction, and no record would be blamed.
+            # Refuse a timestamp that the changelogs do not accept here. The broker would refuse the whole transaction,
+            # and the record that caused it would be unknown.
             if timestamp.__class__ is not int or not first <= timestamp <= last:
                 raise DecodeError(_unusable_time(timestamp, times)) from RefusedTime()
         except Exception as error:
@@ -189,7 +190,7 @@ def _decode(
 
 
 def _refusal(error: Exception, what: str, blames_memory: bool) -> DecodeError:
-    """Return why a record can't be used. Raises an error that is not the record's fault."""
+    """Return the reason why a record can't be processed. If the record did not cause the error, raise it."""
     if not blames_memory and isinstance(error.__cause__, MemoryError):
         raise error.__cause__
     if isinstance(error, DecodeError):
@@ -204,11 +205,11 @@ def _refusal(error: Exception, what: str, blames_memory: bool) -> DecodeError:
 
 
 class RefusedTime(Exception):
-    """Causes the failure of a record whose event time a task refuses by its own clock."""
+    """Cause of the failure of a record whose event time a task refuses because of its own clock."""
 
 
 def fails_everywhere(error: BaseException) -> bool:
-    """Return whether a record fails in each task that reads it, regardless of its memory and clock."""
+    """Return whether a record fails in every task that reads it, regardless of the task's memory and clock."""
     return not any(isinstance(one, MemoryError | RefusedTime) for one in (error, error.__cause__))
 
 
@@ -224,7 +225,7 @@ def _unusable_time(timestamp: Any, times: EventTimes) -> str:
 
 
 class TimerMessage:
-    """Takes the place of a record in a timer's error: key and due time, no value, no offset."""
+    """A timer as the record of an error report, with its key and due time and without a value or offset."""
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer

@@ -1,4 +1,4 @@
-"""Computing a batch: fast first, and again record by record if something put can't be written."""
+"""Attempts to compute a commit: fast at first, and record by record if a put value can't be encoded."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ log = logging.getLogger(__name__)
 def compute(
     name: str, engine: TaskEngine, attempt: Callable[[StateEncoding], BatchResult], *, blames_memory: bool = False
 ) -> BatchResult:
-    """Return a batch's result; a record or timer that put what can't be written is among its errors.
+    """Return the result of a commit. A record or timer that put a value that can't be encoded is among its errors.
 
     Args:
-        name: of the task, for the log.
-        attempt: runs the batch on `engine` from its input on, and finishes it.
-        blames_memory: whether a row that takes too much memory to be encoded is the fault of what put it.
+        name: Name of the task, for the log.
+        attempt: Function that computes the commit with `engine` from its input, and returns the result.
+        blames_memory: Whether a lack of memory for encoding a row is blamed on the record or timer that put it.
 
     Raises:
-        StoreEncodeError: what can't be written was put by no record and no timer of this batch.
+        StoreEncodeError: No record or timer of this commit put the value that can't be encoded.
     """
     position = engine.position
     try:
@@ -35,6 +35,6 @@ def compute(
         log.warning(
             "%s: %s: repeating the commit record by record to find the failed one", name, str(error) or "MemoryError"
         )
-        # The first attempt left its puts and timers in memory.
+        # The puts and timers of the first attempt are still in memory.
         engine.load(position)
         return attempt(StateEncoding.EACH)

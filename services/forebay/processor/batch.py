@@ -1,4 +1,4 @@
-"""What one batch of a task gives, and where it leaves the task's time."""
+"""The result of a task's commit, and the task's times after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.stores.upgrade import Conversion
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a task's time stands, in ms; -1 before the first record."""
+    """The times of a task, in ms; -1 before the first record."""
 
     stream_time: int = -1
     closing_time: int = -1
@@ -19,9 +19,9 @@ class Position:
 
 @dataclass(slots=True)
 class BatchResult:
-    """What one batch of a task gives: records to send and rows to change.
+    """The result of a task's commit: records to send and rows to change.
 
-    `onward` holds what goes to repartitions; `outputs` what goes to topics.
+    `onward` contains the records for repartitions, `outputs` those for output topics.
     """
 
     outputs: list[Output] = field(default_factory=list)
@@ -37,11 +37,11 @@ class BatchResult:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happened that must be kept."""
+        """Whether there is nothing to commit."""
         return not (self.records_by_topic or self.outputs or self.onward or self.errors or self.late or self.changes)
 
 
 def latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
-    """Return the outputs without the rows of `tables` that a later one of their key replaces."""
+    """Return the outputs without rows of `tables` that a later row of the same key replaces."""
     last = {(output.target, output.key): index for index, output in enumerate(outputs) if output.target in tables}
     return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]

@@ -1,4 +1,4 @@
-"""The codecs of one task: what is on its topics and in its stores."""
+"""The codecs of a task's topics and stores."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ class Codecs:
     """The codecs of one task.
 
     Args:
-        inputs: by topic, and by name of each repartition that is read.
-        stores: by name.
-        outputs: by topic; the first is the default.
-        repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
-        tables: inputs and repartitions in which a record without value deletes its key; theirs come first.
-        handed: repartitions that are read: their records' event time is the Kafka timestamp.
-        names: of inputs and of the repartitions that are read, by topic, if the topic has another name.
-        nullable: inputs whose records may have neither key nor value.
-        timeless: inputs whose records move no time: global tables.
-        keys: formats of keys by input, repartition and output; text unless named.
-        read_keys: those of inputs that are read in another format than they are written in.
-        table_outputs: outputs that hold a table's rows, so that the last row of a key replaces those before.
-        cached_outputs: those that get only the last row of a key, regardless of `emit`.
+        inputs: Codecs by input topic, and by name of each repartition that is read.
+        stores: Codecs by store.
+        outputs: Codecs by output topic. The first topic is the default.
+        repartitions: Codecs by name of the repartitions that are written. If there are any, the first is the default.
+        tables: Inputs and repartitions in which a record without a value deletes its key. At equal timestamps, their
+            records come first.
+        handed: Repartitions that are read. The event time of their records is the Kafka timestamp.
+        names: Names of inputs and of repartitions that are read, by topic, if the topic has another name.
+        nullable: Inputs whose records may have no key or no value.
+        timeless: Inputs whose records do not advance stream time (global tables).
+        keys: Formats of keys by input, repartition and output. By default, keys are text.
+        read_keys: Formats of keys of inputs that are read in another format than they are written.
+        table_outputs: Outputs with a table's rows, so that the last row of a key replaces the earlier ones.
+        cached_outputs: Outputs to which a commit sends only the last row of a key, regardless of `emit`.
     """
 
     inputs: Mapping[str, Codec[Any]]
@@ -56,15 +57,15 @@ class Codecs:
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
-        """The topics that can be forwarded to, the default first."""
+        """Codecs of the repartitions and outputs to which records can be forwarded, the default first."""
         return {**self.repartitions, **self.outputs}
 
 
 def key_readers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[bytes], str]]:
-    """Return what makes a key's row text of its bytes, by topic; of keys that are UTF-8, nothing."""
+    """Return the functions from a key's bytes to its row text, by topic, except for keys that are UTF-8."""
     return {name: key_reader(kind) for name, kind in keys.items() if not kind.is_text}
 
 
 def key_writers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[str], bytes]]:
-    """Return what makes a key's bytes of its row text, by topic; of keys that are UTF-8, nothing."""
+    """Return the functions from a key's row text to its bytes, by topic, except for keys that are UTF-8."""
     return {name: key_writer(kind) for name, kind in keys.items() if not kind.is_text}

@@ -1,4 +1,4 @@
-"""What a record sees of its task while it is processed."""
+"""The context of a task, through which a processor accesses the current record and forwards others."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from forebay.limits.room import HEADER_BYTES, Room
 from forebay.processor.api import NO_KEY, NoKey, Timer
 from forebay.processor.batch import Position
 from forebay.processor.engine_settings import OUTPUT_BYTES
-from forebay.processor.forwarded import own_headers
 from forebay.processor.messages import Headers, Message, Output
+from forebay.processor.repartition_headers import own_headers
 from forebay.processor.timers import NEVER
 
 IN_TIME = -1
 _SHORT = 1_000
 _made = tuple.__new__
-"""Makes a named tuple of all its fields: its own way there costs three times as much."""
+"""Creates a named tuple. Its own constructor costs three times as much."""
 
 Target = tuple[Codec[Any], Room]
-"""How an output is encoded, and what its topic takes."""
+"""Codec of an output, and record limits of its topic."""
 
 
 def _call(step: Callable[[], None]) -> None:
@@ -29,17 +29,17 @@ def _call(step: Callable[[], None]) -> None:
 
 
 class TaskContext:
-    """One per task, pointed at each record in turn (implements `Context`).
+    """The context of a task, which is set to each record in turn (implements `Context`).
 
     Args:
-        targets: codec of each output topic and repartition, by name, and what it takes.
-        default: the target of what is forwarded without one; "": there is none.
-        max_bytes: largest output value.
-        max_output_bytes: what the outputs of one record or timer may take together.
-        timers: what the topic of the task's timers takes.
-        write_key: what makes a key's bytes of its row text, by target; UTF-8 unless named.
-        names: by topic, where its records are known by another.
-        handed: repartition topics that are read.
+        targets: Codec and record limits of each output topic and repartition, by name.
+        default: Target of records that are forwarded without one; "": there is no target.
+        max_bytes: Largest output value.
+        max_output_bytes: Largest sum of the outputs of one record or timer.
+        timers: Record limits of the topic of the task's timers.
+        write_key: Functions from a key's row text to its bytes, by target. By default, keys are UTF-8.
+        names: Names of topics in the job, by topic, if they differ.
+        handed: Repartition topics that are read.
     """
 
     __slots__ = (
@@ -88,11 +88,11 @@ class TaskContext:
         self._write_key = write_key
         self._names = names
         self.isolated: Callable[[Callable[[], None]], None] = _call
-        """Runs a step whose failure undoes the step alone and reports the record; the engine sets it."""
+        """Runs a step whose failure undoes only the step and reports the record. The engine sets this function."""
         self.apart: Callable[[Timer, Callable[[TaskContext], None]], None] = self._call_apart
-        """Runs a step as if that timer fired now, apart from the record in hand; the engine sets it."""
+        """Runs a step as if a timer fired now, independent of the current record. The engine sets this function."""
         self.message: Message | None = None
-        self.key: Any = ""  # text, or None where a topic's records may have no key
+        self.key: Any = ""  # text, or None if the record has no key
         self.timestamp = -1
         self.stream_time = -1
         self.current_system_time = 0
@@ -101,18 +101,18 @@ class TaskContext:
         self.record_follows = False  # whether timers fire because of a record that is processed next
         self.outputs: list[Output] = []
         self.output_bytes_left = max_output_bytes
-        """What the outputs of the record or timer in hand may still take."""
+        """Bytes that are left for outputs of the current record or timer."""
         self.timer_ops: list[tuple[str, str, int | None]] = []
 
     def begin(self, clock: int, position: Position) -> list[Output]:
-        """Begin a commit at a position of the task; return the list of its outputs."""
+        """Begin a commit at a position of the task. Return the list for its outputs."""
         self.current_system_time = clock
         self.outputs = []
         self.timer_ops.clear()
         self.late_by = IN_TIME
         self.record_follows = False
         self.stream_time = position.stream_time
-        # A position that was written before any idle time has no closing time of its own.
+        # A position that was written before any idle time has no closing time.
         self.closing_time = max(position.stream_time, position.closing_time)
         return self.outputs
 
@@ -143,7 +143,7 @@ class TaskContext:
         if self.message is None:
             return []
         headers = self.message.headers() or []
-        # The sender's name comes first in a forwarded record. Logic must neither see it nor send it on.
+        # The sender's name is the first header of a forwarded record. Logic must neither see nor forward it.
         return own_headers(headers) if headers and self.message.topic() in self._handed else headers
 
     def forward(
@@ -178,8 +178,8 @@ class TaskContext:
             size += len(data)
         if headers:
             size += sum(len(name) + len(text or b"") + HEADER_BYTES for name, text in headers)
-        # A broker refuses what is too large or too far ahead together with its transaction, at every attempt. Here only
-        # the record that caused it fails.
+        # A broker refuses the whole transaction if a record is too large or too far ahead, at every attempt. This check
+        # fails only the record that caused the output.
         if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
             room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
         self.output_bytes_left -= size + OUTPUT_BYTES
@@ -192,7 +192,7 @@ class TaskContext:
         self.outputs.append(_made(Output, (raw, data, at, to, headers, partition)))
 
     def partitions_of(self, target: str) -> int:
-        """Return how many partitions an output or a repartition has; 0: that is not known."""
+        """Return the number of partitions of an output or repartition; 0 if it is not known."""
         return self._targets[target][1].partitions
 
     def late(self, by_ms: int) -> None:
@@ -203,12 +203,12 @@ class TaskContext:
         if due.__class__ is not int or not -NEVER <= due <= NEVER:
             raise ValueError(f"the timer {name!r} is due at {due!r}: specify a whole number of ms, at most {NEVER}")
         size = len(name) + len(of)
-        # Text in ASCII has as many bytes as characters. A short one has room without being encoded for it.
+        # ASCII text has as many bytes as characters, so a short one need not be encoded to check its size.
         if size > _SHORT or not of.isascii():
             self._timers.check(
                 f"the row of the timer {name!r}", len(name.encode()) + len(of.encode()), self._timers.first
             )
-        # Not set at once: if the record fails, its timers must not exist.
+        # Buffer the operation, because the timers of a record that fails must not exist.
         self.timer_ops.append((name, of, due))
 
     def cancel(self, name: str, key: str | None = None) -> None:

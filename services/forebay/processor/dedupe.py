@@ -1,4 +1,4 @@
-"""Recognizes repeated event ids within a retention of stream time."""
+"""Deduplication by event ids within a retention of stream time."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from forebay.stores.table import Change, Table, prefix_end
 _BUCKETS = 10
 
 _MEMORY_BYTES = 140
-"""Of memory per id: measured."""
+"""Bytes of memory per id, as measured."""
 
 
 class Dedupe:
-    """Ids seen, hashed to 16 bytes, in time buckets of a tenth of the retention.
+    """Event ids, hashed to 16 bytes, in time buckets of a tenth of the retention.
 
-    An id is known for at least `retention_ms` of stream time after it was accepted, and at most one bucket
-    longer. Each bucket gets a table row per batch that added to it, or several where there are many ids. A row says
-    until when its ids were accepted, so another retention reads it as well: ids are then known for the new retention,
-    and at most one bucket of the earlier retention longer.
+    An id is known for at least `retention_ms` of stream time after it was accepted, and at most one bucket longer. For
+    each bucket, a commit that adds ids writes a table row, or several if there are many ids. A row contains the time
+    until which its ids were accepted, so that it remains readable if the retention changes. Its ids are then known for
+    the new retention, and at most one bucket of the earlier retention longer.
 
     Args:
-        retention_ms: 0 switches recognition off, and drops the ids there are.
+        retention_ms: Retention in ms. 0 turns deduplication off and deletes the ids.
     """
 
     def __init__(self, retention_ms: int) -> None:
@@ -41,11 +41,11 @@ class Dedupe:
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes of memory that the ids take."""
+        """Bytes of memory that the ids use."""
         return _MEMORY_BYTES * len(self._bucket_of)
 
     def load(self, table: Table) -> None:
-        """Take the ids from `table` in place of those in memory."""
+        """Replace the ids in memory by those of `table`."""
         self.__init__(self.retention_ms)  # type: ignore[misc]
         for row_key, value in table.scan(PREFIX, prefix_end(PREFIX)):
             if not self.retention_ms:
@@ -61,39 +61,39 @@ class Dedupe:
         self._set_oldest()
 
     def digest(self, event_id: str) -> bytes:
-        """Return the 16 bytes an id is known by."""
-        # A hash, so that the size of the state does not depend on the ids that producers choose.
+        """Return the hash of an id, 16 bytes."""
+        # With hashes, the size of the state does not depend on the ids that producers choose.
         return hashlib.blake2b(event_id.encode(), digest_size=ID_BYTES).digest()
 
     def seen(self, digest: bytes, stream_time: int) -> bool:
         """Return whether the id was accepted within the retention before `stream_time` (ms)."""
         bucket = self._bucket_of.get(digest)
-        # An id past the retention may still be in memory: ids are forgotten when others are added.
+        # An id past the retention may still be in memory, because ids are removed when others are added.
         return bucket is not None and self._end(bucket) > stream_time
 
     def add(self, digest: bytes, stream_time: int) -> None:
-        """Remember an accepted id, and forget those past the retention."""
+        """Add an accepted id, and remove ids that are past the retention."""
         bucket = stream_time // self._bucket_ms
-        # An id that comes again after its retention moves to the newer bucket.
+        # An id that arrives again after its retention moves to the newer bucket.
         self._bucket_of[digest] = bucket
         added = self._added.get(bucket)
         if added is None:
             added = self._added[bucket] = []
             self._oldest_end = min(self._oldest_end, self._end(bucket))
         added.append(digest)
-        # Only here, so that records without an id, and idle tasks, pay nothing for it.
+        # Expire ids only here, so that records without an id and idle tasks have no cost.
         if stream_time >= self._oldest_end:
             self._expire(stream_time)
 
     def changes(self, batch: int) -> Iterator[Change]:
-        """Yield this batch's changes as table rows; `batch` (the batch's number) makes their keys."""
+        """Yield the changes of the commit as table rows. Their keys contain its number `batch`."""
         for row_key in self._dropped_rows:
             yield row_key, None
         for bucket, ids in self._added.items():
             yield from id_rows(self._last(bucket), batch, ids)
 
     def settle(self, batch: int) -> None:
-        """Begin a batch: the changes of the batch before, numbered `batch`, are in the table."""
+        """Begin the next commit. The changes of the previous one, with the number `batch`, are in the table now."""
         for bucket, ids in self._added.items():
             self._ids.setdefault(bucket, []).extend(ids)
             rows = [row_key for row_key, _ in id_rows(self._last(bucket), batch, ids)]

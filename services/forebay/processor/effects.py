@@ -1,4 +1,4 @@
-"""The effects of the record or timer in hand: its puts, outputs and timers, kept or undone together."""
+"""The effects of the current record or timer: its puts, outputs and timers, which are kept or undone together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.stores.rows import Journal
 
 
 class Savepoint(NamedTuple):
-    """How much a record did by some point."""
+    """The extent of a record's effects at a point of its processing."""
 
     outputs: int
     puts: int
@@ -20,7 +20,7 @@ class Savepoint(NamedTuple):
 
 
 class Effects:
-    """Keeps or undoes what one record or timer did."""
+    """The effects of one record or timer, which can be kept or undone."""
 
     __slots__ = ("_context", "_journal", "_timers")
 
@@ -30,12 +30,12 @@ class Effects:
         self._timers = timers
 
     def check_puts(self, since: int = 0) -> None:
-        """Encode every row that was put, from the put of a number on. Raises EncodeError."""
+        """Encode all rows that were put, from put number `since` on. Raise EncodeError if one can't be encoded."""
         for rows, key, _, _ in self._journal.entries[since:]:
             rows.check(key)
 
     def savepoint(self) -> Savepoint:
-        """Return what was done so far, so that what follows can be undone alone."""
+        """Return the extent of the effects so far, so that later effects can be undone separately."""
         context = self._context
         return Savepoint(
             len(context.outputs),
@@ -46,7 +46,7 @@ class Effects:
         )
 
     def undo_since(self, point: Savepoint) -> None:
-        """Undo what was done since a savepoint."""
+        """Undo the effects since a savepoint."""
         context = self._context
         self._journal.roll_back(point.puts)
         del context.outputs[point.outputs :]
@@ -55,12 +55,12 @@ class Effects:
         context.late_by, context.output_bytes_left = point.late_by, point.output_bytes_left
 
     def keep(self) -> None:
-        """Keep what was done."""
+        """Keep the effects."""
         self._journal.entries.clear()
         operations = self._context.timer_ops
         if operations:
             for name, key, due in operations:
-                # Buffered until here: a timer that a failed record set must never fire.
+                # Timers are buffered until here, because those that a failed record set must never fire.
                 if due is None:
                     self._timers.cancel(name, key)
                 else:
@@ -68,7 +68,7 @@ class Effects:
             operations.clear()
 
     def undo(self, mark: int) -> None:
-        """Undo it; `mark` is the number of outputs before it."""
+        """Undo the effects. `mark` is the number of outputs before them."""
         self._journal.roll_back()
         self._context.timer_ops.clear()
         self._context.late_by = IN_TIME

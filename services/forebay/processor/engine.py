@@ -1,4 +1,4 @@
-"""The engine of one state task: records in order, timers, dedupe, atomic effects. Pure: no Spark, no Kafka."""
+"""The engine of a state task, which processes records and timers atomically. It uses neither Spark nor Kafka."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from forebay.limits.room import Rooms
 from forebay.processor.api import AnyProcessor
 from forebay.processor.arrivals import Streams, arrivals
 from forebay.processor.batch import BatchResult, Position, latest
+from forebay.processor.bound_stores import bind_stores
 from forebay.processor.codecs import Codecs
-from forebay.processor.declared import bind_stores
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.effects import Effects
 from forebay.processor.engine_settings import UNBOUNDED, Bounds, Emit, EngineSettings, StateEncoding
@@ -18,6 +18,7 @@ from forebay.processor.idle_time import idle_until, next_due_ms
 from forebay.processor.messages import ErrorStage, Message
 from forebay.processor.plans import context_of, plan_of
 from forebay.processor.reports import FAILURES, Reports
+from forebay.processor.resuming import Resuming
 from forebay.processor.steps import Steps
 from forebay.processor.timer_keys import TimerKeys, timer_keys_of
 from forebay.processor.timers import Timers, timer_names_of
@@ -30,12 +31,12 @@ from forebay.time.durations import ms_of
 
 
 class TaskEngine:
-    """Runs a processor over one task's batches.
+    """The engine that runs a processor for the commits of one task.
 
-    Between commits, call `settle` if the last result was accepted and applied to the table, else `load`.
+    Between commits, call `settle` if the last result was committed and applied to the table. Otherwise call `load`.
 
     Args:
-        table: the task's confirmed table; read here, changed only by its owner.
+        table: Table of the task's committed rows. The engine only reads it.
     """
 
     def __init__(self, processor: AnyProcessor, codecs: Codecs, table: Table, settings: EngineSettings) -> None:
@@ -70,37 +71,39 @@ class TaskEngine:
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes that the state takes: its table, and event ids and timers, which are in memory as well."""
+        """Bytes that the state uses: the table, and event ids and timers, which are in memory as well."""
         return self.table.footprint_bytes + self.dedupe.footprint_bytes + self.timers.footprint_bytes
 
     @property
     def wall_clock_interval_ms(self) -> int:
-        """How often the processor is called by the wall clock, in ms; 0: never."""
+        """Interval of wall-clock punctuation, in ms. 0: the processor does not use it."""
         return ms_of(self.processor.wall_clock_interval_ms)
 
     def store_calls(self) -> dict[str, tuple[int, int]]:
-        """Return how often each store's rows were put and read by key."""
+        """Return the number of puts and of reads by key of each store."""
         return {rows.store: (rows.puts, rows.gets) for rows in self._stores if not rows.store.startswith("\x01")}
 
     def load(self, position: Position) -> None:
-        """Start over from the table, at `position`; discard all changes that are not in the table.
+        """Discard all changes that are not in the table, and continue at `position`.
 
         Raises:
-            KindChanged: a store's rows were written in another format than it declares (see EngineSettings.on_change).
+            KindChanged: A store's rows were written in another format than it declares (see EngineSettings.on_change).
         """
         for rows in self._stores:
             rows.discard()
         self._kinds.load(self.table, position.stream_time)
-        # A conversion puts rows as a record does. No record may undo them.
+        # A conversion puts rows as a record does. The failure of a record must not undo these puts.
         self._journal.commit()
         self._timer_keys.load(self.table)
         self.timers.load(self.table)
         self.dedupe.load(self.table)
+        if isinstance(self.processor, Resuming):
+            self.processor.resume_after_commit(position.stream_time)
         self.position = position
 
     def settle(self, batch: int) -> None:
         """Continue after the commit numbered `batch`, whose changes are now in the table."""
-        # First: it asks the rows which stores have changed, which they forget when they are settled.
+        # This comes first, because it asks the rows which stores have changed. Settled rows no longer know.
         self._kinds.settle()
         for rows in self._stores:
             rows.settle()
@@ -115,19 +118,20 @@ class TaskEngine:
         encoding: StateEncoding = StateEncoding.AT_END,
         bounds: Bounds = UNBOUNDED,
     ) -> list[int] | None:
-        """Process a batch's records.
+        """Process the records of a commit.
 
         Args:
-            streams: one per input partition, each in offset order, sorted by (topic, partition); they are
-                merged by event time (see `arrivals`). Lists, if the time is bounded.
-            clock: the batch's clock (ms); event times beyond clock + max_future_ms, or that the changelogs don't take,
-                are errors.
+            streams: Records of each input partition in offset order, sorted by (topic, partition). They are merged by
+                event time (see `arrivals`). If the time is limited, they are lists.
+            clock: The commit's clock (ms). Event times after clock + max_future_ms, or that the changelogs do not
+                accept, are errors.
 
         Returns:
-            None if all records were processed. If the time was over before, how many of each stream were.
+            None if all records were processed. If the time was over before, the number of processed records by stream.
 
         Raises:
-            Unavailable: the batch can't be computed now. MemoryError: see `taken`.
+            Unavailable: The commit can't be computed now.
+            MemoryError: The memory does not suffice (see `count_processed`).
         """
         assert not self._journal.entries, "effects of an earlier record are neither kept nor undone"
         result = self._result = BatchResult(outputs=self._context.begin(clock, self.position))
@@ -140,7 +144,7 @@ class TaskEngine:
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         timers, attempt = self.timers, self._steps.attempt
         given = self._given = Streams(streams, blames_memory=bounds.blames_memory)
-        # At least one record is processed, or else a slow record would never be committed.
+        # At least one record is processed. Otherwise a slow record would never be committed.
         over, until, monotonic = math.inf, bounds.until, bounds.monotonic
         for message, key, event, timestamp, failure, ident_of in arrivals(
             given, self._plan, times, result.records_by_topic
@@ -159,53 +163,53 @@ class TaskEngine:
                 except FAILURES as error:
                     self.reports.blame(message, error, clock)
                     continue
-                # Before stream time moves: an input that is replayed would otherwise close windows early.
+                # Check this before stream time advances. Otherwise a replayed input would close windows early.
                 if identity is not None and seen(identity, now):
                     result.duplicates += 1
                     continue
             context.stream_time = now
             if now > context.closing_time:
                 context.closing_time = now
-            # Before the record, which must see the state as of its own time.
+            # Fire timers before the record, which must see the state as of its time.
             if timers.first <= context.closing_time:
                 context.record_follows = True
                 is_done = self._steps.fire(clock)
                 context.record_follows = False
                 if not is_done:
                     return self._cut(streams, stream_time)
-            # Stays even if the record is rejected below: timers have fired by this time, and would be due again.
+            # Stream time stays advanced even if the record is rejected below, because timers have fired for this time
+            # and would otherwise be due again.
             stream_time = now
             context.key, context.timestamp, context.message = key, timestamp, message
-            # A record that failed may be sent again (`forebay errors replay`), and must not be taken for a duplicate
-            # then.
+            # A record that failed may be sent again (`forebay errors replay`). It must not count as a duplicate then.
             if attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
-        # Only here: a batch that fails is repeated from the position before it.
+        # Set the position only here, because a commit that fails is repeated from the previous position.
         self.position = Position(stream_time, self.position.closing_time)
         return None
 
     def count_processed(self) -> int:
-        """Return how many records were processed before the one at which `run` raised MemoryError."""
+        """Return the number of records that were processed before `run` raised MemoryError."""
         return sum(self._given.processed_counts())
 
     @property
     def progress(self) -> object:
-        """What differs whenever a record, a timer or an output was added since it was last looked at."""
+        """Value that changes with each record, timer or output."""
         context = self._context
         return context.message, context.key, len(context.outputs)
 
     def _cut(self, streams: Sequence[Iterable[Message]], stream_time: int) -> list[int]:
-        """End a run before the record in hand; return how many records of each stream were processed."""
+        """End a run before the current record. Return the number of processed records of each stream."""
         self.position = Position(stream_time, self.position.closing_time)
         processed = self._given.processed_counts()
         self._given.count_cut(streams, processed, self._result.records_by_topic, self._codecs.names)
         return processed
 
     def close(self, until: int, clock: int) -> bool:
-        """Move the closing time on to `until` (ms), if it is not there yet, and fire what is due by then.
+        """Advance the closing time to `until` (ms), unless it is later already, and fire the timers due by then.
 
         Returns:
-            Whether everything due was fired: if the time was over before, the closing time stays.
+            Whether all due timers have fired. If the time of the commit was over before, the closing time stays.
         """
         stream_time, closing_time = self.position.stream_time, max(self.position.closing_time, until)
         if stream_time < 0 or closing_time == self.position.closing_time:
@@ -218,9 +222,9 @@ class TaskEngine:
         return True
 
     def tick(self, idle_ms: int, clock: int) -> None:
-        """Let idle time pass: move the closing time on (see `Processor.idle`) and fire what is due by then.
+        """Advance the closing time by idle time (see `Processor.idle`), and fire the timers due by then.
 
-        A closing time that fires nothing is not kept.
+        If no timer fires, the position keeps its closing time.
         """
         if not self.is_due(idle_ms):
             return
@@ -236,22 +240,22 @@ class TaskEngine:
             self.position = Position(stream_time, closing_time)
 
     def is_due(self, idle_ms: int) -> bool:
-        """Return whether a timer fires once the task has been idle for so long."""
+        """Return whether a timer is due once the task has been idle for `idle_ms`."""
         stream_time = self.position.stream_time
         if stream_time < 0 or idle_ms <= 0:
             return False
         return self.timers.first <= idle_until(self.processor.idle, stream_time, idle_ms)
 
     def next_due_ms(self) -> int | None:
-        """Return the idle time (ms) after which the first timer fires; None: none is set."""
+        """Return the idle time (ms) after which the first timer fires, or None if no timer is set."""
         return next_due_ms(self.processor.idle, self.position.stream_time, self.timers.first)
 
     def punctuate(self, now: int) -> None:
-        """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
+        """Call the processor's `on_wall_clock` at `now` (ms). A failure goes to `.errors` and undoes its effects."""
         self._steps.punctuate(now)
 
     def finish(self, batch: int) -> BatchResult:
-        """Return the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
+        """Return the result of the commit with the number `batch`. Raise StoreEncodeError (see StateEncoding)."""
         result, pending = self._result, self._journal.entries or self._context.timer_ops
         assert not pending, f"commit {batch}: effects of a record are neither kept nor undone"
         if self._repartitions:

@@ -1,4 +1,4 @@
-"""How a task's engine treats its records."""
+"""Settings of a task's engine."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from forebay.time.durations import set_durations
 
 
 class Emit(Enum):
-    """Which of a key's outputs leave a commit: `latest` is a cache in front of tables' rows."""
+    """Which outputs of a table a commit sends: all rows (`every`), or the last row of each key (`latest`)."""
 
     EVERY = "every"
     LATEST = "latest"
 
 
 class StateEncoding(Enum):
-    """When put values are encoded.
+    """When values that were put are encoded.
 
-    AT_END is cheap: once per row and batch. EACH finds the record that put what can't be encoded; a batch
-    that fails AT_END is computed again with EACH.
+    AT_END encodes each row once per commit, which is cheap. EACH encodes each value when it is put, and finds the
+    record whose value can't be encoded. A commit that fails with AT_END is computed again with EACH.
     """
 
     AT_END = "at end"
@@ -33,12 +33,13 @@ class StateEncoding(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one commit of a task may take.
+    """The limits of one commit of a task.
 
     Args:
-        until: time, by `monotonic` (seconds), after which no further record or timer is begun.
-        blames_memory: whether a MemoryError is the fault of the record or timer in hand. In a commit of many records it
-            is not: each of them takes memory. In a commit of one record nothing else is left to blame.
+        until: Time by `monotonic` (seconds) after which no further record or timer is processed.
+        blames_memory: Whether a MemoryError is blamed on the current record or timer. In a commit of many records it is
+            not, because each of them uses memory. In a commit of one record, there is no other cause.
+        monotonic: Clock, in seconds.
     """
 
     until: float = math.inf
@@ -50,26 +51,26 @@ UNBOUNDED = Bounds()
 
 MAX_OUTPUT_BYTES = 128 << 20
 OUTPUT_BYTES = 200
-"""Memory that an output takes in addition to its key, value and headers."""
+"""Bytes of memory that an output uses in addition to its key, value and headers."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How a task treats its records.
+    """Settings of a task's engine.
 
     Args:
-        service: named in errors.
-        emit: every output, or the last one per key and batch.
-        dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
-        max_future_ms: how far an event time may lie ahead of the batch's clock.
-        max_record_bytes: largest output value.
-        max_output_bytes: what the outputs of one record or timer may take together, `OUTPUT_BYTES` each included, so
-            that it bounds their number too.
-        limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
-        cached_objects: decoded rows kept per store from batch to batch.
-        on_change: what to do if a store's rows were written in another format than it declares.
-        reported_elsewhere: inputs that other tasks read whole, too: those of global tables. Their failed records are
-            reported by one of the tasks.
+        service: Name of the service, for error reports.
+        emit: Which rows of a table a commit sends to outputs.
+        dedupe_retention_ms: How long event ids are known, in ms of stream time. 0 turns deduplication off.
+        max_future_ms: How far an event time may be ahead of the commit's clock, in ms.
+        max_record_bytes: Largest output value.
+        max_output_bytes: Largest sum of the outputs of one record or timer. Each output counts `OUTPUT_BYTES` in
+            addition, so that this also limits their number.
+        limits: Record limits of the topics that the task writes. A record that exceeds them fails.
+        cached_objects: Number of decoded rows per store that are cached across commits.
+        on_change: What happens if a store's rows were written in another format than it declares.
+        reported_elsewhere: Inputs of global tables, which other tasks read completely, too. One of the tasks reports
+            their failed records.
     """
 
     service: str

@@ -1,4 +1,4 @@
-"""Records on their way into a task and out of it, as bytes."""
+"""Encoded records that a task reads and writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class Message(Protocol):
-    """One record read from a topic (confluent_kafka.Message has this shape)."""
+    """A record that was read from a topic (confluent_kafka.Message implements this)."""
 
     def topic(self) -> str: ...
     def partition(self) -> int: ...
@@ -18,16 +18,17 @@ class Message(Protocol):
     def value(self) -> bytes | None: ...
     def headers(self) -> Headers | None: ...
     def timestamp(self) -> tuple[int, int]:
-        """Return (kind of timestamp, ms)."""
+        """Return the kind of timestamp, and the timestamp in ms."""
         ...
 
 
 class Output(NamedTuple):
-    """A record for an output topic or a repartition, by name of the target; `timestamp` in ms.
+    """A record for an output topic or a repartition, with its `timestamp` in ms.
 
     Args:
-        partition: of an output; of a repartition a number that is taken modulo its partitions; None: as the key's hash
-            says.
+        target: Name of the output topic or repartition.
+        partition: Partition of an output, or number for a repartition that is taken modulo its partitions. None: the
+            partition follows from the hash of the key.
     """
 
     key: bytes | None
@@ -39,7 +40,7 @@ class Output(NamedTuple):
 
 
 class SideRecord(NamedTuple):
-    """A record for `<application>.errors` or `.late`: the original with headers that explain; `timestamp` in ms."""
+    """A record for `<application>.errors` or `.late`: the original with headers that explain it; `timestamp` in ms."""
 
     key: bytes | None
     value: bytes | None
@@ -48,16 +49,16 @@ class SideRecord(NamedTuple):
 
 
 class ErrorStage:
-    """Where a record failed (header error.stage)."""
+    """The phase in which a record failed (header error.stage)."""
 
-    # Kafka Connect's word: its dead-letter header `__connect.errors.stage` says the same. Not a sub-topology.
+    # The term of Kafka Connect's dead-letter header `__connect.errors.stage`. It does not mean a sub-topology.
     DECODE = "decode"
     PROCESS = "process"
     ENCODE = "encode"
 
 
 class Origin(NamedTuple):
-    """Where a record comes from, and its headers."""
+    """The partition and offset of a record, and its headers."""
 
     partition: int
     offset: int

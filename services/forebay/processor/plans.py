@@ -1,4 +1,4 @@
-"""How a task reads its topics and writes its outputs, from its codecs."""
+"""Creation of the reading plan and the context of a task from its codecs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.processor.engine_settings import EngineSettings
 
 
 def context_of(codecs: Codecs, settings: EngineSettings, rooms: Rooms) -> TaskContext:
-    """Return the context of a task, which encodes its outputs."""
+    """Return the context of a task."""
     targets = {
         name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
         for name, codec in codecs.targets.items()

@@ -1,4 +1,4 @@
-"""Reports of records that failed or came late."""
+"""Reports of records that failed or were late."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from forebay.processor.arrivals import fails_everywhere
 from forebay.processor.batch import BatchResult
 from forebay.processor.context import TaskContext
 from forebay.processor.engine_settings import UNBOUNDED, Bounds
-from forebay.processor.forwarded import as_received
 from forebay.processor.messages import ErrorStage, Message
+from forebay.processor.repartition_headers import as_received
 from forebay.processor.side_topics import error_record, late_record
 
 FAILURES = (Exception, SystemExit)
-"""What logic may raise. A call of `sys.exit` ends the record, not the worker."""
+"""Exceptions that fail a record. A call of `sys.exit` fails the record and does not end the worker."""
 
 
 class Reports:
-    """Adds to a commit's result what goes to .errors and .late.
+    """The reports of a task, which are added to a commit's result for `.errors` and `.late`.
 
     Args:
-        handed: repartition topics that are read; their records are reported as they were before the repartition.
-        elsewhere: topics whose failed records another task reports.
+        handed: Repartition topics that are read. Their records are reported as they were before the repartition.
+        elsewhere: Topics whose failed records another task reports.
 
     Attributes:
-        own: offsets by topic and partition of `elsewhere` before which this task reports failed records itself.
+        own: Offsets by topic and partition of `elsewhere` before which this task itself reports failed records.
     """
 
     def __init__(
@@ -48,18 +48,18 @@ class Reports:
         self.result = result
 
     def begin(self, result: BatchResult, bounds: Bounds) -> None:
-        """Report to the result of a new commit."""
+        """Begin to add reports to the result of a new commit."""
         self.result, self._bounds = result, bounds
 
     def blame(self, message: Message, error: BaseException, clock: int) -> None:
-        """Report a record or timer that failed; raise a failure again that is not its fault."""
+        """Report a record or timer that failed. If it did not cause the failure, raise the error again."""
         if isinstance(error, Unavailable) or (isinstance(error, MemoryError) and not self._bounds.blames_memory):
             raise error
         self.report(message, error, clock)
 
     def report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
         """Report a record or timer that failed."""
-        # Every task reads a global table whole. A record that fails in all of them is reported by one task only.
+        # Every task reads all records of a global table. Only one task reports a record that fails in all of them.
         if self.elsewhere and self._is_reported_elsewhere(message) and fails_everywhere(error):
             return
         if isinstance(error, EncodeError):
@@ -72,6 +72,6 @@ class Reports:
         return topic in self.elsewhere and message.offset() >= self.own.get((topic, message.partition()), 0)
 
     def report_late(self, message: Message, by_ms: int, clock: int) -> None:
-        """Report a record that came too late."""
+        """Report a record that arrived too late."""
         record = as_received(message, self._handed)
         self.result.late.append(late_record(record, by_ms, self._context.stream_time, clock, self._rooms.late))

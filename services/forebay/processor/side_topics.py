@@ -1,6 +1,6 @@
-"""Records for `<application>.errors` and `.late`: the original as it came, with headers that explain.
+"""Records for `<application>.errors` and `.late`: the original with headers that explain it.
 
-A report must never be what stops a job: what the topic does not take of it is left out, and said so.
+A report must never stop a job. Parts that exceed the topic's limits are left out, and a header says so.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _LONGEST_TEXT = 2_000
 def error_record(
     message: Message, service: str, stage: str, error: BaseException, clock: int, room: Room | None = None
 ) -> SideRecord:
-    """Return the record that reports `error`: key, value and headers unchanged, error.* headers added.
+    """Return the report of a failed record: its key, value and headers, with added error.* headers.
 
     Args:
-        clock: the batch's clock (ms), used where the record has no timestamp that can be kept.
-        room: what the topic takes; anything by default.
+        clock: The commit's clock (ms), which is used if the topic does not accept the record's timestamp.
+        room: Record limits of the topic. None: no limits.
     """
     facts = {
         "class": type(error).__name__,
@@ -36,7 +36,7 @@ def error_record(
 
 
 def late_record(message: Message, by_ms: int, stream_time: int, clock: int, room: Room | None = None) -> SideRecord:
-    """Return the record that came too late: unchanged, with late.by_ms and late.stream_time headers."""
+    """Return the report of a late record: its key, value and headers, with added late.* headers."""
     return _record(message, "late", {"by_ms": str(by_ms), "stream_time": str(stream_time)}, clock, room)
 
 
@@ -52,13 +52,13 @@ def _record(message: Message, kind: str, facts: Mapping[str, str], clock: int, r
     record = SideRecord(message.key(), message.value(), at, [*(headers or []), *_as_headers(kind, facts)])
     if room is None or _size(record) <= room.most:
         return record
-    # Without its value or key, the report must at least say where the original is. Only an error's headers already do.
+    # Without its value or key, the report must at least say where the original is. The headers of errors already do.
     facts |= {"topic": message.topic(), "partition": str(message.partition()), "offset": str(message.offset())}
     return _shorten(record, headers or [], kind, facts, room)
 
 
 def _shorten(record: SideRecord, headers: Headers, kind: str, facts: Mapping[str, str], room: Room) -> SideRecord:
-    """Return the record without the largest of its value, key and headers; if need be, without the next one too."""
+    """Return the record without the largest of its value, key and headers and, if necessary, without the next ones."""
     size = _size(record)
     parts = {"value": len(record.value or b""), "key": len(record.key or b""), "headers": _headers_size(headers)}
     left_out: dict[str, int] = {}
@@ -87,12 +87,12 @@ def _headers_size(headers: Headers) -> int:
 
 
 def _as_headers(kind: str, facts: Mapping[str, str]) -> Headers:
-    """Return headers; a lone surrogate, which UTF-8 has no place for, is written as an escape."""
+    """Return facts as headers. A lone surrogate, which UTF-8 can't encode, is written as an escape sequence."""
     return [(f"{kind}.{name}", text.encode(errors="backslashreplace")) for name, text in facts.items()]
 
 
 def _original_headers(message: Message) -> Headers | None:
-    """Return the record's headers. The client gives all of them or, where one name is not UTF-8, none: then None."""
+    """Return the record's headers, or None if the client can't return them because a name is not UTF-8."""
     try:
         return list(message.headers() or [])
     except UnicodeDecodeError:
@@ -100,11 +100,11 @@ def _original_headers(message: Message) -> Headers | None:
 
 
 def _say(error: BaseException) -> str:
-    """Return an error's text, not too long a one; an error whose text can't be made is no reason to stop."""
+    """Return an error's text, cut to _LONGEST_TEXT characters. An error in `__str__` is reported in its place."""
     try:
         text = str(error)
     except Exception as failure:
         return f"(its text can't be made: {type(failure).__name__})"
     if not text and isinstance(error, MemoryError):
-        return "the memory did not suffice, though nothing else was in this commit: bound what this record makes"
+        return "the memory did not suffice for this record alone: limit what the logic computes from it"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... ({len(text)} characters)"

@@ -1,4 +1,4 @@
-"""What a commit runs step by step: records, timers, punctuation, and steps of a record that fail alone."""
+"""The steps of a commit: records, timers, punctuation, and isolated steps of a record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_FIRED_OUTPUTS = 100_000
 
 
 class Steps:
-    """Runs steps of a task's commit. What a failed step did is undone, and the failure is reported."""
+    """The steps of a task's commit. The effects of a failed step are undone, and the failure is reported."""
 
     def __init__(
         self,
@@ -40,14 +40,14 @@ class Steps:
         self._bounds = UNBOUNDED
         self._most_output_bytes = context.output_bytes_left
         self.checks_puts = False
-        """Whether what each record or step put is encoded at once: a row of this commit can't be encoded."""
+        """Whether rows are encoded after each record or step, because a row of this commit can't be encoded."""
 
     def begin(self, bounds: Bounds, *, checks_puts: bool) -> None:
         """Begin a commit."""
         self._bounds, self.checks_puts = bounds, checks_puts
 
     def attempt(self, message: Message, event: Any, clock: int) -> bool:
-        """Process a record; return whether it succeeded. If it failed or came late, undo it and report it."""
+        """Process a record. Return whether it succeeded. If it failed or was late, undo its effects and report it."""
         context = self._context
         context.output_bytes_left = self._most_output_bytes
         mark = len(context.outputs)
@@ -59,7 +59,7 @@ class Steps:
             if self.checks_puts:
                 self._effects.check_puts()
         except LateRecord as late:
-            # Undone, too: the processor may have put something before it found the record to be late.
+            # Undo this as well, because the processor may have put rows before it found that the record is late.
             self._effects.undo(mark)
             self._reports.report_late(message, late.by_ms, clock)
             return False
@@ -70,7 +70,7 @@ class Steps:
         if context.late_by != IN_TIME:
             self._reports.report_late(message, context.late_by, clock)
             context.late_by = IN_TIME
-        # As `Effects.keep` does, without the call: most records set no timer.
+        # As `Effects.keep` does. Most records set no timer, so they need not pay for the call.
         self._journal.entries.clear()
         if context.timer_ops:
             self._effects.keep()
@@ -83,9 +83,9 @@ class Steps:
         self._call(Timer(now, "wall clock", ""), now, self._processor.on_wall_clock, now)
 
     def fire(self, clock: int) -> bool:
-        """Fire the timers due by the context's closing time; return whether that were all of them.
+        """Fire the timers that are due by the context's closing time. Return whether all of them have fired.
 
-        If the time is over, or if what was fired makes a commit too large, the others fire with the next commit.
+        If the time of the commit is over or its outputs become too many, the others fire in the next commit.
         """
         context, fired, bounds, on_timer = self._context, 0, self._bounds, self._processor.on_timer
         context.message = None
@@ -93,7 +93,7 @@ class Steps:
             while (timer := self._timers.pop_due(context.closing_time)) is not None:
                 fired += 1
                 self._call(timer, clock, on_timer, timer)
-                # Each timer is a unit, so the commit may end between any two of them.
+                # Each timer is atomic, so the commit may end between any two of them.
                 if bounds is not UNBOUNDED and (
                     bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
                 ):
@@ -104,9 +104,9 @@ class Steps:
         return True
 
     def _call(self, timer: Timer, clock: int, callback: Callable[[Any, Any], None], argument: object) -> None:
-        """Call back the processor. A failure goes to .errors, a LateRecord to .late; both undo what the call did."""
+        """Call the processor. A failure goes to `.errors`, a LateRecord to `.late`. Both undo the call's effects."""
         context = self._context
-        # Outputs get the time at which the timer was due: with the present time, results would depend on how far a
+        # Outputs get the time at which the timer was due. With the current time, results would depend on how far a
         # backlog has been read.
         context.key, context.timestamp = timer.key, timer.due
         context.output_bytes_left = self._most_output_bytes
@@ -126,18 +126,18 @@ class Steps:
             self._effects.keep()
 
     def run_isolated(self, step: Callable[[], None]) -> None:
-        """Run a step of the record in hand; if it fails, undo it and report the record; the other steps continue."""
+        """Run a step of the current record. If it fails, undo only the step and report the record."""
         message = self._context.message
-        # Within a timer's call there is no record to report. `_call` undoes and reports the call as a whole.
+        # In a timer's call there is no record to report. `_call` undoes and reports the whole call.
         if message is None:
             step()
         else:
             self._try(step, message)
 
     def run_apart(self, timer: Timer, step: Callable[[TaskContext], None]) -> None:
-        """Run a step as if a timer fired now: the record in hand is neither seen nor blamed, nor undone with it."""
+        """Run a step as if a timer fired now, without the current record, which the step's failure does not affect."""
         context = self._context
-        # The record in hand is in the middle of its processing, and continues with its own key and time.
+        # The current record is still being processed, and continues with its key and time.
         before = context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by
         context.message, context.key, context.timestamp = None, timer.key, timer.due
         context.output_bytes_left, context.late_by = self._most_output_bytes, IN_TIME
@@ -149,7 +149,7 @@ class Steps:
             context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by = before
 
     def _report_late(self, timer: Timer, clock: int) -> None:
-        """Report that what a timer emitted came too late for an operator behind it; what else it did stays."""
+        """Report a timer whose output was too late for a later operator. Its other effects are kept."""
         if self._context.late_by != IN_TIME:
             self._reports.report_late(TimerMessage(timer), self._context.late_by, clock)
             self._context.late_by = IN_TIME

@@ -1,4 +1,4 @@
-"""The formats of timers' keys, recorded with the timers: another format would misread them silently."""
+"""Records of the formats of timers' keys, so that no other format silently misreads them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from forebay.stores.table import Change, Table, prefix_end
 
 
 def timer_keys_of(processor: object) -> Mapping[str, Identity]:
-    """Return the identities of timers' keys by what begins the timers' names, as far as a processor knows them."""
+    """Return the identities of the key formats of timers, by prefix of the timers' names, if a processor knows them."""
     declared: Mapping[str, Identity] = getattr(processor, "timer_keys", dict)()
     return declared
 
 
 class TimerKeys:
-    """One row per processor of a topology: the identity of the format of its timers' keys.
+    """The recorded key formats of timers: a row per processor of a topology.
 
-    It is a layout whose name, unlike a store's, has a space. It is written with the first change of any timer.
+    The row is a layout whose name, unlike a store's, contains a space. It is written with the first change of a timer.
 
     Args:
-        service: named in remedies.
-        declared: identities by what begins the timers' names.
+        service: Name of the service, for messages.
+        declared: Identities of the key formats, by prefix of the timers' names.
     """
 
     def __init__(self, service: str, declared: Mapping[str, Identity]) -> None:
@@ -33,7 +33,7 @@ class TimerKeys:
         self._is_given = False
 
     def load(self, table: Table) -> None:
-        """Compare what `table` records with what is declared. Raises DeclarationChanged."""
+        """Compare the recorded formats with the declared ones. Raise DeclarationChanged if keys would be misread."""
         self._unwritten.clear()
         self._is_given = False
         for label, identity in self._declared.items():
@@ -54,18 +54,18 @@ class TimerKeys:
                 self._unwritten[row] = encoded
 
     def changes(self) -> Iterator[Change]:
-        """Yield what a commit records that changes timers."""
+        """Yield the rows that a commit with changed timers writes."""
         self._is_given = True
         yield from self._unwritten.items()
 
     def settle(self) -> None:
-        """Begin a commit: the changes so far are in the table."""
+        """Begin the next commit. The changes are in the table now."""
         if self._is_given:
             self._unwritten.clear()
         self._is_given = False
 
 
 def _has_keys(table: Table, label: str) -> bool:
-    """Return whether any timer whose name begins with `label` has a key; the task's own have none."""
+    """Return whether any timer whose name begins with `label` has a key. Timers of the whole task have none."""
     prefix = TIMERS + label.encode()
     return any(not row.endswith(b"\0") for row, _ in table.scan(prefix, prefix_end(prefix)))

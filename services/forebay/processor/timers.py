@@ -1,4 +1,4 @@
-"""A task's timers: one per (name, key), fired in order of (due, name, key)."""
+"""A task's timers, which are identified by name and key and fire in order of due time, name and key."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ PREFIX = TIMERS
 NEVER = 1 << 62
 
 _MEMORY_BYTES = 370
-"""Of memory per timer: measured."""
+"""Bytes of memory per timer, as measured."""
 
 _DUE = struct.Struct(">q")
 
 
 HasTimer = Callable[[str], bool]
-"""Returns whether a processor sets timers of a name."""
+"""Returns whether a processor sets timers with a name."""
 
 
 def timer_names_of(processor: object) -> HasTimer | None:
-    """Return the function that recognizes the timers of a processor by their names; None if it may set any timer."""
+    """Return the function that recognizes a processor's timers by their names. None: it may set any timer."""
     return getattr(processor, "has_timer", None)
 
 
 def timer_of(row_key: bytes) -> tuple[str, str]:
-    """Return name and key of the timer of a row."""
+    """Return the name and key of the timer of a row."""
     name, _, key = row_key[len(PREFIX) :].decode().partition("\0")
     return name, key
 
 
 class Timers:
-    """A task's timers in memory; each is also one row of the task's table.
+    """A task's timers in memory. Each timer is also a row of the task's table.
 
-    Moving a timer to a later time costs no heap operation: its old place in the heap is looked at when it
-    comes up and put back at the time that counts.
+    Setting a timer to a later time needs no heap operation. When its old heap entry is due, it is pushed again with the
+    later time.
 
     Args:
-        has_timer: recognizes the timers of the processor. Timers of statements that were removed stay in the table
-            until the statements are added again. None: all timers are the processor's.
+        has_timer: Function that recognizes the processor's timers by their names. Timers of removed statements remain
+            in the table until the statements are added again. None: all timers belong to the processor.
     """
 
     def __init__(self, has_timer: HasTimer | None = None) -> None:
@@ -59,11 +59,11 @@ class Timers:
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes of memory that the timers take."""
+        """Bytes of memory that the timers use."""
         return _MEMORY_BYTES * len(self._due)
 
     def load(self, table: Table) -> None:
-        """Take the timers from `table` in place of those in memory."""
+        """Replace the timers in memory by those of `table`."""
         self.__init__(self._has_timer)  # type: ignore[misc]
         for row_key, value in table.scan(PREFIX, prefix_end(PREFIX)):
             name, key = timer_of(row_key)
@@ -78,7 +78,7 @@ class Timers:
         self._due[ident] = due
         self._dirty[ident] = None
         queued = self._queued.get(ident)
-        # A later time needs no entry: the present one comes up first, and is queued again then.
+        # A later time needs no entry. The present entry is due first, and is queued again then.
         if queued is None or due < queued:
             self._queued[ident] = due
             heapq.heappush(self._heap, (due, name, key))
@@ -86,18 +86,18 @@ class Timers:
                 self.first = due
 
     def cancel(self, name: str, key: str) -> None:
-        """Drop the timer of (name, key), if set."""
-        # Its entry stays in the heap, and is skipped when it comes up.
+        """Cancel the timer of (name, key) if it is set."""
+        # Its entry remains in the heap, and is skipped when it is due.
         if self._due.pop((name, key), None) is not None:
             self._dirty[name, key] = None
 
     def pop_due(self, until: int) -> Timer | None:
-        """Take the next timer with due <= until, or give None."""
+        """Remove and return the next timer with due <= until, or return None."""
         heap = self._heap
         while heap and heap[0][0] <= until:
             queued, name, key = heapq.heappop(heap)
             ident = (name, key)
-            # The timer was moved to an earlier time, under which it is queued, too. That entry counts.
+            # The timer was set to an earlier time, with which it is also queued. Only that entry is valid.
             if self._queued.get(ident) != queued:
                 continue
             del self._queued[ident]
@@ -116,12 +116,12 @@ class Timers:
         return None
 
     def changes(self) -> Iterator[Change]:
-        """Yield this batch's changes as table rows."""
+        """Yield the changes of the commit as table rows."""
         assert not self._heap or self.first <= self._heap[0][0], "a timer is due before the time of the first one"
         for name, key in self._dirty:
             due = self._due.get((name, key))
             yield PREFIX + f"{name}\0{key}".encode(), None if due is None else _DUE.pack(due)
 
     def settle(self) -> None:
-        """Begin a batch: the changes so far are in the table."""
+        """Begin the next commit. The changes are in the table now."""
         self._dirty.clear()

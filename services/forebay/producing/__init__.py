@@ -1,1 +1,1 @@
-"""Generates and sends synthetic, seeded events; a topic's generator is in the folder of its service."""
+"""Generates and sends synthetic, seeded events. Generators of topics are in the folder of their service."""

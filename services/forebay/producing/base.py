@@ -1,4 +1,4 @@
-"""What a generator is, and the options all of them share."""
+"""The interface of generators, and their common options."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 V = TypeVar("V")
 
 FIXED_START_MS = 1_735_689_600_000
-"""Start of event time when nothing is paced: 2025-01-01T00:00:00Z."""
+"""Start of the event time of events that are not paced: 2025-01-01T00:00:00Z."""
 
 
 class Defect(Enum):
-    """What is wrong with a malformed record; a null value is so in a stream, and a delete in a table."""
+    """The defect of a malformed record. A null value is a defect only in a stream; in a table it is a delete."""
 
     UNDECODABLE = "undecodable"
     WRONG_MAGIC = "wrong-magic"
@@ -31,9 +31,9 @@ class Defect(Enum):
 
 
 class Event(NamedTuple, Generic[V]):
-    """One record to send: `timestamp` is the event time in ms.
+    """A record to send. `timestamp` is the event time in ms.
 
-    A malformed one carries the record it would have been, and what is to be wrong with it.
+    A malformed event contains the correct record, and the defect to apply to it.
     """
 
     key: str
@@ -44,23 +44,23 @@ class Event(NamedTuple, Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to generate. The same options give the same records, byte for byte.
+    """The options of a generator. The same options produce the same records, byte for byte.
 
     Args:
-        rate: events a second, in real time; 0 = as fast as possible.
-        count: records in all; None = no end.
-        duration_s: how long to produce, in seconds; None = no end.
+        rate: events per second, in real time; 0: as fast as possible.
+        count: total number of records; None: unlimited.
+        duration_s: how long to produce, in seconds; None: unlimited.
         keys: number of different keys (users, servers, devices ...).
-        seed: another seed gives other records.
+        seed: seed of the random records.
         out_of_order: share of records that are sent later than at their event time.
         duplicates: share of records that repeat an earlier one.
-        malformed: share of records that can't be used, of every kind in turn.
-        start_ms: event time of the first record; None = now if paced, else FIXED_START_MS.
-        event_rate: events a second of event time when nothing is paced (rate = 0).
-        max_delay_ms: how late an out-of-order record may come, in ms of event time.
+        malformed: share of malformed records, of every kind in turn.
+        start_ms: event time of the first record; None: now if paced, else FIXED_START_MS.
+        event_rate: events per second of event time if they are not paced (rate = 0).
+        max_delay_ms: maximum delay of an out-of-order record, in ms of event time.
 
     Raises:
-        ValueError: a value that makes no sense; names it.
+        ValueError: a value is invalid.
     """
 
     rate: float = 0
@@ -91,27 +91,27 @@ class Options:
 
     @property
     def events_per_second(self) -> float:
-        """Events a second of event time."""
+        """The events per second of event time."""
         return self.rate or self.event_rate
 
     @property
     def limit(self) -> int | None:
-        """Number of records that the options alone imply; None = no end."""
+        """The number of records that the options determine; None: unlimited."""
         paced = int(self.rate * self.duration_s) if self.rate and self.duration_s is not None else None
         return min((n for n in (self.count, paced) if n is not None), default=None)
 
     def started_at(self, now_ms: int) -> Options:
-        """Return these options with the start filled in: fixed from then on."""
+        """Return these options with a fixed start."""
         if self.start_ms is not None:
             return self
         return dataclasses.replace(self, start_ms=now_ms if self.rate else FIXED_START_MS)
 
 
 class Generator(Protocol[V]):
-    """Makes a topic's ordinary records, one at a time, in order of event time."""
+    """Generates a topic's regular records one by one, in the order of event time."""
 
     def next_event(self, timestamp: int) -> Event[V]:
-        """Return the next record; `timestamp` (ms) is its event time."""
+        """Return the next record. `timestamp` (ms) is its event time."""
         ...
 
 
@@ -120,12 +120,12 @@ class Source:
     """A topic's generator.
 
     Args:
-        topic: where the records go.
-        service: whose contract the records keep (a folder of avro/).
-        contract: the contract's name there; "": values have none, they are dicts written as JSON.
-        record_type: the values' type.
-        generator: makes a generator for options.
-        required_field: a field the contract requires; malformed records lack it.
+        topic: topic of the records.
+        service: service with the records' contract (a folder of avro/).
+        contract: name of the contract; "": values have no contract, and are dicts that are encoded as JSON.
+        record_type: type of the values.
+        generator: creates a generator for options.
+        required_field: a field that the contract requires, and malformed records lack.
     """
 
     topic: str

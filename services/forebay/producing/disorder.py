@@ -1,4 +1,4 @@
-"""What networks and broken producers do to a stream: late, repeated and malformed records, in given shares."""
+"""Adds late, repeated and malformed records to a stream, as networks and broken producers do."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _REPEATABLE = 1000
 
 
 def disorder(generator: Generator[V], times: Iterable[int], options: Options) -> Iterator[Event[V]]:
-    """Yield one record for each time, in the order of sending.
+    """Yield one record for each event time, in the order of sending.
 
-    A late record keeps its event time and comes up to `max_delay_ms` of event time after it. A repeated one is
-    among the last thousand ordinary ones. The last records make up for those still held back.
+    A late record keeps its event time, and is sent up to `max_delay_ms` of event time after it. A repeated record is
+    one of the last thousand regular records. The last records are the late records that were not sent yet.
 
     Args:
-        generator: makes the ordinary records.
-        times: event times in ms, rising; `options.limit` of them, if there is a limit.
+        generator: generates the regular records.
+        times: ascending event times in ms; `options.limit` of them, if there is a limit.
         options: shares, seed and limit.
     """
     if not (options.out_of_order or options.duplicates or options.malformed):
         yield from map(generator.next_event, times)
         return
-    # Random numbers of its own, so that the shares take none from the generator of the records.
+    # Use separate random numbers, so that the shares do not change the records of the generator.
     draw = Random(f"disorder {options.seed}").random
-    # A late record is sent without a draw, so there are fewer draws than records. The shares are of all records.
+    # A late record is sent without a draw, so there are fewer draws than records. The shares refer to all records.
     drawn = 1 - options.out_of_order
     malformed = options.malformed / drawn
     repeated = malformed + options.duplicates / drawn

@@ -1,4 +1,4 @@
-"""Events as the bytes of Kafka records, malformed ones included."""
+"""Encodes events as Kafka records, including malformed ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.producing.base import Defect, Event
 from forebay.records import as_dict, fields_of
 
 Frame = tuple[bytes | None, bytes | None]
-"""Key and value of a Kafka record."""
+"""The encoded key and value of a Kafka record."""
 
 FAR_FUTURE_MS = 253_402_300_799_000
 """9999-12-31T23:59:59Z."""
@@ -33,14 +33,14 @@ _DAMAGE: dict[Defect, Callable[[bytes], bytes | None]] = {
 
 
 class Frames:
-    """Makes the bytes of events.
+    """Encodes events.
 
     Args:
-        encode: gives a value's bytes under its contract, framed (magic byte, schema id, body).
+        encode: returns a value encoded with its contract and framed (magic byte, schema id, body).
         contract: the contract, as JSON text.
-        required_field: the field that malformed records lack, hold null in, or hold a boolean in.
-        register: takes a subject's suffix and a schema's text, gives the schema's id; called once, by `prepare` or
-            at first need, for each kind of defect that needs a schema of its own.
+        required_field: the field that malformed records lack, or in which they contain null or a boolean.
+        register: registers a schema from a subject's suffix and a text, and returns its id. It is called once, by
+            `prepare` or at the first use, for each kind of defect that needs a separate schema.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Frames:
         self._altered: dict[Defect, tuple[bytes, Any]] = {}
 
     def prepare(self) -> None:
-        """Register the schemas of malformed records now, so that a registry that is down later does no harm."""
+        """Register the schemas of malformed records now, so that the registry may be down later."""
         for defect in _ALTERED:
             self._writer_of(defect)
 
@@ -99,7 +99,7 @@ def _at(value: Any, timestamp: int) -> Any:
 
 
 def altered_contract(contract: dict[str, Any], field: str, defect: Defect) -> dict[str, Any]:
-    """Return the contract a broken producer might write with: `field` is absent, nullable, or a boolean."""
+    """Return a contract that a broken producer might use, in which `field` is missing, nullable, or a boolean."""
     altered = copy.deepcopy(contract)
     if field not in (entry["name"] for entry in altered["fields"]):
         raise ValueError(f"the contract {contract['name']} has no field {field!r}: correct the source's required_field")
@@ -112,12 +112,12 @@ def altered_contract(contract: dict[str, Any], field: str, defect: Defect) -> di
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return a value that has no contract as it is written: JSON."""
+    """Return the JSON of a value without contract."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def json_frame(event: Event[Any]) -> Frame:
-    """Return the key and value of an event without contract; a malformed value ends in the middle."""
+    """Return the key and value of an event without contract. A malformed value is truncated."""
     data = json_bytes(event.value)
     if event.defect is Defect.NULL_KEY:
         return None, data

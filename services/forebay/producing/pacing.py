@@ -1,4 +1,4 @@
-"""When to send: a steady rate by the wall clock."""
+"""Paces events at a steady rate of the wall clock."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def bursts(
     sleep: Callable[[float], None],
     tick_s: float = 0.005,
 ) -> Iterator[list[T]]:
-    """Yield the items in bursts, so that by any time `rate` a second have been given, never more.
+    """Yield the items in bursts, so that at any time `rate` per second have been yielded, and never more.
 
-    After a delay the backlog is made up for as fast as it is taken. At low rates there is an empty burst every 0.2 s,
-    so that the caller can check whether to continue.
+    After a delay, the backlog is yielded as fast as the caller reads it. At low rates there is an empty burst every
+    0.2 s, so that the caller can check whether to continue.
 
     Args:
-        items: what to give.
-        rate: items a second; 0 = in bursts of a thousand, without a pause.
+        items: the items to yield.
+        rate: items per second; 0: bursts of a thousand without pauses.
         clock: seconds, monotonic.
-        sleep: waits for seconds.
+        sleep: waits for a number of seconds.
         tick_s: shortest pause in seconds.
     """
     source = iter(items)

@@ -1,4 +1,4 @@
-"""Produces a topic: generator, contract and broker put together."""
+"""Produces the synthetic events of a topic, with its generator and contract."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ def produce(
     should_stop: Callable[[], bool] = lambda: False,
     to: str = "",
 ) -> Sent:
-    """Send what `options` ask for, and wait until the broker has it all.
+    """Send the events that `options` specify, and wait until the broker has accepted all.
 
     Args:
-        topic: one that has a source (forebay.producing.sources).
-        options: what to generate; without a start, a paced run starts now.
+        topic: a topic with a source (forebay.producing.sources).
+        options: options of the generator. Without a start, a paced run starts now.
         client: librdkafka's options: bootstrap.servers, TLS, SASL ...; they override PRODUCER_CONFIG.
-        codec: the topic's codec (our contract, registered); None: it has no contract, values are JSON.
-        register: takes subject and schema text, gives the schema's id. Malformed records written under a wrong
-            schema need one, registered at the start under `<topic>.malformed.<kind>-value`, never under the topic's own
-            subject.
-        on_progress: called with the number of records sent so far, from 5 to a few hundred times a second.
-        should_stop: asked as often.
-        to: the topic they are sent to; "": `topic`.
+        codec: the topic's codec with the registered contract; None: there is no contract, and values are JSON.
+        register: registers a schema from subject and text, and returns its id. The schemas of malformed records are
+            registered at the start under `<topic>.malformed.<kind>-value`, never under the topic's own subject.
+        on_progress: called with the number of records sent so far, from 5 to a few hundred times per second.
+        should_stop: returns whether to stop; called as often.
+        to: the topic to send to; "": `topic`.
     """
     source = source_of(topic)
     frame: Callable[[Event[Any]], Frame] = json_frame
@@ -60,8 +59,8 @@ def produce(
         on_progress=on_progress,
         should_stop=should_stop,
     )
-    # Take the start time after the registry has answered and the generator is ready. Events that are sent later than
-    # they happened would look like a slow job.
+    # Read the start time after the registry has answered and the generator is ready. Events that are sent after their
+    # event time would look like a slow job.
     generator = source.generator(options.started_at(_now_ms()))
     started = options.started_at(_now_ms())
     return sender.send(records(generator, started), started.rate, started.duration_s)

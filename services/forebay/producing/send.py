@@ -15,14 +15,14 @@ from forebay.producing.pacing import bursts
 
 PRODUCER_CONFIG: dict[str, str | int | bool] = {
     "enable.idempotence": True,
-    # Java's default partitioner. With librdkafka's own, keys would be in other partitions than a Java producer puts
-    # them in.
+    # Java's default partitioner. With librdkafka's default, keys would go to other partitions than those of a Java
+    # producer.
     "partitioner": "murmur2_random",
     "compression.type": "lz4",
     "linger.ms": 5,
     "delivery.report.only.error": True,
 }
-"""Client options of a producer that sends events; connection options come on top."""
+"""Client options of a producer of events, without connection options."""
 
 _FULL_QUEUE_WAIT_S = 0.1
 _FLUSH_LOOK_S = 0.2
@@ -31,7 +31,7 @@ _LAST_WAIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What was sent: records taken over by the broker, records it refused (with the last reason), seconds."""
+    """The result of sending: accepted records, refused records with the last error, and seconds."""
 
     records: int
     failed: int
@@ -40,14 +40,14 @@ class Sent:
 
 
 class Sender:
-    """Sends events to one topic; a record's timestamp is the event's.
+    """Sends events to one topic, with their timestamps.
 
     Args:
-        frame: gives an event's key and value as bytes.
-        on_progress: called with the number of records sent so far, after each burst and while the broker takes more.
-        should_stop: asked before each burst.
+        frame: returns an event's encoded key and value.
+        on_progress: called with the number of records sent so far, after each burst and while waiting for the broker.
+        should_stop: returns whether to stop; called before each burst.
         clock: seconds, monotonic.
-        sleep: waits for seconds.
+        sleep: waits for a number of seconds.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class Sender:
         self._last_error: str | None = None
 
     def send(self, events: Iterable[Event[Any]], rate: float = 0, duration_s: float | None = None) -> Sent:
-        """Send the events and wait until the broker has them all.
+        """Send events, and wait until the broker has accepted all.
 
         Args:
-            events: what to send, in this order.
-            rate: events a second; 0 = as fast as possible.
-            duration_s: seconds after which no more are sent; None = all.
+            events: events in the order of sending.
+            rate: events per second; 0: as fast as possible.
+            duration_s: seconds after which no more are sent; None: send all.
         """
         started = self._clock()
         given = 0
@@ -105,7 +105,7 @@ class Sender:
                     self._topic, value, key, on_delivery=self._on_delivery, timestamp=event.timestamp
                 )
             except BufferError:
-                # Serve delivery reports, which make room in the queue.
+                # Process delivery reports, which frees space in the queue.
                 self._producer.poll(_FULL_QUEUE_WAIT_S)
             else:
                 return

@@ -1,4 +1,4 @@
-"""The topics that can be produced, and the exact records any options give."""
+"""The topics with generators, and the records that they generate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINE = 'SOURCE = Source("topic", "service", "Record", Record, RecordGenerator, 
 
 
 def all_sources() -> Mapping[str, Source]:
-    """Return all sources by topic: those of entry points, and those that services name.
+    """Return all sources by topic: those of entry points, and those that services declare.
 
     Raises:
         PluginError: one of them can't be used.
@@ -32,10 +32,10 @@ def all_sources() -> Mapping[str, Source]:
 
 
 def sources_for(service: Service) -> Mapping[str, Source]:
-    """Return the sources of a service's inputs, in their order: its own, and others' that keep the same contract.
+    """Return the sources of a service's inputs, in their order: its own, and those of others with the same contract.
 
-    Another service's records say nothing of an input that this one reads by a format of its own: that topic may be
-    another team's, of the same name. Other producers are imported only if one is missing.
+    Other services' sources are not used for an input with a format of its own, because the topic may be another team's
+    with the same name. Other producers are imported only if a source is missing.
 
     Raises:
         PluginError: one of them can't be used.
@@ -69,7 +69,7 @@ def _brought(point: Named) -> Source:
 
 
 def _line_of(service: Service) -> str:
-    """Return the line that a producer's module of a service ends with."""
+    """Return the last line of a service's producer module, for errors."""
     topic = service.inputs[0]
     return (
         f'SOURCE = Source("{topic.name}", "{service.name}", "{topic.record}", {topic.record}, '
@@ -78,10 +78,10 @@ def _line_of(service: Service) -> str:
 
 
 def source_of(topic: str) -> Source:
-    """Return the topic's source; others are not imported if an entry point has it.
+    """Return the source of a topic. If an entry point has it, other sources are not imported.
 
     Raises:
-        ValueError: nothing produces it; names the topics there are. PluginError.
+        ValueError: there is no source for the topic. The message lists the topics. PluginError.
     """
     for point in yield_modules(PRODUCERS):
         if point.name == topic:
@@ -94,15 +94,15 @@ def source_of(topic: str) -> Source:
 
 
 def generate(topic: str, options: Options) -> Iterator[Event[Any]]:
-    """Return the records for `options` in the order of sending; called again, the same ones.
+    """Return the records for `options` in the order of sending. Repeated calls return the same records.
 
-    The n-th record is due n / rate seconds after the start, and ordinary ones carry that as their event time.
+    The n-th record is due n / rate seconds after the start, which is the event time of regular records.
     """
     return records(source_of(topic).generator(options), options)
 
 
 def records(generator: Generator[V], options: Options) -> Iterator[Event[V]]:
-    """Return the records that a generator makes for `options`, as `generate` does."""
+    """Return the records of a generator for `options`, like `generate`."""
     start_ms = FIXED_START_MS if options.start_ms is None else options.start_ms
     ms_per_event = 1000 / options.events_per_second
     indexes = count() if options.limit is None else range(options.limit)

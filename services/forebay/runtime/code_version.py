@@ -13,11 +13,11 @@ from forebay.catalog import Service
 from forebay.job import load_job
 
 HASHED = (".py", ".sql", ".yaml")
-"""Endings of the files that decide what a service computes."""
+"""Suffixes of the files that determine the results of a service."""
 
 
 def code_version(service: Service, logic: Mapping[str, Any]) -> str:
-    """Return the version of what computes a batch: the library's, and a hash over the service's package and settings.
+    """Return the version of a job's code: the library's version, and a hash of the service's package and settings.
 
     The hash covers names and contents of every file of the package that can change a result (HASHED).
     """

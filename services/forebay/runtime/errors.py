@@ -8,9 +8,9 @@ STOP_MARK = "forebay.stop"
 
 
 class StopJob(Exception):
-    """The job must stop until an operator acts; the message says what to do.
+    """The job must stop until an operator acts. The message names the remedy.
 
-    The mark in its text survives the ways an exception takes through Spark.
+    The mark in its text identifies the exception after it has passed through Spark as text.
     """
 
     def __init__(self, message: str) -> None:
@@ -22,7 +22,7 @@ class StateConflict(StopJob):
 
 
 class OffsetsLost(StopJob):
-    """Records the job still needs are gone from the topic."""
+    """Records that the job still needs were deleted from a topic."""
 
 
 class TopicChanged(StopJob):
@@ -34,7 +34,11 @@ class LeasesEnded(StopJob):
 
 
 class StoreChanged(StopJob):
-    """A store declares another format than its rows were written in; the message names both and the remedy."""
+    """A store declares another format than that of its rows. The message names both and the remedy."""
+
+
+class FormatChanged(StopJob):
+    """Unread records of a repartition topic have another format than the job declares; the message says what to do."""
 
 
 class TaskTooLarge(StopJob):
@@ -42,27 +46,28 @@ class TaskTooLarge(StopJob):
 
 
 class TooManyErrors(StopJob):
-    """More of a task's records failed than an operator accepts; what made them too many was not committed."""
+    """More of a task's records failed than an operator accepts. The commit that exceeded the limit was not sent."""
 
 
 class TransactionTooLong(Unavailable):
-    """A commit can't be through within its transaction's time: only a smaller one can."""
+    """A commit took longer than its transaction may. Only a smaller commit can succeed."""
 
 
 class StoreUnavailable(Unavailable):
-    """The store of snapshots does not answer, or refuses: the job continues without new snapshots."""
+    """The store of snapshots does not answer, or refuses a request. The job continues without new snapshots."""
 
 
 class GroupFenced(Unavailable):
-    """Another worker has taken over the task group: this one has nothing to say any more."""
+    """Another worker has taken over the task group. This worker must stop the group's loop."""
 
 
 class ClientFailed(GroupFenced):
-    """A producer or consumer met a fatal error. Its worker ends, as one that was fenced off."""
+    """A producer or consumer had a fatal error. Its worker ends, as after fencing."""
 
 
 __all__ = [
     "ClientFailed",
+    "FormatChanged",
     "GroupFenced",
     "LeasesEnded",
     "OffsetsLost",

@@ -1,8 +1,8 @@
-"""Reads where a job's tasks stand, from the ends of their internal changelogs."""
+"""Reads the positions of a job's tasks from the ends of their internal changelogs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -18,21 +18,25 @@ from forebay.runtime.worker.ends import last_stable
 
 _SECONDS = 30.0
 _FIRST_LOOK = 200
-"""Records before the end among which the position is looked for first: it is a transaction's last."""
+"""Number of records before the end that are read first, because the position is the last record of a transaction."""
 
 Task = tuple[int, int]
 """Number of the sub-topology, and of the task."""
 
 
 def committed_positions(
-    kafka: KafkaSettings, service: Service, application: str, tasks: int
+    kafka: KafkaSettings, service: Service, application: str, tasks: int, former: Sequence[str] = ()
 ) -> dict[Task, TaskPosition]:
-    """Return the position of every task that committed anything. Raises Unavailable, StateConflict."""
-    places = {
-        (internal_topic(application, sub_topology), task): (sub_topology, task)
-        for sub_topology in range(service.stages)
-        for task in range(tasks)
-    }
+    """Return the position of every task that has committed.
+
+    Args:
+        former: internal changelogs of sub-topologies that the job had once; their numbers follow those of the others.
+
+    Raises:
+        Unavailable, StateConflict.
+    """
+    topics = [*(internal_topic(application, number) for number in range(service.stages)), *former]
+    places = {(topic, task): (number, task) for number, topic in enumerate(topics) for task in range(tasks)}
     ends = last_stable(AdminClient(kafka.admin()), places)
     consumer = Consumer(kafka.consumer(**{"group.id": restore_group(application)}))
     try:
@@ -42,7 +46,7 @@ def committed_positions(
             for place, position in _read(consumer, left, look).items():
                 positions[places[place]] = position
             left = {place: end for place, end in left.items() if places[place] not in positions and look < end}
-            # A commit may have more rows than were read. Few tasks need a second look, so it may cost more.
+            # A commit may have more rows than were read. Few tasks need a second attempt, so it may cost more.
             look *= 20
         return positions
     except KafkaException as error:
@@ -86,7 +90,7 @@ def closing_times(positions: Mapping[Task, TaskPosition]) -> dict[Task, int]:
 
 
 def undelivered_tasks(positions: Mapping[Task, TaskPosition]) -> tuple[Task, ...]:
-    """Return the tasks that lack what a release without repartition topics handed them in its last batch."""
+    """Return the tasks that lack records which a release without repartition topics sent to them in its last batch."""
     last = max((position.n for position in positions.values()), default=0)
     lost = set()
     for (sub_topology, _), position in positions.items():

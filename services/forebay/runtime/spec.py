@@ -1,4 +1,4 @@
-"""What a worker needs to know to run a task: small, picklable, made once by the driver."""
+"""The specification of a job for its workers: small, picklable, and created once by the driver."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.limits.topics import TopicLimits
 from forebay.processor.engine_settings import Emit
-from forebay.runtime.broker.findings import Needs
+from forebay.runtime.broker.broker_problems import Needs
 from forebay.runtime.task.pacing import Limits
 from forebay.service.renaming import rename
 from forebay.stores.kinds import OnChange
+from forebay.stores.layouts import Layout
 
 
 class Tables(Enum):
-    """Where a task's table is kept while its worker lives; the state's checkpoint is the truth either way."""
+    """Where a task's table is stored while its worker runs. The changelogs are authoritative in either case."""
 
     IN_MEMORY = "in_memory"
     PERSISTENT = "persistent"
@@ -36,36 +37,37 @@ class StartFrom:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """One job, as driver and workers see it.
+    """The specification of one job, for its driver and its workers.
 
     Args:
         service: name in the table of services.
         application: prefix of changelog topics, transactional ids and groups.
         tasks: number of state tasks.
-        groups: task groups that the tasks are spread over at the first start.
-        kafka: connection settings (secrets included: never logged, never written).
+        groups: number of task groups, fixed at the first start.
+        kafka: connection settings, including secrets, which are never logged or written.
         logic: settings of the service's logic, by name.
-        schema_ids: registered id of each contract written, by topic.
-        topic_limits: what the topics written take, by name, as the brokers said at the start.
-        code_version: of library, logic and settings.
-        max_output_bytes: of the outputs of one record; 0: what the worker's memory allows.
-        max_state_bytes: of a task's state; 0: what the worker's memory allows.
-        tables: where tables are kept; `table_directory` for persistent ones.
-        table_memory_bytes: of a worker's persistent tables; 0: what the worker's memory allows.
-        standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
+        schema_ids: registered ids of the contracts, by topic.
+        topic_limits: limits of the topics that the job writes, by name, as of the start.
+        code_version: version of library, logic and settings.
+        max_output_bytes: largest size of the outputs of one record; 0: by the worker's memory.
+        max_state_bytes: largest size of a task's state; 0: by the worker's memory.
+        tables: where tables are stored; `table_directory` for persistent ones.
+        table_memory_bytes: memory of a worker's persistent tables; 0: by the worker's memory.
+        standby_directory: directory of a standby's copies of tables on this machine; "" for none.
         on_change: what to do if a store's rows were written in another format than it declares.
-        restore: whether a job without a checkpoint takes its state from the changelogs.
-        restore_only: whether it ends once the states are restored.
-        align: whether a job that ends by itself first moves the closing times of all tasks on to the latest of them.
-        matched: topics by the pattern that they matched as the job started.
+        restore: whether a job without a checkpoint restores its state from the changelogs.
+        restore_only: whether the job ends once its state is restored.
+        align: whether a job with end offsets advances the closing times of all tasks to the latest before it ends.
+        matched: topics by the pattern that they matched at the start of the job.
         tombstone_ms: how long the changelogs keep deletes.
         accept_gaps: inputs whose records may have been deleted before they were read (see protocol.gaps).
-        topics: the broker's names of inputs and outputs, where the service declares others.
-        former: internal changelogs that belong to no sub-topology any more: of an earlier form of the topology.
-        checkpoint: path or URL of the checkpoint, below which snapshots are kept. "": a driver of release 0.2 runs
-            the job, which does not say it; no snapshots are kept then.
+        topics: the broker's names of inputs and outputs, if the service declares others.
+        former: internal changelogs of an earlier topology, which no longer belong to a sub-topology.
+        record_layouts: layouts of unread records of earlier versions of the program, by repartition topic and digest.
+        checkpoint: path or URL of the checkpoint, below which snapshots are stored. "": the driver is of release 0.2,
+            which does not set it, and no snapshots are stored.
         store_settings: Spark's settings of the object store that holds the checkpoint (secrets included).
-        run: identity of the driver's process: it ignores what workers of an earlier driver reported.
+        run: id of the driver's process, by which it ignores the reports to an earlier driver.
     """
 
     service: str
@@ -102,33 +104,34 @@ class JobSpec:
     matched: Mapping[str, Sequence[str]] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
     former: Sequence[str] = ()
+    record_layouts: Mapping[str, Mapping[str, Layout]] = field(default_factory=dict)
     checkpoint: str = ""
     store_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     run: str = ""
 
     @property
     def entry(self) -> Service:
-        """The service as this job sees it: its own side topics, topics as the broker calls them."""
+        """The service with the side topics of this application, and the broker's names of topics."""
         return rename(find_service(self.service).as_application(self.application), self.topics)
 
     @property
     def marker_group(self) -> str:
-        """Consumer group that the tasks' positions are committed to, for lag tools and a cheap ownership check."""
+        """Consumer group to which the tasks' positions are committed, for lag tools and a cheap ownership check."""
         return identities.marker_group(self.application)
 
     @property
     def control_group(self) -> str:
-        """Consumer group by whose offsets' metadata driver and workers talk."""
+        """Consumer group through whose offset metadata driver and workers communicate."""
         return identities.control_group(self.application)
 
     @property
     def probe_group(self) -> str:
-        """Consumer group that looks into partitions: commits nothing."""
+        """Consumer group for looking up offsets. It commits nothing."""
         return identities.probe_group(self.application)
 
     @property
     def restore_group(self) -> str:
-        """Consumer group whose offsets show how far a restore has read; written only."""
+        """Consumer group whose offsets show the progress of a restore. The job only writes it."""
         return identities.restore_group(self.application)
 
     def transactional_id(self, group: int) -> str:
@@ -137,13 +140,13 @@ class JobSpec:
 
 
 def recall_matches(spec: JobSpec) -> None:
-    """Have this process read the topics that matched as the job started."""
+    """Let this process read the topics that matched at the start of the job."""
     if spec.matched:
         match_topics(find_service(spec.service).job, spec.matched)
 
 
 def needs_of(fields: Mapping[str, Any]) -> Needs:
-    """Return what a job with these fields of its spec, and defaults for the others, asks of its broker."""
+    """Return the requirements of a job with these fields of its spec, and defaults for the others."""
 
     def value(name: str) -> int:
         return int(fields.get(name, JobSpec.__dataclass_fields__[name].default))

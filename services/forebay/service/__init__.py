@@ -1,1 +1,1 @@
-"""What a service consists of in addition to its job: how it is found, named and checked against its entry."""
+"""Services: how they are found and named, and how their entry is checked against their job."""

@@ -12,15 +12,15 @@ from typing import Any
 from forebay.catalog import Service, Topic
 from forebay.formats import contract_of
 from forebay.job import Job
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.stores.binding import Store
 
 
 class Disagreement(ValueError):
-    """A service's entry and its job contradict each other; the message names both, and what to write.
+    """A service's entry and its job contradict each other. The message names both and says what to write.
 
     Args:
-        problems: a line for each difference.
+        problems: A line for each difference.
     """
 
     def __init__(self, service: Service, problems: Sequence[str]) -> None:
@@ -30,13 +30,13 @@ class Disagreement(ValueError):
 
 
 def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
-    """Refuse a service whose entry and job say different things.
+    """Check that a service's entry agrees with its job.
 
     Args:
-        settings: of the logic, for stores that depend on them; its defaults unless given.
+        settings: Settings of the logic, on which stores may depend. By default, the default settings.
 
     Raises:
-        Disagreement: says where, and what to write.
+        Disagreement: They contradict each other.
     """
     differences = disagreements(service, job, settings)
     if differences:
@@ -44,7 +44,7 @@ def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
 
 
 def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]:
-    """Return a line for everything in which entry and job differ."""
+    """Return a line for each difference between the entry and the job."""
     differences = [
         *_topics("inputs", service.inputs, job, job.inputs),
         *_topics("outputs", service.outputs, job, job.outputs),
@@ -61,12 +61,12 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
 
 
 def store_contracts(job: Job, settings: Any) -> dict[str, str]:
-    """Return the contracts of a job's stores by name; "" where a store's format needs none."""
+    """Return the names of the contracts of a job's stores, by store; "" if a store's format needs no contract."""
     return {store.name: contract_of(store.format) for store in _logged_stores(job, settings)}
 
 
 def _logged_stores(job: Job, settings: Any) -> list[Store[Any]]:
-    """Return the stores that keep a changelog."""
+    """Return the stores with a changelog."""
     stores = [store for sub_topology in job.topology for _, store in declared_stores(sub_topology.processor(settings))]
     return [store for store in stores if store.options.logging]
 

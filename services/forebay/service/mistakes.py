@@ -1,4 +1,4 @@
-"""Mistakes in a service's own files: which file, which line, and what Python says of it, in one line."""
+"""Errors in a service's files, as messages with the file, the line and the reason."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FOREIGN = (_LIBRARY, *(Path(sysconfig.get_path(name)) for name in ("stdlib", "p
 
 
 class Mistake(Exception):
-    """A service's own files are wrong: the message names the file, the line and what to do.
+    """An error in a service's files. The message names the file and the line, and says what to do.
 
     Args:
-        line: the source line; printed above the message.
+        line: Source line, which is printed above the message.
     """
 
     def __init__(self, message: str, line: str = "") -> None:
@@ -28,7 +28,7 @@ class Mistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file, as shown to its author; `function` is "" outside of one."""
+    """A line of a file, as it is reported to its author. `function` is "" outside of a function."""
 
     file: str
     line: int
@@ -42,11 +42,11 @@ class Place:
 def mistake(error: BaseException, package: str, doing: str) -> Mistake:
     """Return the message for an error that a service's files caused.
 
-    An error that already names the file and what to write (its class says `names_its_place = True`) is reported as is.
+    If the class of the error has `names_its_place = True`, its text already names the file and is used unchanged.
 
     Args:
-        package: where the service's files are.
-        doing: what failed, for an error that no line of theirs is seen in.
+        package: Package of the service.
+        doing: What failed, for an error whose traceback contains no line of the service's files.
     """
     if getattr(error, "names_its_place", False):
         return Mistake(str(error))
@@ -56,9 +56,10 @@ def mistake(error: BaseException, package: str, doing: str) -> Mistake:
 
 
 def place_of(error: BaseException, package: str) -> Place | None:
-    """Return the innermost line of the package's own files that an error came from, or None.
+    """Return the innermost line of the package's files in an error's traceback, or None.
 
-    Where none of them is seen, that of any file that is neither Python's, an installed library's nor Forebay's.
+    If the traceback contains no line of these files, return the innermost line of a file that belongs neither to
+    Python, nor to an installed library, nor to Forebay.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return Place(_relative(error.filename), error.lineno or 1, "", (error.text or "").strip())
@@ -76,14 +77,14 @@ def place_of(error: BaseException, package: str) -> Place | None:
 
 
 def _describe(error: BaseException) -> str:
-    """Return an error's text with the name that was probably meant."""
+    """Return an error's text, followed by the name that was probably meant."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     near = _meant(error)
     return (text or type(error).__name__) + (f"; did you mean {near!r}?" if near else "")
 
 
 def _meant(error: BaseException) -> str:
-    """Return the name that is nearest to one that does not exist; "" for none."""
+    """Return the name that is most similar to the missing one; "" if no name is similar."""
     known: list[str] = []
     if isinstance(error, AttributeError) and error.obj is not None:
         known = [name for name in dir(error.obj) if not name.startswith("__")]
@@ -95,7 +96,7 @@ def _meant(error: BaseException) -> str:
 
 
 def _folder(package: str) -> Path | None:
-    """Return where a package's files are, if it can be found."""
+    """Return the folder or file of a package, or None if it can't be found."""
     try:
         spec = find_spec(package)
     except (ImportError, ValueError, AttributeError):
@@ -111,6 +112,6 @@ def _lies_in(file: str, folder: Path) -> bool:
 
 
 def _relative(file: str) -> str:
-    """Return a file's name as seen from where the user is, if it lies there."""
+    """Return the path of a file, relative to the current directory if it is inside of it."""
     near = os.path.relpath(file)
     return file if near.startswith(os.pardir) else near

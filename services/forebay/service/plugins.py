@@ -1,10 +1,10 @@
-"""Services and producers that packages bring, without a change here.
+"""Discovery of the services and producers of packages.
 
-A package names modules: those that have `SERVICE` by entry points of the group `forebay.services`, those that have
-`SOURCE` by entry points of `forebay.producers`, named as their topics. It is found once it is installed, or, while it
-is worked on, by the same lines of the pyproject.toml in the current folder, or next to this library in its checkout.
-Services are named by the environment variable FOREBAY_SERVICES (`--services`), too: child processes and Spark's workers
-inherit it, so every process of a job has the same table.
+A package declares its modules with entry points: modules with `SERVICE` in the group `forebay.services`, and modules
+with `SOURCE` in the group `forebay.producers`, with the name of their topic. The entry points are found in installed
+packages, in the pyproject.toml of the current folder, and in the one next to this library in its checkout. The
+environment variable FOREBAY_SERVICES (`--services`) names further modules with services. Child processes and Spark's
+workers inherit it, so that every process of a job has the same table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from forebay.service.project import FILE, services_of
 GROUP = "forebay.services"
 PRODUCERS = "forebay.producers"
 OWN = "forebay-services"
-"""The project next to this library in its checkout: its services are found without an installation."""
+"""The project next to this library in its checkout. Its services are found without an installation."""
 CHECKOUT = Path(__file__).resolve().parents[2]
 VARIABLE = "FOREBAY_SERVICES"
 ATTRIBUTE = "SERVICE"
@@ -33,15 +33,16 @@ _INSTALL = "install its package, or put its folder on PYTHONPATH"
 
 
 class PluginError(Exception):
-    """A package's service can't be used: says which module, who named it, and what to do."""
+    """A package's service can't be used. The message says which module, who named it and what to do."""
 
 
 class Named(NamedTuple):
-    """A module that brings something.
+    """A module with a service or producer.
 
     Args:
-        name: the entry point's; the module's own without one.
-        origin: who named it, for messages.
+        name: Name of the entry point; without an entry point, name of the module.
+        module: Name of the module.
+        origin: Who named it, for messages.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Named(NamedTuple):
 
 
 def yield_modules(group: str) -> Iterator[Named]:
-    """Yield the modules that bring something of a group; each counts once."""
+    """Yield the modules of a group, each once."""
     seen: set[str] = set()
     for entry in (
         *_installed_modules(group),
@@ -69,20 +70,21 @@ def yield_modules(group: str) -> Iterator[Named]:
 
 
 def attribute_of(module: str, attribute: str, place: str, line: str = _ENTRY) -> Any:
-    """Import a module and give its attribute.
+    """Import a module and return its attribute.
 
     Args:
-        place: the module and who named it, for messages.
-        line: what to write where the attribute is missing.
+        place: The module and who named it, for messages.
+        line: What to write if the attribute is missing.
 
     Raises:
-        PluginError: the module is not there, or has no such attribute. Mistake: it raises.
+        PluginError: The module does not exist, or has no such attribute.
+        Mistake: The module raises an error.
     """
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        # A missing module within the user's module is a mistake in that module. Only a missing module itself is a
-        # missing package.
+        # If an import in the user's module fails, the mistake is in that module. Only if the module itself is missing,
+        # its package is not installed.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise PluginError(f"{mistake(error, package_of(module), place)}: {_INSTALL}") from error
         raise PluginError(f"{place} can't be imported: {error}: {_INSTALL}") from error
@@ -98,12 +100,12 @@ def attribute_of(module: str, attribute: str, place: str, line: str = _ENTRY) ->
 
 
 def package_of(module: str) -> str:
-    """Return the package that a module is in; a module on its own is one."""
+    """Return the package of a module, or the module itself if it is in no package."""
     return module.rpartition(".")[0] or module
 
 
 def bring_project(folder: Path) -> None:
-    """Have this process and those it starts find the services of the project in `folder`, from any folder."""
+    """Make this process and its child processes find the services of the project in `folder`, from any folder."""
     modules = services_of(folder, GROUP).values()
     registered = [entry.module for entry in _modules(GROUP)]
     installed = {entry.module for entry in _installed_modules(GROUP)}
@@ -113,7 +115,7 @@ def bring_project(folder: Path) -> None:
     os.environ[VARIABLE] = ",".join([*registered, *missing])
     paths = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *paths.split(os.pathsep)] if paths else [str(folder)])
-    # PYTHONPATH serves the processes that this one starts. This process reads it only at its own start.
+    # PYTHONPATH is for the child processes. This process read it only at its own start.
     sys.path.insert(0, str(folder))
 
 

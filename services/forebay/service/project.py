@@ -1,4 +1,4 @@
-"""The project that a command is given in: its services need no installation and no environment variable."""
+"""The project in the current folder, whose services need neither an installation nor an environment variable."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ FILE = "pyproject.toml"
 
 
 def services_of(folder: Path, group: str, name: str = "") -> Mapping[str, str]:
-    """Return the modules that the folder's pyproject.toml names in the entry points of `group`, by their names.
+    """Return the modules of the entry points of `group` in the folder's pyproject.toml, by entry point.
 
-    A file that is missing, or that can't be read as TOML, names none: it may be anybody's.
+    If the file is missing or can't be read as TOML, there are no modules, because it may belong to another program.
 
     Args:
-        name: the project that counts; "": any.
+        name: Name that the project must have; "": any name.
     """
     try:
         about = (folder / FILE).stat()
@@ -30,6 +30,6 @@ def services_of(folder: Path, group: str, name: str = "") -> Mapping[str, str]:
 
 @lru_cache(maxsize=8)
 def _project(file: Path, _modified_ns: int, _size: int) -> Any:
-    """Return what a file says of its project; read once as it is: 2 ms each time a service is looked up."""
+    """Return the project table of a file. It is cached until the file changes, because reading it takes 2 ms."""
     with file.open("rb") as opened:
         return tomllib.load(opened)["project"]

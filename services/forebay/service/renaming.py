@@ -1,7 +1,7 @@
-"""Other names for a service's input and output topics, as the user's broker has them.
+"""Renaming of a service's input and output topics to their names on the user's broker.
 
-Logic, job and contracts still use the names of the table of services; consumers, producers, subjects of the registry
-and rights use the broker's.
+Logic, job and contracts use the names of the table of services. Consumers, producers, subjects of the registry and
+rights use the names on the broker.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from forebay.utils.names import IllegalName
 
 
 class WrongTopics(ValueError):
-    """Topics can't be named so; says which name, why, and what to write."""
+    """Topics can't have these names. The message says which name, why, and what to write."""
 
 
 def rename(service: Service, names: Mapping[str, str]) -> Service:
-    """Return the service with other names of topics, by the names it declares.
+    """Return the service with renamed topics.
+
+    Args:
+        names: New names, by declared name.
 
     Raises:
-        WrongTopics: it declares no such topic, Kafka takes no such name, or two topics would be one.
+        WrongTopics: The service has no such topic, Kafka does not allow a name, or two topics would have the same name.
     """
     if not names:
         return service
@@ -33,20 +36,20 @@ def rename(service: Service, names: Mapping[str, str]) -> Service:
 
 
 def actual_names(topics: Iterable[Topic]) -> dict[str, str]:
-    """Return the names of topics on the broker by the job's names for them, if they differ."""
+    """Return the names on the broker of renamed topics, by their names in the job."""
     return {topic.declared: topic.name for topic in topics if topic.name != topic.declared}
 
 
 def actual_topics(topics: Iterable[Topic], names: Collection[str]) -> frozenset[str]:
-    """Return the broker's names of those topics that the job knows by `names`."""
+    """Return the names on the broker of the topics whose names in the job are in `names`."""
     return frozenset(topic.name for topic in topics if topic.declared in names)
 
 
 def taken_names(services: Sequence[Service], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return which of the names each service takes, by its name: a topic may be that of several.
+    """Return the new names that apply to each service, by service. A topic may belong to several services.
 
     Raises:
-        WrongTopics: none of them has such a topic.
+        WrongTopics: No service has such a topic.
     """
     declared = {service.name: {topic.declared for topic in (*service.inputs, *service.outputs)} for service in services}
     for name in names:
@@ -58,7 +61,7 @@ def taken_names(services: Sequence[Service], names: Mapping[str, str]) -> dict[s
 
 
 def require_apart(services: Sequence[Service]) -> None:
-    """Refuse names by which two services would write one topic, though they declare two. Raises WrongTopics."""
+    """Raise WrongTopics if two services would write the same topic although they declare different ones."""
     written: dict[str, str] = {}
     for topic in (topic for service in services for topic in service.outputs):
         if written.setdefault(topic.name, topic.declared) != topic.declared:
@@ -75,7 +78,7 @@ def _rename_all(topics: tuple[Topic, ...], names: Mapping[str, str]) -> tuple[To
 
 
 def _require_apart(service: Service) -> None:
-    """Refuse names by which two topics would be one; one that is read and written is one by declaration."""
+    """Raise WrongTopics if two declared topics would have the same name. A topic may be both input and output."""
     declared = {(topic.declared, topic.name) for topic in (*service.inputs, *service.outputs)}
     own = service.own_topics(service.application or service.name, 1)
     names = [name for _, name in declared] + [topic.name for topic in (service.errors, service.late, *own)]

@@ -1,4 +1,4 @@
-"""The codecs of a sub-topology's tasks, from what a job says of its topics."""
+"""Creation of the codecs of a sub-topology's tasks from the declarations of the job."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from forebay.codec import Codec
 from forebay.formats import TEXT, avro
 from forebay.job import Job, SubTopology, TopicFormat
 from forebay.processor.api import AnyProcessor
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.codecs import Codecs
-from forebay.processor.declared import declared_stores
 
 Contract = Callable[[str, type[Any]], Codec[Any]]
-"""Gives the codec of a record class by its contract, for the topic (or store) of a name."""
+"""Returns the codec of a record class by its contract, for a topic or store."""
 
 
 def task_codecs(
@@ -29,8 +29,8 @@ def task_codecs(
     """Return the codecs of a sub-topology's tasks.
 
     Args:
-        topic, store, repartition: give the codecs of what has a contract, by name.
-        names: of inputs and repartitions, by the topic that their records come from.
+        topic, store, repartition: Functions that return the codecs of record classes with a contract.
+        names: Names of inputs and repartitions, by topic of their records.
     """
 
     def codec(kind: TopicFormat, name: str, record: type[Any], contract: Contract) -> Codec[Any]:

@@ -1,4 +1,4 @@
-"""Forebay's topics as Spark DataFrames: the format `forebay` for any PySpark session."""
+"""The Spark data source format `forebay`, which reads and writes Kafka topics in any PySpark session."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def register(spark: SparkSession) -> None:
     """Make the format `forebay` available to a session.
 
     Args:
-        spark: The session, also one of Spark Connect, whose server's Python then needs this package. It needs no jars.
+        spark: The session. With Spark Connect, the Python environment of the server needs this package. No jars are
+            needed.
     """
     # The package is also imported without Spark.
     from forebay.spark.source import ForebayDataSource  # noqa: PLC0415
@@ -50,10 +51,11 @@ def register(spark: SparkSession) -> None:
         _warn_of_other_python(context)
         from forebay.spark.metrics import session_sums  # noqa: PLC0415
 
-        # Spark sends a class that no module has to its workers by value, with the session's sums.
+        # Spark pickles a class by value if no module contains it. Workers therefore receive the class together with the
+        # session's accumulator.
         spark.dataSource.register(type("SessionDataSource", (ForebayDataSource,), {"measures": session_sums(spark)}))
     for name in _SETTINGS:
-        # A declarative pipeline sets them in its own file, and lets no code do so.
+        # A declarative pipeline sets them in its specification file. Spark does not allow its code to set them.
         if spark.conf.get(name, "false") != "true":
             spark.conf.set(name, "true")
 

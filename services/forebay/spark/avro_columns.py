@@ -1,7 +1,7 @@
-"""Avro's types as Spark's.
+"""Mapping of Avro types to Spark types, and conversion of values to them.
 
-Values are decoded without their logical types, so that times stay whole numbers: no time is out of Python's range, and
-nothing is rounded.
+Values are decoded without their logical types, so that times remain whole numbers. Times outside of Python's range are
+therefore possible, and nothing is rounded.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _WIDENED = {frozenset(("int", "long")): "long", frozenset(("float", "double")): 
 
 
 def avro_column(text: str) -> Column:
-    """Return the column of values written under an Avro schema.
+    """Return the column for the values of an Avro schema.
 
     Raises:
         SchemaNotSupported: Spark can't express the schema.
@@ -144,7 +144,7 @@ def _decimal(schema: Mapping[str, Any]) -> Column | None:
     if schema.get("logicalType") != "decimal" or not isinstance(precision, int) or not isinstance(scale, int):
         return None
     if not 0 <= scale <= precision or not precision:
-        # As Avro's specification says of a logical type that is not valid.
+        # Avro's specification requires readers to ignore an invalid logical type.
         return None
     kind = declared_decimal(precision, scale)
     fit = exact_decimal(kind.precision, kind.scale)
@@ -156,7 +156,7 @@ def _decimal(schema: Mapping[str, Any]) -> Column | None:
 
 
 def _bytes(value: bytes | str) -> bytes:
-    """Return bytes. A default that a record takes from the reader's schema is still text, as JSON has it."""
+    """Return the value as bytes. A default from the reader's schema is still text, because schemas are JSON."""
     return value.encode("latin-1") if isinstance(value, str) else value
 
 

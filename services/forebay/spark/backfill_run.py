@@ -1,4 +1,4 @@
-"""Processes the history of a job's inputs as a Spark batch, and leaves what the job would have left."""
+"""The backfill, a Spark batch that processes the history of a job's inputs and commits the same results as the job."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from forebay.runtime.driver.app import JobApplication
 from forebay.runtime.driver.backfill import Backfill
 from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.plan import Plan, Trigger
+from forebay.runtime.driver.slots import count_slots
 from forebay.runtime.launch.pandas_later import pandas_unasked
 from forebay.runtime.process.memory import batch_bytes, memory_bytes
 from forebay.runtime.protocol.backfills import backfill_checkpoint
@@ -28,6 +29,7 @@ from forebay.runtime.spec import JobSpec, StartFrom, recall_matches
 from forebay.runtime.task.history import HistoryRecord, HistoryRow
 from forebay.runtime.task.pacing import Limits
 from forebay.runtime.worker.backfill import backfill_group
+from forebay.spark.backfill_slots import needs_slots, reported_waiting, require_slots_of_groups
 from forebay.spark.errors import OptionError
 from forebay.spark.history import HistoryTopic, check_place, digest, has_offsets, order_history
 from forebay.spark.history_encoding import raw_history
@@ -39,18 +41,19 @@ if TYPE_CHECKING:
 
 _COUNTS = "records bigint, outputs bigint, errors bigint, late bigint"
 _MOST_RECORDS = 200_000
-"""Records of a commit: outputs may be late, and rows that change often are written less often."""
+"""Records per commit. Larger commits delay outputs, which does not matter here, and a row that changes several times in
+a commit is written once."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillResult:
-    """What a backfill did, in its last run.
+    """Counts of the records that a run of a backfill processed and sent.
 
     Args:
-        records: of the inputs that were processed. A repeated run skips those that the run before committed.
-        outputs: sent to output topics.
-        errors: sent to `.errors`.
-        late: sent to `.late`.
+        records: Input records that were processed. A repeated run skips the records that an earlier run committed.
+        outputs: Records sent to output topics.
+        errors: Records sent to `.errors`.
+        late: Records sent to `.late`.
     """
 
     records: int
@@ -71,26 +74,29 @@ def backfill(
     settings: Mapping[str, str] | None = None,
     options: Mapping[str, str] | None = None,
 ) -> BackfillResult:
-    """Process the history of a service's inputs; its job then continues from where the history ends.
+    """Process the history of a service's inputs, so that its job can start where the history ends.
 
     Outputs, changelogs and positions are committed exactly once, as by the job itself. If the call is interrupted,
-    call it again with the same arguments: it continues. The topics of the job must exist.
+    repeat it with the same arguments, and it resumes. The topics of the job must exist.
 
     Args:
-        spark: The session. Its slots are used for task groups.
+        spark: The session. Each task group uses one of its slots.
         service: Name of the service.
-        frames: The history of each input, by topic; None for an input that has none.
-        application: Application id. By default, the name of the service.
-        starting_offsets: Where the job then reads inputs whose history has no offsets: "earliest", "latest", or a
+        frames: History of each input, by topic. The history is None if the input has none.
+        application: Application id. The default is the name of the service.
+        starting_offsets: Where the job starts to read inputs whose history has no offsets: "earliest", "latest", or a
             time in ms.
-        tasks: Number of tasks. By default, as the topics have partitions.
-        groups: Number of task groups that work at the same time. By default, as many as Spark has slots.
+        tasks: Number of tasks. By default, it follows from the partitions of the topics.
+        groups: Number of task groups, which run at the same time. The default is the number of Spark's slots.
         settings: Settings of the service's logic.
-        options: Connection, as of the format `forebay` ("bootstrapServers", "schemaRegistryUrl", "kafka...").
+        options: Connection options of the format `forebay`: `bootstrapServers`, `schemaRegistryUrl`, `kafka.<option>`.
+
+    Returns:
+        Counts of the records that this call processed and sent.
 
     Raises:
-        OptionError: An option is unknown, an input has no history, or a history lacks columns.
-        StopJob: The application has positions.
+        OptionError: An option is unknown, an entry in `frames` is missing, or a history lacks columns.
+        StopJob: The job has already committed positions for this application id.
     """
     given = {name.lower(): text for name, text in (options or {}).items()}
     check_connection_options(given)
@@ -107,7 +113,7 @@ def backfill(
         plan=Plan("", Trigger.AVAILABLE_NOW),
         application=application,
         tasks=tasks,
-        groups=groups or spark.sparkContext.defaultParallelism,
+        groups=groups or count_slots(spark.sparkContext) or spark.sparkContext.defaultParallelism,
         logic=settings or {},
         engine={"start": start, "limits": history_limits()},
     )
@@ -120,7 +126,7 @@ def history_limits() -> Limits:
 
 
 def run_backfill(spark: SparkSession, spec: JobSpec, frames: Mapping[str, DataFrame | None]) -> BackfillResult:
-    """Run a backfill of a job whose spec was prepared. Raises as `backfill`."""
+    """Run the backfill of a prepared job spec. Errors are those of `backfill`."""
     if spark.conf.get("spark.speculation", "false") == "true":
         raise OptionError(
             "spark.speculation is true: two attempts would fence each other's task groups. Set it to false"
@@ -129,6 +135,9 @@ def run_backfill(spark: SparkSession, spec: JobSpec, frames: Mapping[str, DataFr
     history = _by_input(spec, frames)
     if not history:
         raise OptionError(f"{spec.service}: no input has a history: run the job, which reads the topics")
+    together = len(job.topology) > 1
+    if together:
+        require_slots_of_groups(spark.sparkContext, spec.application, spec.groups)
     topics = {topic.declared: topic.name for topic in spec.entry.inputs}
     numbered = {topics[name] for name, frame in history.items() if has_offsets(frame)}
     run = Backfill(spec, backfill_checkpoint(digest(history)), numbered)
@@ -141,7 +150,7 @@ def run_backfill(spark: SparkSession, spec: JobSpec, frames: Mapping[str, DataFr
     }
     rows = order_history(read, spec.tasks, spec.groups)
     leases = [run.lease(group) for group in range(spec.groups)]
-    result = _process(rows, spec, topics, partitions, leases, together=len(job.topology) > 1)
+    result = _process(rows, spec, topics, partitions, leases, together=together)
     run.hand_over()
     return result
 
@@ -155,11 +164,15 @@ def _process(
     *,
     together: bool,
 ) -> BackfillResult:
-    """Process each Spark partition's rows as its task group.
+    """Process the rows of each Spark partition as the task group of the same number.
 
     Args:
-        partitions: of each topic.
-        together: whether groups read what other groups forward, so that all of them must run at the same time.
+        rows: The rows of `order_history`.
+        spec: The spec of the job.
+        topics: Topics by name of the input.
+        partitions: Number of partitions of each topic.
+        leases: The lease of each group.
+        together: Whether groups read records that other groups forward. If so, all groups must run at the same time.
     """
     sealed = SealedSpec(spec)
 
@@ -180,16 +193,13 @@ def _process(
         yield RecordBatch.from_pydict({name: [count[at] for count in counts] for at, name in enumerate(names)})
 
     try:
-        with pandas_unasked():
+        with pandas_unasked(), reported_waiting(rows.sparkSession.sparkContext, spec.application):
             counted = rows.mapInArrow(process, _COUNTS, barrier=together)
         sums = counted.agg(*(F.coalesce(F.sum(name), F.lit(0)) for name in ("records", "outputs", "errors", "late")))
         totals: Any = sums.first()
     except PySparkException as error:
         if "barrier" in str(error):
-            raise OptionError(
-                f"the {spec.groups} task groups of {spec.application} forward records to each other, so they need as "
-                f"many slots at the same time: give Spark more slots, or groups={spec.groups // 2 or 1}"
-            ) from error
+            raise OptionError(needs_slots(spec.application, spec.groups)) from error
         raise
     return BackfillResult(*map(int, totals))
 
@@ -212,7 +222,7 @@ def _headers(pairs: list[dict[str, Any]] | None) -> Headers | None:
 
 
 def _by_input(spec: JobSpec, frames: Mapping[str, DataFrame | None]) -> dict[str, DataFrame]:
-    """Return the histories that there are, by the inputs' names in the job. Raises OptionError."""
+    """Return the histories that are not None, by name of the input in the job. Raises OptionError."""
     names = {topic.name: topic.declared for topic in spec.entry.inputs}
     names |= {topic.declared: topic.declared for topic in spec.entry.inputs}
     for name in frames:

@@ -1,4 +1,4 @@
-"""What the format asks the broker: topics, partitions, ends, offsets by time."""
+"""Broker requests of the format `forebay`: topics, partitions, first and last offsets, offsets by time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Collection
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import offsets_at, partition_begins, readable_ends
 from forebay.kafka.errors import KafkaUnavailable, from_kafka
+from forebay.kafka.partition_ends import offsets_at, partition_begins, readable_ends
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.errors import OptionError
 from forebay.spark.ranges import EARLIEST, LATEST, Positions, check_offsets
@@ -20,10 +20,10 @@ _SECONDS = 20.0
 
 
 class Broker:
-    """Answers where the topics of one read begin and end.
+    """Client that looks up the partitions and offsets of the topics of one read.
 
     Args:
-        options: Those of the read.
+        options: Options of the read.
     """
 
     def __init__(self, options: SourceOptions) -> None:
@@ -44,9 +44,9 @@ class Broker:
         """Return all partitions of the topics. Errors are those of `topics`."""
         known = self.known_topics()
         if self._options.pattern:
-            # As Kafka's own consumers do, leave out the topics in which brokers keep groups and transactions.
+            # Skip the internal topics in which brokers store groups and transactions, as Kafka's consumers do.
             matched = [n for n in known if not n.startswith("__") and re.fullmatch(self._options.pattern, n)]
-            # A topic that is being created has no partitions yet. It must not end a stream that reads others.
+            # A topic that is being created has no partitions yet. It must not end a stream that reads other topics.
             names = [name for name in matched if known[name]] or matched
             if not names:
                 raise OptionError(
@@ -67,11 +67,13 @@ class Broker:
         try:
             topics = self._admin.list_topics(timeout=_SECONDS).topics
         except KafkaException as error:
-            raise from_kafka(error, f"can't ask {self._settings.bootstrap_servers} for its topics") from error
+            raise from_kafka(error, f"can't list the topics of {self._settings.bootstrap_servers}") from error
         return {name: tuple(topic.partitions) for name, topic in topics.items()}
 
     def find_deleted(self, places: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Return those partitions that do not exist. Their topics are described: a list may lack some for a moment.
+        """Return those of the partitions that do not exist.
+
+        Topics are described one by one, because the list of all topics may temporarily lack some of them.
 
         Raises:
             Unavailable: The broker can't be reached.
@@ -80,11 +82,14 @@ class Broker:
         asked = TopicCollection(sorted({topic for topic, _ in places}))
         for topic, future in self._admin.describe_topics(asked, request_timeout=_SECONDS).items():
             try:
-                # Without partitions, the topic is there, and the brokers do not know more yet.
+                # A description without partitions means that the topic exists, but that the broker does not know its
+                # partitions yet. No partition may be reported as deleted then.
                 known[topic] = {item.id for item in future.result(_SECONDS).partitions} or range(1 << 31)
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise from_kafka(error, f"can't ask {self._settings.bootstrap_servers} for {topic}") from error
+                    raise from_kafka(
+                        error, f"can't describe the topic {topic} at {self._settings.bootstrap_servers}"
+                    ) from error
                 known[topic] = ()
             except TimeoutError as error:
                 message = (
@@ -98,14 +103,15 @@ class Broker:
         return partition_begins(self._admin, self.partitions(), "the topics'")
 
     def ends(self) -> Positions:
-        """Return the end of what read_committed consumers can read in each partition."""
+        """Return the last stable offset of each partition, which is the end for read_committed consumers."""
         return readable_ends(self._admin, self.partitions(), "the topics'")
 
     def positions(self, place: Place) -> Positions:
-        """Return the offsets of a place in each partition.
+        """Return the offset in each partition that an option specifies.
 
         Raises:
-            OptionError: Offsets are given for partitions that don't exist, or not for all, or behind the end.
+            OptionError: Offsets are specified for partitions that don't exist, not for all partitions, or after the
+                end.
         """
         match place:
             case Bound.EARLIEST:
@@ -131,7 +137,8 @@ class Broker:
 
     def _at(self, ms: int) -> Positions:
         if ms < 0:
-            # Records have no such times, and Kafka takes negative numbers for names: -1 is the latest offset.
+            # No record has a negative timestamp, and Kafka interprets negative numbers as special values. For example,
+            # -1 is the latest offset.
             return self.begins()
         ends = self.ends()
         consumer = Consumer(self._settings.consumer())

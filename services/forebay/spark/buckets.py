@@ -28,7 +28,7 @@ def spark_hash(value: int) -> int:
 
 @cache
 def bucket_ids(tasks: int, partitions: int) -> tuple[int, ...]:
-    """Return one int per task; task t's lands in partition t % `partitions`."""
+    """Return one int for each task, such that `repartition` sends task t's rows to partition t % `partitions`."""
     spare: dict[int, list[int]] = {}
     for candidate in count():
         spare.setdefault(spark_hash(candidate) % partitions, []).append(candidate)

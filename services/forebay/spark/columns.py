@@ -1,4 +1,4 @@
-"""A column of a DataFrame that is read: its Spark type, and how values become what Arrow takes."""
+"""Columns of a DataFrame that is read: their Spark types, and the conversion of values for Arrow."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from forebay.spark.errors import SchemaNotSupported
 Convert = Callable[[Any], Any]
 _DAY_NS = 24 * 60 * 60 * 1_000_000_000
 MOST_DIGITS = 38
-"""Digits of Spark's longest decimals."""
-# The default context rounds to 28 digits.
+"""Largest precision of a Spark decimal."""
+# Python's default context rounds to 28 digits.
 _shift = Context(prec=MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX).scaleb
 
 
@@ -23,7 +23,7 @@ _MOST_COLUMNS = 10_000
 
 
 class ColumnCount:
-    """Counts columns within columns: types that use each other have exponentially many."""
+    """Counter of nested columns, because types that use each other can expand to exponentially many columns."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -39,19 +39,19 @@ class ColumnCount:
 
 
 def declared_decimal(precision: int, scale: int) -> spark.DecimalType:
-    """Return Spark's type of a decimal; one of more digits than Spark's is of Spark's longest.
+    """Return the Spark type of a decimal. Precision and scale are reduced to Spark's maximum.
 
-    A value that does not fit can't be decoded.
+    A value that does not fit the reduced type can't be decoded.
     """
     return spark.DecimalType(min(precision, MOST_DIGITS), min(scale, MOST_DIGITS))
 
 
 class Column(NamedTuple):
-    """A type and the conversion of its decoded values.
+    """A column's type and the conversion of its decoded values.
 
     Args:
         kind: The Spark type.
-        convert: Function of a decoded value, never None; None: values are taken as they are.
+        convert: Converts a decoded value other than None. If it is None, values need no conversion.
         is_nullable: Whether values may be null.
     """
 
@@ -61,7 +61,7 @@ class Column(NamedTuple):
 
 
 def struct(fields: list[tuple[str, Column]]) -> Column:
-    """Return the column of a record, decoded as a dict."""
+    """Return the column for a record that is decoded as a dict."""
     kind = spark.StructType([spark.StructField(name, item.kind, item.is_nullable) for name, item in fields])
     conversions = [(name, item.convert) for name, item in fields if item.convert is not None]
     if not conversions:
@@ -75,7 +75,7 @@ def struct(fields: list[tuple[str, Column]]) -> Column:
 
 
 def array(item: Column) -> Column:
-    """Return the column of a list."""
+    """Return the column for a list."""
     change = _part_change(item)
     if change is None:
         return Column(spark.ArrayType(item.kind, item.is_nullable))
@@ -83,7 +83,7 @@ def array(item: Column) -> Column:
 
 
 def mapping(item: Column) -> Column:
-    """Return the column of a map with string keys, decoded as a dict."""
+    """Return the column for a map with string keys that is decoded as a dict."""
     change = _part_change(item)
     kind = spark.MapType(spark.StringType(), item.kind, item.is_nullable)
     if change is None:
@@ -92,10 +92,10 @@ def mapping(item: Column) -> Column:
 
 
 def time_of_day(nanoseconds: int) -> Convert:
-    """Return the conversion of a time to nanoseconds. It raises DecodeError for a time outside of a day.
+    """Return a function that converts a time of day to nanoseconds. It raises DecodeError for a time outside of a day.
 
     Args:
-        nanoseconds: The unit in which times are counted.
+        nanoseconds: Length of the unit of the times, in nanoseconds.
     """
 
     def convert(value: int) -> int:
@@ -108,10 +108,10 @@ def time_of_day(nanoseconds: int) -> Convert:
 
 
 def decimal_of(data: bytes, scale: int) -> Decimal:
-    """Return the decimal whose unscaled value is in two's complement, big-endian.
+    """Return the decimal with an unscaled value in big-endian two's complement.
 
     Raises:
-        DecodeError: It has more digits than Spark's decimals.
+        DecodeError: It has more digits than a Spark decimal can have.
     """
     unscaled = int.from_bytes(data, "big", signed=True)
     if abs(unscaled) >= 10**MOST_DIGITS:
@@ -120,12 +120,15 @@ def decimal_of(data: bytes, scale: int) -> Decimal:
 
 
 def exact_decimal(precision: int, scale: int) -> Convert:
-    """Return the conversion of decimals to a precision and a scale. It raises DecodeError if a digit would be lost."""
+    """Return a function that converts decimals to a precision and a scale.
+
+    The function raises DecodeError if a digit would be lost.
+    """
     ones = Decimal(1).scaleb(-scale)
     context = Context(prec=precision, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, InvalidOperation])
 
     def convert(value: Decimal) -> Decimal:
-        # Arrow's own conversion crashes the process if an exponent is close to -2^31.
+        # Convert here, because Arrow's conversion crashes the process if an exponent is close to -2^31.
         try:
             return context.quantize(value, ones)
         except (Inexact, InvalidOperation):
@@ -135,15 +138,15 @@ def exact_decimal(precision: int, scale: int) -> Convert:
 
 
 def convert_part(column: Column, value: Any, name: str) -> Any:
-    """Return a part of a value as Arrow takes it.
+    """Return a field or an item of a value, converted for Arrow.
 
     Args:
-        column: The part's column.
-        value: The part, which may be null.
-        name: What errors call it.
+        column: The column of the field or item.
+        value: The field or item, which may be None.
+        name: Name of the field or item in error messages.
 
     Raises:
-        DecodeError: The part is null, but its column has no nulls. Spark's JVM would fail on it without a reason.
+        DecodeError: The value is None, but the column is not nullable. Spark's JVM would fail without a message.
     """
     if value is None:
         if column.is_nullable:

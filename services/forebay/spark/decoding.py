@@ -1,4 +1,4 @@
-"""How keys and values are decoded: chosen once on the driver, used by the tasks."""
+"""The decoding of keys and values. The driver chooses it once, and the tasks use it."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ PRIMITIVES: Mapping[str, tuple[Format[Any], spark.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How one part of a record, its key or its value, is decoded. It can be pickled.
+    """The decoding of the keys or the values of records. It can be pickled.
 
     Args:
-        format: Never `auto`.
-        text: The schema that values are read as, for formats with schemas.
-        subject: Where the schema is registered.
+        format: The format, which is not `auto`.
+        text: The schema with which data is read, if the format has schemas.
+        subject: The subject under which the schema is registered.
         message: Name of the Protobuf message.
-        schema_id: The id of `text`.
-        writers: The part of records, `key` or `value`, whose writers' schemas are registered under each topic's own
-            subject; empty: they are registered under `subject`.
+        schema_id: Id of `text`.
+        writers: `key` or `value` if the writers' schemas are registered under `<topic>-<writers>`. If it is empty, they
+            are registered under `subject`.
     """
 
     format: str
@@ -58,7 +58,7 @@ class Decoding:
     writers: str = ""
 
     def column(self) -> Column:
-        """Return the column that the part has in a DataFrame. Raises SchemaNotSupported."""
+        """Return the column of the DataFrame. Raises SchemaNotSupported."""
         try:
             return self._column()
         except RecursionError:
@@ -79,7 +79,7 @@ class Decoding:
                 return Column(PRIMITIVES[self.format][1])
 
     def reader(self, settings: KafkaSettings, topic: str) -> Callable[[bytes], Any]:
-        """Return a function from bytes of a topic to the column's values. It raises DecodeError."""
+        """Return a function that converts bytes of a topic to values of the column. It raises DecodeError."""
         read = self._read(settings, f"{topic}-{self.writers}" if self.writers else self.subject)
         convert = self.column().convert
         return read if convert is None else lambda data: convert(read(data))
@@ -111,16 +111,16 @@ def _body(data: bytes) -> bytes:
 
 
 def choose_decoding(registry: SchemaRegistry, topics: tuple[str, ...], part: str, options: PartOptions) -> Decoding:
-    """Return how a part of the topics' records is decoded.
+    """Return the decoding of the keys or the values of topics.
 
     Args:
-        registry: Where the subjects are looked up, if the format needs one.
-        topics: All topics that are read. They must have the same schema, unless the options name one.
+        registry: The registry in which subjects are looked up, if the format has schemas.
+        topics: All topics that are read. Unless the options name a schema, the topics must have the same schema.
         part: `key` or `value`.
-        options: The options of this part.
+        options: The options of the key or the value.
 
     Raises:
-        OptionError: There is no such schema, or the topics have different ones. The message says what to write.
+        OptionError: There is no schema, or the topics have different schemas. The message says what to write.
         SchemaNotSupported: Spark can't express the schema.
     """
     if options.format in PRIMITIVES:

@@ -8,8 +8,8 @@ class OptionError(ValueError):
 
 
 class SchemaNotSupported(ValueError):
-    """A registered schema has a type that Spark can't express. The message names its place."""
+    """A registered schema has a type that Spark can't express. The message contains the path of the field."""
 
 
 class OffsetsDeleted(RuntimeError):
-    """Offsets that should be read are gone. The message names them and what to do."""
+    """Offsets that should be read were deleted. The message names them and says what to do."""

@@ -1,4 +1,4 @@
-"""The history of a job's inputs as one DataFrame: raw records, each where its task group processes it, in order."""
+"""The history of a job's inputs as one DataFrame of raw records, partitioned by task group and in processing order."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ RAW = (
     "key binary, value binary, headers array<struct<key: string, value: binary>>, timestamp bigint, partition int, "
     "offset bigint"
 )
-"""Columns of a topic's history; `partition` is known, `offset` null if the history has none."""
+"""Columns of a topic's history. `partition` is never null. `offset` is null if the history has no offsets."""
 OWN = ("key", "timestamp", "partition", "offset", "headers", "topic")
 """Columns of a history that are not fields of its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryTopic:
-    """An input and its history.
+    """The history of an input.
 
     Args:
-        rank: of its partitions (see `InputPartition`).
-        is_whole: whether every task reads all partitions.
-        is_numbered: whether its rows have the offsets of the topic.
+        frame: The history, with the columns `RAW`.
+        rank: Rank of the input's partitions at equal timestamps (see `InputPartition`).
+        is_whole: Whether every task reads all partitions.
+        is_numbered: Whether the rows have the offsets of the topic.
     """
 
     frame: DataFrame
@@ -41,10 +42,10 @@ class HistoryTopic:
 
 
 def check_columns(topic: str, row: StructType) -> None:
-    """Refuse a history whose columns can't be those of records.
+    """Check that the columns of a history can be those of records.
 
     Raises:
-        OptionError: says what to write.
+        OptionError: A column is missing, ambiguous or of the wrong type. The message says what to change.
     """
     names = row.fieldNames()
     if len(set(names)) < len(names):
@@ -75,15 +76,15 @@ def check_columns(topic: str, row: StructType) -> None:
 
 
 def check_place(topic: str, partition: int | None, offset: int | None, timestamp: int | None, partitions: int) -> None:
-    """Refuse a record that its topic can't have.
+    """Check that a record's partition, offset and timestamp are possible in its topic.
 
     Args:
         topic: Name of the topic.
-        partition, offset, timestamp: As the history says.
+        partition, offset, timestamp: Values of the history. The timestamp is in ms.
         partitions: Number of the topic's partitions.
 
     Raises:
-        ValueMismatch: Names the value and what is allowed.
+        ValueMismatch: A value is not possible. The message names it, and the values that are allowed.
     """
     problem = ""
     if partition is None or not 0 <= partition < partitions:
@@ -97,22 +98,22 @@ def check_place(topic: str, partition: int | None, offset: int | None, timestamp
 
 
 def has_offsets(frame: DataFrame) -> bool:
-    """Return whether a history says at which offsets of the topic its records are."""
+    """Return whether a history contains the offsets of its records."""
     return "offset" in frame.columns
 
 
 def with_milliseconds(frame: DataFrame) -> DataFrame:
-    """Return a history with the column `_ms`: its records' timestamps in milliseconds."""
+    """Return a history with the additional column `_ms`, which has the records' timestamps in milliseconds."""
     stamp = F.col("timestamp")
     is_long = isinstance(frame.schema["timestamp"].dataType, LongType)
     return frame.withColumn("_ms", stamp if is_long else F.unix_millis(stamp))
 
 
 def digest(frames: Mapping[str, DataFrame]) -> str:
-    """Return a short text that differs if the content of histories without offsets does.
+    """Return a hash of the content of those histories that have no offsets.
 
-    An interrupted backfill continues at the offsets where it stopped. Without offsets of the topic, these are numbers
-    of rows, which must be the same rows the next time.
+    An interrupted backfill resumes at the offsets where it stopped. If a history has no offsets, they are row numbers,
+    so the next run must have the same rows. The hash detects other rows.
     """
     parts = [",".join(sorted(frames))]
     for name in sorted(frames):
@@ -126,14 +127,17 @@ def digest(frames: Mapping[str, DataFrame]) -> str:
 
 
 def order_history(topics: Mapping[str, HistoryTopic], tasks: int, groups: int) -> DataFrame:
-    """Return the rows (`ROWS`) of all inputs, those of group g in Spark's partition g, in the order of processing.
+    """Return the rows of all inputs in the order of processing, with the rows of task group g in Spark partition g.
 
-    A job merges the partitions that a task reads by their records' timestamps, and keeps the order of each partition.
-    So a record that is older than one before it in its partition comes directly after it: its turn is the
-    largest timestamp so far. Rows without an offset are sorted by timestamp first, and numbered.
+    A job merges the partitions that a task reads by timestamp, and does not change the order within a partition. A
+    record that is older than an earlier record of its partition is therefore processed directly after it. For this
+    reason, rows are sorted by `turn`, which is the largest timestamp of the partition up to the row, or -1 in a global
+    table. Rows without an offset are first sorted by timestamp and numbered.
 
     Args:
-        topics: by the name of the input; their frames have the columns `RAW`.
+        topics: Histories by name of the input.
+        tasks: Number of tasks of the job.
+        groups: Number of task groups.
     """
     buckets = F.array(*(F.lit(bucket) for bucket in bucket_ids(groups, groups)))
     parts = []

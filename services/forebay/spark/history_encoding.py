@@ -1,4 +1,4 @@
-"""Rows of a history as raw records: key and value as the service reads them from the topic, and the partition."""
+"""Encoding of a history's rows as raw records, with the keys, values and partitions that they have in the topic."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ Write = Callable[[Mapping[str, Any]], bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class HistoryEncoding:
-    """How rows of one input's history become records.
+    """Encoder of the rows of one input's history as records.
 
     Args:
-        name: of the input, as the job declares it.
-        topic: of the broker.
-        partitions: of the topic.
-        key: how the key is written: "" for no key, "bytes" as it is, "format" as the job declares it.
-        value: how the columns of a value are written by their schema; None: as JSON, or the column `value` as it is, or
-            in the job's format.
-        fields: the columns of a value that are written as JSON.
-        is_column: whether the value is the column `value`, not all columns that have no other meaning.
+        name: Name of the input, as the job declares it.
+        topic: Name of the topic at the broker.
+        partitions: Number of the topic's partitions.
+        key: Encoding of the key: "" if there is no key, "bytes" to copy it, "format" to encode it in the format that
+            the job declares.
+        value: Encoding of the value's columns by a registered schema. If it is None, `fields` are written as JSON. If
+            both are None, the column `value` is copied or encoded in the format that the job declares.
+        fields: The columns of the value that are written as JSON.
+        is_column: Whether the value is the column `value`. If not, it consists of all columns that have no other
+            meaning.
     """
 
     name: str
@@ -55,7 +57,11 @@ class HistoryEncoding:
     is_column: bool
 
     def encode(self, spec: JobSpec, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        """Yield raw records (`RAW`). Raises ValueMismatch: a row can't be written; says which."""
+        """Yield batches of raw records (`RAW`).
+
+        Raises:
+            ValueMismatch: A row can't be encoded. The message identifies the row.
+        """
         import pyarrow as arrow  # noqa: PLC0415 (the driver needs it not)
 
         job = load_job(spec.entry.job)
@@ -134,12 +140,16 @@ def raw_history(spec: JobSpec, name: str, topic: str, frame: DataFrame, partitio
     """Return an input's history with the columns `RAW`.
 
     Args:
-        frame: with `timestamp`, and `key`; with `value`, or a column for each of its fields; with `partition`,
-            `offset` and `headers` if they are known.
-        partitions: of the topic.
+        spec: The spec of the job.
+        name: Name of the input, as the job declares it.
+        topic: Name of the topic at the broker.
+        frame: The history, with the column `timestamp`, the column `value` or a column for each field of the value, and
+            optionally `key`, `partition`, `offset` and `headers`.
+        partitions: Number of the topic's partitions.
 
     Raises:
-        OptionError: columns are missing, or of other types than records need. RegistryUnavailable.
+        OptionError: A column is missing or of the wrong type.
+        RegistryUnavailable: The schema registry can't be reached.
     """
     row = frame.schema
     check_columns(topic, row)
@@ -195,7 +205,7 @@ def _choose(spec: JobSpec, name: str, topic: str, row: spark.StructType, partiti
 
 
 def _json_columns(spec: JobSpec, name: str) -> Mapping[str, str]:
-    """Return the columns that SQL declares for JSON values, by lower-case name; nothing for other values."""
+    """Return the columns that SQL declares for JSON values, by lower-case name, or nothing for other values."""
     kind = load_job(spec.entry.job).read_format_of(name).value
     if kind is None or not reads_json(kind):
         return {}
@@ -209,7 +219,7 @@ def _json_columns(spec: JobSpec, name: str) -> Mapping[str, str]:
 def _by_schema(
     spec: JobSpec, name: str, topic: str, fields: spark.StructType, spare: spark.StructType
 ) -> Encoding | None:
-    """Return how columns are written by the topic's schema, or None if the job reads JSON without one."""
+    """Return the encoding of columns by the topic's schema, or None if the job reads JSON without a schema."""
     kind = load_job(spec.entry.job).read_format_of(name).value
     if kind is not None and reads_json(kind):
         return None

@@ -1,4 +1,4 @@
-"""Columns of a history as plain JSON objects, for inputs whose values are JSON without a registered schema."""
+"""Encoding of a history's columns as JSON objects, for inputs whose values are JSON without a registered schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.spark.sink_values import ColumnMismatch
 
 _CONNECT = "org.apache.kafka.connect.data."
 _NUMBERS: Mapping[str, str] = {"date": "Date", "time": "Time", "date-time": "Timestamp"}
-"""Times that plain JSON has as whole numbers of days or ms, as ksqlDB and Kafka Connect write them."""
+"""Time types that ksqlDB and Kafka Connect write in plain JSON as whole numbers of days or ms."""
 
 
 def reads_json(kind: Format[Any]) -> bool:
@@ -25,10 +25,14 @@ def reads_json(kind: Format[Any]) -> bool:
 
 
 def check_json_columns(row: spark.StructType, declared: Mapping[str, str]) -> None:
-    """Check that a history's columns are declared: the reader would ignore others. Raises ColumnMismatch.
+    """Check that a history's columns are declared, because the reader would ignore other columns.
 
     Args:
-        declared: names of the declared columns, by the same in lower case.
+        row: The columns of the history.
+        declared: Names of the declared columns, by their names in lower case.
+
+    Raises:
+        ColumnMismatch: A column is not declared.
     """
     unknown = [name for name in row.fieldNames() if name.casefold() not in declared]
     if unknown:
@@ -38,9 +42,13 @@ def check_json_columns(row: spark.StructType, declared: Mapping[str, str]) -> No
 
 
 def json_encoder(row: spark.StructType) -> Encode:
-    """Return what encodes columns as the fields of a JSON object. Raises ColumnMismatch for a type that JSON lacks."""
+    """Return a function that encodes columns as the fields of a JSON object.
+
+    Raises:
+        ColumnMismatch: JSON has no representation of a column's type.
+    """
     for field in row.fields:
-        # Its text would be no TIMESTAMP of a statement, which is a number of ms.
+        # It would be written as text, but a TIMESTAMP column of a SQL statement is read from a number of ms.
         if _has_local_time(field.dataType):
             raise ColumnMismatch(
                 f"{field.name} has a time without a zone, which plain JSON lacks: CAST it to TIMESTAMP"

@@ -1,4 +1,4 @@
-"""Keys of a history as SQL's keys: a value for each key column, of the declared type."""
+"""Conversion of a history's keys to SQL keys, which have a value of the declared type for each key column."""
 
 from __future__ import annotations
 
@@ -25,23 +25,26 @@ class KeyColumn(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the column."""
         ...
 
     @property
     def type(self) -> Any:
-        """Its SQL type."""
+        """SQL type of the column."""
         ...
 
 
 def sql_key(columns: Sequence[KeyColumn], key: Any) -> tuple[Any, ...]:
-    """Return a key's values in the order of its declared columns. Raises ValueMismatch.
+    """Return a key's values in the order of its declared columns.
 
-    The bytes of a key decide its partition, so no value is taken for one of another type.
+    The bytes of a key determine its partition. A value of another type is therefore refused, not converted.
 
     Args:
-        columns: the declared key columns.
-        key: a value, or for several columns a struct's fields by name.
+        columns: The declared key columns.
+        key: The value of the only key column, or a dict with the value of each key column by name.
+
+    Raises:
+        ValueMismatch: The key has other columns, or a value is not of the declared type.
     """
     names = ", ".join(column.name for column in columns)
     if not isinstance(key, dict):

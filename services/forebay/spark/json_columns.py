@@ -1,4 +1,4 @@
-"""JSON Schema's types as Spark's, and JSON values as those types."""
+"""Mapping of JSON Schema types to Spark types, and conversion of JSON values to them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TIMES: Mapping[str, Column] = {
 
 
 def json_column(text: str) -> Column:
-    """Return the column of JSON values that fit a JSON Schema. A part that Spark can't express is a string of JSON.
+    """Return the column for the values of a JSON Schema. A part that Spark can't express becomes a string of JSON.
 
     Raises:
         SchemaNotSupported: The schema has too many columns.
@@ -64,7 +64,7 @@ def json_reader(text: str) -> Callable[[bytes], Any]:
 
 
 def _plan_of(text: str) -> tuple[_Plan, Column]:
-    # A default may be of a decimal.
+    # A default may belong to a decimal, and a float would lose digits.
     document = json.loads(text, parse_float=Decimal)
     plan = _Plan(document)
     return plan, plan.column(document, ())
@@ -75,14 +75,14 @@ class _Plan:
         self._root = root
         self._count = ColumnCount()
         self.keeps_digits = False
-        """Whether a column has digits that a DOUBLE would lose."""
+        """Whether a column can have digits that a DOUBLE would lose."""
 
     def column(self, schema: Any, through: tuple[str, ...]) -> Column:
         """Return the column of a schema.
 
         Args:
             schema: The schema, or a reference to one.
-            through: References that led here: a schema that contains itself is read as JSON text.
+            through: The references that contain this schema. A schema that contains itself becomes JSON text.
         """
         while isinstance(schema, Mapping) and "$ref" in schema:
             if schema["$ref"] in through:
@@ -163,7 +163,7 @@ class _Plan:
         return _require(Column(kind, convert), dict)
 
     def _default(self, schema: Any) -> Any:
-        """Return the default of a property, as the schema has it, or None."""
+        """Return the default of a property, as written in the schema, or None."""
         seen = set[str]()
         while isinstance(schema, Mapping) and "default" not in schema and schema.get("$ref", "") not in seen | {""}:
             seen.add(schema["$ref"])
@@ -204,9 +204,9 @@ def _connect_decimal(schema: Mapping[str, Any]) -> Column | None:
 
 
 def _default_of(column: Column, default: Any) -> Any:
-    """Return what a missing property is read as: its default, as in Kafka Connect, or None.
+    """Return the value of a property that a record lacks: its default, as in Kafka Connect, or None.
 
-    A default that its own column can't hold is none. Otherwise every record without the property would fail.
+    A default that its own column can't hold is ignored, because every record without the property would fail.
     """
     if default is None:
         return None
@@ -219,7 +219,7 @@ def _default_of(column: Column, default: Any) -> Any:
 
 
 def _require(column: Column, kind: type) -> Column:
-    """Return a column whose values must be of a Python type."""
+    """Return the column with a conversion that refuses values of other Python types."""
     inner = column.convert
 
     def convert(value: Any) -> Any:

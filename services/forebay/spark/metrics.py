@@ -1,4 +1,4 @@
-"""What the format `forebay` has read and written in a session: sums of all tasks, and the lag of running queries."""
+"""Metrics of the format `forebay` in a session: sums over all tasks, and the lag of running queries."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Amounts = dict[tuple[str, str], float]
-"""Numbers by the name of a metric and by topic."""
+"""Numbers by metric name and topic."""
 
 HELP: Mapping[str, str] = {
     "records_read": "Records that tasks read",
-    "bytes_read": "Bytes of their keys and values",
+    "bytes_read": "Bytes of the keys and values that tasks read",
     "read_wait_seconds": "Time that tasks waited for the broker's records",
     "rows_written": "Rows that tasks committed",
-    "bytes_written": "Bytes of their keys and values",
+    "bytes_written": "Bytes of the keys and values that tasks committed",
     "rows_verified": "Rows that an earlier attempt had committed, which tasks compared instead of writing them",
     "commits": "Transactions that tasks committed",
     "commit_seconds": "Time from a transaction's last row to its commit",
@@ -34,14 +34,14 @@ LAG = "lag_records"
 
 
 class Measures(Protocol):
-    """What tasks add numbers to."""
+    """The sums to which tasks add numbers."""
 
     def add(self, term: Amounts) -> None:
         """Add numbers to the sums."""
 
 
 class NoMeasures:
-    """Forgets numbers: for a source that no session registered."""
+    """Sums that discard all numbers, for a source that was not registered with `register`."""
 
     def add(self, term: Amounts) -> None:
         """Do nothing."""
@@ -61,7 +61,7 @@ _SUMS: weakref.WeakKeyDictionary[Any, Accumulator[Amounts]] = weakref.WeakKeyDic
 
 
 def session_sums(spark: SparkSession) -> Accumulator[Amounts]:
-    """Return the sums of a session's Spark application, which its tasks add to."""
+    """Return the accumulator of the session's Spark application, to which tasks add their numbers."""
     context = spark.sparkContext
     if context not in _SUMS:
         _SUMS[context] = context.accumulator({}, _Sums())
@@ -69,7 +69,7 @@ def session_sums(spark: SparkSession) -> Accumulator[Amounts]:
 
 
 class SparkMetrics(Collector):
-    """Metrics of the format `forebay` in a session, for a program and for Prometheus.
+    """Metrics of the format `forebay` in a session. It is also a collector for Prometheus' client library.
 
     Args:
         spark: The session.
@@ -79,7 +79,7 @@ class SparkMetrics(Collector):
         self._spark, self._sums = spark, session_sums(spark)
 
     def values(self) -> dict[str, dict[str, float]]:
-        """Return the numbers by metric and topic. Those of tasks that are running come when they end."""
+        """Return the numbers by metric and topic. The numbers of a running task are added when it ends."""
         result: dict[str, dict[str, float]] = {name: {} for name in (*HELP, LAG)}
         for (name, topic), amount in list(self._sums.value.items()):
             result[name][topic] = amount
@@ -91,7 +91,7 @@ class SparkMetrics(Collector):
         return result
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the numbers as Prometheus' client takes them."""
+        """Yield the numbers as metrics of Prometheus' client library."""
         values = self.values()
         for name, text in HELP.items():
             counter = CounterMetricFamily(f"forebay_spark_{name}", text, labels=["topic"])
@@ -107,10 +107,10 @@ class SparkMetrics(Collector):
 
 
 def lag_of(end: str | None, latest: str | None) -> dict[str, int]:
-    """Return the offsets between the end of a micro-batch and the topics' ends, by topic.
+    """Return the number of offsets between the end of a micro-batch and the end of each topic.
 
     Args:
-        end, latest: As in Spark's progress: JSON. Other sources have other texts, for which the result is empty.
+        end, latest: Offsets in JSON, from the query's progress. For the offsets of other sources the result is empty.
     """
     ends, newest = _positions(end), _positions(latest)
     lags: dict[str, int] = {}

@@ -1,4 +1,7 @@
-"""Values of options that reads and writes share. Names are case-insensitive: `given` has them in lower case."""
+"""Values of options that reads and writes share.
+
+Names of options are case-insensitive. In the argument `given`, they are in lower case.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from forebay.spark.errors import OptionError
 from forebay.utils.spelling import did_you_mean
 
 CLIENT = "kafka."
-"""Prefix of librdkafka's options."""
+"""Prefix of options that are passed to librdkafka."""
 _CONNECTION = ("bootstrapServers", "schemaRegistryUrl")
 OF_SCHEMAS = ("Subject", "SchemaId", "Message")
-"""Options of a key or value that choose its schema, without the part that they are for."""
+"""Options that choose a schema, without the prefix `key` or `value`."""
 _NO_REGISTRY = "http://no-registry-is-set.invalid"
 
 
 def check_connection_options(given: Mapping[str, str]) -> None:
-    """Refuse options that are not of a connection. Raises OptionError."""
+    """Check that all options are connection options. Raises OptionError."""
     for name in given.keys() - {option.lower() for option in _CONNECTION}:
         if not name.startswith(CLIENT):
             raise OptionError(
@@ -29,14 +32,17 @@ def check_connection_options(given: Mapping[str, str]) -> None:
 
 
 def connection(given: Mapping[str, str], *, needs_registry: bool = True) -> KafkaSettings:
-    """Return the connection: the options, then the FOREBAY_... variables of the driver's environment.
+    """Return the connection from the options and from the FOREBAY_... variables of the driver's environment.
+
+    Options take precedence over variables.
 
     Args:
         given: The options.
         needs_registry: Whether a key or a value has a registered schema.
 
     Raises:
-        OptionError: There is no broker, or no registry though it is needed. KafkaSettingsError: A value is invalid.
+        OptionError: No broker is specified, or no registry although it is needed.
+        KafkaSettingsError: A value is invalid.
     """
     client = {name.removeprefix(CLIENT): text for name, text in given.items() if name.startswith(CLIENT)}
     servers = client.pop("bootstrap.servers", "") or given.get("bootstrapservers", "")
@@ -60,7 +66,7 @@ def connection(given: Mapping[str, str], *, needs_registry: bool = True) -> Kafk
 
 
 def choice(given: Mapping[str, str], name: str, values: tuple[str, ...]) -> str:
-    """Return the value of an option that has a fixed set of values, of which the first one is the default."""
+    """Return the value of an option that has a fixed set of values. The first value is the default."""
     text = given.get(name.lower(), values[0]).lower()
     if text not in values:
         raise OptionError(f"{name} is {text}: write one of {', '.join(values)}")
@@ -81,7 +87,7 @@ def schema_options(given: Mapping[str, str], part: str) -> list[str]:
 
 
 def check_schema_options(given: Mapping[str, str], part: str, form: str, *, has_schema: bool) -> None:
-    """Refuse options that choose a schema for a format without one. Raises OptionError."""
+    """Check that no option chooses a schema if the format has no schema. Raises OptionError."""
     own = schema_options(given, part)
     if own and not has_schema:
         raise OptionError(f"{own[0]} does not apply to {part}Format={form}, which has no schema: leave one of them out")

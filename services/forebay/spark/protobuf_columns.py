@@ -1,4 +1,4 @@
-"""Protocol Buffers' types as Spark's, and messages as those types."""
+"""Mapping of Protocol Buffers types to Spark types, and conversion of messages to them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _DECIMAL = "confluent.type.Decimal"
 
 
 def protobuf_column(text: str, name: str = "") -> Column:
-    """Return the column of a schema's message; values are messages of `protobuf_reader`.
+    """Return the column for a message of a schema. It converts messages that `protobuf_reader` has parsed.
 
     Args:
         text: The schema, a `.proto` file.
-        name: Name of the message; empty: the first.
+        name: Name of the message. The default is the first message.
 
     Raises:
         SchemaNotSupported: Spark can't express the message.
@@ -58,13 +58,13 @@ def protobuf_reader(text: str, name: str = "") -> Callable[[bytes], Any]:
 
 
 class ProtobufDecoder:
-    """Reads framed messages of one type.
+    """Decoder of framed messages of one type.
 
     Args:
-        text: The schema to read as.
-        name: Name of the message; empty: the first.
-        text_of: Returns the schema of an id. It raises DecodeError, RegistryUnavailable.
-        owns: Returns whether the schema of an id is of the subject that is read.
+        text: The schema with which messages are parsed.
+        name: Name of the message. If it is empty, the first message is used.
+        text_of: Returns the schema with an id. It raises DecodeError, RegistryUnavailable.
+        owns: Returns whether the schema with an id is registered under the subject that is read.
     """
 
     def __init__(
@@ -134,9 +134,9 @@ class _Plan:
 
         Args:
             field: The field.
-            through: Messages that led here.
-            path: Place of the field, for errors.
-            declaring: The field whose options say how many digits a decimal has; None: the field itself.
+            through: The messages that contain this field.
+            path: Path of the field, for errors.
+            declaring: The field whose options declare the digits of a decimal, if it is not the field itself.
         """
         if field.message_type is None:
             return _scalar(field)

@@ -1,4 +1,4 @@
-"""Which offsets are read: ranges of partitions, limited and pruned. Pure."""
+"""Computation of the offset ranges that tasks read. No function here uses the broker."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
-from forebay.kafka.ends import Place as Partition
+from forebay.kafka.partition_ends import Place as Partition
 from forebay.spark.errors import OffsetsDeleted, OptionError
 
 EARLIEST, LATEST = -2, -1
-"""What offsets in options can be besides the offset of a record."""
+"""Special values of an offset in options."""
 Positions = dict[Partition, int]
 """Offsets by topic and partition."""
 
@@ -26,7 +26,7 @@ class Range(NamedTuple):
 
 
 def as_json(positions: Mapping[Partition, int]) -> dict[str, dict[str, int]]:
-    """Return positions in the form of Spark's offsets: by topic, then by partition."""
+    """Return positions as Spark stores a query's offsets, by topic and then by partition."""
     result: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(positions.items()):
         result.setdefault(topic, {})[str(partition)] = offset
@@ -34,12 +34,12 @@ def as_json(positions: Mapping[Partition, int]) -> dict[str, dict[str, int]]:
 
 
 def from_json(offsets: Mapping[str, Mapping[str, int]]) -> Positions:
-    """Return the positions in Spark's offsets."""
+    """Return positions from the form that `as_json` returns."""
     return {(topic, int(number)): offset for topic, places in offsets.items() for number, offset in places.items()}
 
 
 def ranges_between(start: Positions, end: Positions) -> list[Range]:
-    """Return the ranges between two positions that have records. A partition without a start is not read."""
+    """Return the non-empty ranges between two positions. A partition without a start is skipped."""
     return [
         Range(topic, partition, start[topic, partition], offset)
         for (topic, partition), offset in sorted(end.items())
@@ -48,7 +48,7 @@ def ranges_between(start: Positions, end: Positions) -> list[Range]:
 
 
 def limit(start: Positions, end: Positions, most: int) -> Positions:
-    """Return an end about `most` offsets after the start, divided in proportion to what each partition has.
+    """Return an end about `most` offsets after the start. Each partition gets a share in proportion to its backlog.
 
     Every partition that has records advances by at least one offset, as in Spark's Kafka source, so that the number of
     offsets can exceed `most` by the number of partitions.
@@ -66,14 +66,14 @@ def limit(start: Positions, end: Positions, most: int) -> Positions:
 
 
 def check_offsets(offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
-    """Refuse offsets that no record can have.
+    """Check that offsets from options are possible.
 
     Args:
-        offsets: Offsets as a user wrote them.
+        offsets: Offsets that a user specified.
         ends: End of each partition.
 
     Raises:
-        OptionError: An offset is negative and has no meaning, or is larger than the partition's end.
+        OptionError: An offset is negative without being EARLIEST or LATEST, or is larger than the partition's end.
     """
     for (topic, partition), offset in sorted(offsets.items()):
         if offset < EARLIEST:
@@ -88,16 +88,16 @@ def check_offsets(offsets: Mapping[Partition, int], ends: Mapping[Partition, int
 
 
 def check_order(start: Positions, end: Positions, begins: Mapping[Partition, int], *, fails: bool) -> None:
-    """Refuse a batch that starts after its end in a partition. A start at the end is an empty range.
+    """Check that a batch does not start after its end in any partition. It may start at the end.
 
     Args:
-        start: Where each partition's range starts.
-        end: Where it ends.
-        begins: First offset of each partition.
-        fails: Whether an end that retention has deleted is an error.
+        start: Start of each partition's range.
+        end: End of each partition's range.
+        begins: First offset of each partition that still exists.
+        fails: Whether it is an error if retention has deleted the end.
 
     Raises:
-        OptionError: The options name a start after the end.
+        OptionError: The start that the options specify is after the end.
         OffsetsDeleted: The end was deleted and `fails` is set.
     """
     for (topic, partition), offset in sorted(start.items()):
@@ -118,9 +118,9 @@ def check_order(start: Positions, end: Positions, begins: Mapping[Partition, int
 
 
 def rewind(start: Mapping[Partition, int], ends: Mapping[Partition, int], begins: Mapping[Partition, int]) -> Positions:
-    """Return the positions to continue from: a partition that ends before its position is read from its beginning.
+    """Return the start positions, except that a partition which ends before its position starts at its beginning.
 
-    Such a partition's topic was created again, so that all its records are new.
+    The topic of such a partition was recreated, so all of its records are new.
     """
     return {
         place: begins.get(place, 0) if place in ends and ends[place] < offset else offset
@@ -129,10 +129,10 @@ def rewind(start: Mapping[Partition, int], ends: Mapping[Partition, int], begins
 
 
 def check_ends(positions: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
-    """Refuse to continue a stream if a partition ends before the position that the stream has reached.
+    """Check that no partition ends before the position that the stream has reached.
 
     Raises:
-        OffsetsDeleted: The topic was created again, or a broker lost records.
+        OffsetsDeleted: A partition ends earlier, because its topic was recreated or a broker lost records.
     """
     for (topic, partition), offset in sorted(positions.items()):
         end = ends.get((topic, partition), offset)
@@ -145,11 +145,11 @@ def check_ends(positions: Mapping[Partition, int], ends: Mapping[Partition, int]
 
 
 def check_loss(ranges: Iterable[Range], begins: Mapping[Partition, int], *, fails: bool) -> list[Range]:
-    """Return the ranges without offsets that retention has deleted.
+    """Return the ranges without the offsets that retention has deleted.
 
     Args:
-        ranges: What should be read.
-        begins: First offset of each partition; a partition that is missing was deleted.
+        ranges: The ranges to read.
+        begins: First offset of each partition that still exists. A missing partition was deleted.
         fails: Whether deleted offsets are an error.
 
     Raises:
@@ -170,7 +170,7 @@ def check_loss(ranges: Iterable[Range], begins: Mapping[Partition, int], *, fail
 
 
 def prune(ranges: Iterable[Range], filters: Sequence[Filter]) -> list[Range]:
-    """Return the ranges that can hold rows for which all filters are true. Spark applies the filters again."""
+    """Return the ranges that can contain rows which pass all filters. Spark applies the filters to the rows again."""
     result = list(ranges)
     for condition in filters:
         result = [part for item in result if (part := _prune_one(item, condition)) is not None]

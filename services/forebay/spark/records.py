@@ -1,4 +1,4 @@
-"""Read a range of a partition as Arrow batches, in a task."""
+"""Reading a range of a partition as Arrow batches, in a Spark task."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from forebay.codec import DecodeError
-from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import KafkaUnavailable, from_kafka, is_group_refusal
+from forebay.kafka.partition_ends import watermarks
 from forebay.kafka.settings import KafkaSettings
 from forebay.spark.decoding import Decoding
 from forebay.spark.errors import OffsetsDeleted
@@ -29,9 +29,9 @@ _WATERMARK_SECONDS = 20.0
 _FETCH = 2_000
 BATCH_ROWS = 5_000
 BATCH_BYTES = 16 * 1024 * 1024
-"""Bytes of keys and values after which a batch ends: 5,000 large records would not fit into memory."""
+"""Bytes of keys and values after which a batch ends, because 5,000 large records would not fit into memory."""
 UNFIT = ValueError, TypeError, ArithmeticError
-"""What conversions raise, Arrow's included, for a value that its column can't hold."""
+"""Errors that conversions, including Arrow's, raise for a value that its column can't hold."""
 
 Row = list[Any]
 
@@ -41,11 +41,11 @@ class RecordReader:
     """Reads ranges as rows of one schema. It can be pickled.
 
     Args:
-        options: Those of the read.
-        key: How keys are decoded.
-        value: How values are decoded.
+        options: Options of the read.
+        key: Decoding of keys.
+        value: Decoding of values.
         schema: Columns of the DataFrame.
-        measures: What is read is added to it.
+        measures: The sums to which the numbers of records and bytes are added.
     """
 
     options: SourceOptions
@@ -59,7 +59,7 @@ class RecordReader:
 
         Raises:
             DecodeError: A record can't be decoded and the mode is `fail`.
-            KafkaUnavailable, KafkaRefused: The broker is away, or refuses.
+            KafkaUnavailable, KafkaRefused: The broker can't be reached, or refuses the request.
         """
         row_of = self._rows(item.topic)
         arrow = to_arrow_schema(self.schema, timezone="UTC")
@@ -90,7 +90,7 @@ class RecordReader:
         return [readable_key, None, topic, partition, offset, *others[:-1], problem]
 
     def _problem(self, error: Exception, topic: Any, partition: Any, offset: Any) -> str | None:
-        """Return what the error column says of a record that can't be decoded, or None to leave the record out.
+        """Return the text of the error column for a record that can't be decoded, or None to skip the record.
 
         Raises:
             DecodeError: The mode is `fail`.
@@ -145,12 +145,13 @@ def committed_messages(
 ) -> Iterator[Message]:
     """Yield the committed messages of a range.
 
-    Aborted records and transaction markers take offsets but are no messages. What is read is added to `measures`.
+    Aborted records and transaction markers occupy offsets, but they are not returned as messages. The numbers of
+    messages and bytes are added to `measures`.
 
     Raises:
-        OffsetsDeleted: Retention deleted offsets while they were being read, and `fails_on_loss` is set. Otherwise the
-            messages that are left are read.
-        KafkaUnavailable, KafkaRefused: The broker is away, or refuses.
+        OffsetsDeleted: Retention deleted offsets while they were being read, and `fails_on_loss` is set. If it is not
+            set, the remaining messages are read.
+        KafkaUnavailable, KafkaRefused: The broker can't be reached, or refuses the request.
     """
     consumer = Consumer(settings.consumer())
     consumer.assign([TopicPartition(item.topic, item.partition, item.start)])
@@ -168,8 +169,8 @@ def committed_messages(
                 error = message.error()
                 if error is None:
                     offset = message.offset() or 0
-                    # After the election of another leader, the client may return records again. Records after the range
-                    # belong to the next one.
+                    # After a leader election, the client may return records a second time. Records after the end of
+                    # this range belong to the next range.
                     if next_offset <= offset < item.end:
                         records += 1
                         size += len(message) + len(message.key() or b"")
@@ -200,13 +201,13 @@ def committed_messages(
 
 
 def _skip_deleted(consumer: Consumer, item: Range, next_offset: int) -> int:
-    """Continue at the first offset that is left, and return it."""
+    """Assign the consumer to the first offset that still exists, and return this offset."""
     try:
         begin, end = watermarks(consumer, TopicPartition(item.topic, item.partition), _WATERMARK_SECONDS)
     except KafkaException as error:
-        raise from_kafka(error, f"can't ask where {item.topic}-{item.partition} begins") from error
+        raise from_kafka(error, f"can't look up the first offset of {item.topic}-{item.partition}") from error
     if end < item.end:
-        # The topic was created again.
+        # The topic was recreated, so its offsets are those of other records.
         return item.end
     offset = max(next_offset, begin)
     consumer.assign([TopicPartition(item.topic, item.partition, offset)])
@@ -221,8 +222,8 @@ def record_batches(
     Args:
         rows: The rows.
         schema: Their columns.
-        without_misfit: Function of a row with a value that its column can't hold, and of the error. It returns the row
-            without that value, or None to leave the row out.
+        without_misfit: Called with a row that has a value that its column can't hold, and with the error. It returns
+            the row without this value, or None to skip the row.
     """
     if not rows:
         return
@@ -230,8 +231,8 @@ def record_batches(
         yield record_batch(rows, schema)
     except UNFIT as error:
         if len(rows) > 1:
-            # Arrow does not say which row it refuses. Halving finds it in few attempts, and only batches with such a
-            # row pay.
+            # Arrow does not report which row it refuses. Bisection needs few attempts to find the row, and batches
+            # without such a row have no additional cost.
             half = len(rows) // 2
             yield from record_batches(rows[:half], schema, without_misfit)
             yield from record_batches(rows[half:], schema, without_misfit)

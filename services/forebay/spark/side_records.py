@@ -1,4 +1,4 @@
-"""The `.errors` and `.late` topics of an application: options of a read, and headers as a column of typed fields."""
+"""Reading the `.errors` and `.late` topics of an application, whose headers become a column with typed fields."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Parse = Callable[[str], Any]
 
 
 def _number(bits: int) -> Parse:
-    """Return a function from a header's text to a number. A timer's place is -1, which is None."""
+    """Return a function that converts a header's text to a number of at most `bits` bits, or to None.
+
+    The record of a timer has the partition and offset -1, which become None.
+    """
 
     def parse(text: str) -> int | None:
         return int(text) if text.isdecimal() and int(text) < 2 ** (bits - 1) else None
@@ -67,7 +70,7 @@ _FIELDS: Mapping[SideTopic, Mapping[str, tuple[spark.DataType, Parse]]] = {
 }
 _COLUMNS: Mapping[SideTopic, str] = {SideTopic.ERRORS: "error", SideTopic.LATE: "late"}
 _FIRST: Mapping[SideTopic, str] = {SideTopic.ERRORS: "error.class", SideTopic.LATE: "late.by_ms"}
-"""The first of the headers that the job adds after the record's own (forebay.processor.side_topics)."""
+"""The first header that the job adds after the headers of the original record (forebay.processor.side_topics)."""
 
 
 def names_side_topic(options: Mapping[str, str]) -> bool:
@@ -76,7 +79,7 @@ def names_side_topic(options: Mapping[str, str]) -> bool:
 
 
 def read_side_options(options: Mapping[str, str]) -> SourceOptions:
-    """Return the options of a read of `.errors` or `.late`. Keys and values are bytes, unless the options say more.
+    """Return the options of a read of `.errors` or `.late`. By default, keys and values are bytes.
 
     Raises:
         OptionError: An option is unknown, missing or invalid, or does not apply to these topics.
@@ -85,8 +88,8 @@ def read_side_options(options: Mapping[str, str]) -> SourceOptions:
     named = given[_RECORDS].strip().lower()
     if named not in tuple(SideTopic):
         raise OptionError(
-            f"records is {given[_RECORDS]}: write errors, for the records that could not be processed, or "
-            "late, for those that came too late"
+            f"records is {given[_RECORDS]}: write errors for records that could not be processed, or late for records "
+            "that arrived too late"
         )
     if not given.get(_APPLICATION, "").strip():
         raise OptionError(f'records={named} needs the application: add option("application", "user-sessions")')
@@ -112,7 +115,7 @@ def side_column(side: SideTopic) -> tuple[str, spark.StructType]:
 
 
 def split_headers(side: SideTopic, message: Message) -> tuple[Headers, dict[str, Any] | None]:
-    """Return the original record's headers, and the fields of the column that explains it.
+    """Return the original record's headers, and the fields of the column that explains the record.
 
     The fields are None if the job did not write the record.
     """
@@ -122,7 +125,8 @@ def split_headers(side: SideTopic, message: Message) -> tuple[Headers, dict[str,
         return headers, None
     original, own = headers[:at], headers[at:]
     if ("error.topic", b"") in own:
-        # A timer failed, which has no headers: the one in front of the others is its name.
+        # A timer failed. It has no headers of its own, so the header before `error.class` is the timer's name and
+        # belongs to the fields.
         original, own = [], headers
     prefix = f"{_COLUMNS[side]}."
     facts = {name.removeprefix(prefix): (value or b"").decode(errors="replace") for name, value in own}

@@ -1,4 +1,4 @@
-"""The exactly-once sink: what Spark calls on the driver and in tasks."""
+"""The writers of the exactly-once sink, which Spark calls on the driver and in tasks."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 _BATCH_ID, _QUERY_ID, _RUN_ID = "streaming.sql.batchId", "sql.streaming.queryId", "spark.jobGroup.id"
-"""What Spark's MicroBatchExecution says to tasks, as local properties of their job."""
+"""Local properties in which Spark's MicroBatchExecution passes these ids to tasks."""
 
 
 @dataclass
 class SinkMessage(WriterCommitMessage):
-    """What a task reports to the driver."""
+    """The report of a task to the driver."""
 
     identity: str
     run: str
@@ -40,11 +40,11 @@ class SinkMessage(WriterCommitMessage):
 
 
 def plan_rows(options: SinkOptions, row: StructType) -> RowPlan:
-    """Return how rows become records, once topic, schemas and columns are checked. Nothing is written.
+    """Check topic, schemas and columns, and return the plan that converts rows to records. Nothing is written.
 
     Raises:
-        ColumnMismatch, OptionError: say what to write. TopicMissing, KafkaUnavailable, RegistryUnavailable,
-        RegistryRefused.
+        ColumnMismatch, OptionError: A column or an option does not fit. The message says what to change.
+        TopicMissing, KafkaUnavailable, RegistryUnavailable, RegistryRefused: The topic or a schema can't be looked up.
     """
     check_columns(row, options.columns)
     partitions = TopicAdmin(options.settings).partitions([options.topic]).get(options.topic)
@@ -80,7 +80,7 @@ class _Sink:
     def commit_part(
         self, batches: Iterator[RecordBatch], query: str, batch: int, run: str, *, is_new: bool
     ) -> SinkMessage:
-        """Write what a task was given, and return what to report."""
+        """Write the rows of a task, or verify them, and return the task's report."""
         context = TaskContext.get()
         assert context is not None
         markers = Markers(self.options.settings, self.options.topic, f"{self.options.prefix}-{query}")
@@ -126,7 +126,11 @@ class _Sink:
                 number += 1
 
     def check_parts(self, messages: Sequence[WriterCommitMessage | None], batch: int) -> None:
-        """Refuse a batch of which an earlier run committed parts that this one does not have. Raises BatchRefused."""
+        """Check that no other run committed a part of the batch that this run did not verify.
+
+        Raises:
+            BatchRefused: Another run did, so rows may have been written twice.
+        """
         parts = [message for message in messages if isinstance(message, SinkMessage)]
         if not any(part.outcome.was_first for part in parts):
             return
@@ -142,7 +146,7 @@ class _Sink:
 
 
 class SinkStreamWriter(DataSourceStreamArrowWriter):
-    """Writes the batches of a streaming query: each partition's part in one transaction, exactly once."""
+    """Writer of a streaming query's batches. Each partition's rows are written exactly once, in one transaction."""
 
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink
@@ -163,11 +167,14 @@ class SinkStreamWriter(DataSourceStreamArrowWriter):
         self._sink.check_parts(messages, batchId)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Do nothing: each task has aborted its transaction, or the next attempt does."""
+        """Do nothing, because each task has aborted its transaction, or the next attempt aborts it."""
 
 
 class SinkWriter(DataSourceArrowWriter):
-    """Writes a DataFrame once: each partition in one transaction. The key makes a repetition of the job harmless."""
+    """Writer of a DataFrame, with one transaction per partition.
+
+    With the option `idempotencyKey`, a repetition of the write does not write rows twice.
+    """
 
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink
@@ -181,13 +188,13 @@ class SinkWriter(DataSourceArrowWriter):
         self._sink.check_parts(messages, 0)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Do nothing: each task has aborted its transaction; parts that were committed stay."""
+        """Do nothing, because each task has aborted its transaction. Partitions that were committed remain."""
 
 
 def create_stream_writer(
     options: Mapping[str, str], row: StructType, overwrite: bool, measures: Measures
 ) -> SinkStreamWriter:
-    """Return the writer of a streaming query, once everything is checked that can be. Raises as plan_rows."""
+    """Check the options and columns, and return the writer of a streaming query. Errors are those of `plan_rows`."""
     read = read_options(options)
     if overwrite:
         raise OptionError("a topic can't be overwritten: use the output mode append or update, not complete")
@@ -197,7 +204,7 @@ def create_stream_writer(
 
 
 def create_writer(options: Mapping[str, str], row: StructType, overwrite: bool, measures: Measures) -> SinkWriter:
-    """Return the writer of a batch write, once everything is checked that can be. Raises as plan_rows."""
+    """Check the options and columns, and return the writer of a batch write. Errors are those of `plan_rows`."""
     read = read_options(options)
     if overwrite:
         raise OptionError('a topic can\'t be overwritten: write mode("append")')

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as Avro, by the schema of their subject."""
+"""Encoding of a DataFrame's rows as Avro by a registered schema."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ _PLAIN: Mapping[str, tuple[tuple[type[spark.DataType], ...], Convert]] = {
 
 
 def avro_encoder(text: str, row: spark.StructType) -> Callable[[Mapping[str, Any]], bytes]:
-    """Return what encodes rows, without framing.
+    """Return a function that encodes rows, without framing.
 
     Args:
-        text: the schema. A schema that is not a record takes rows of one column.
+        text: The schema. If it is not a record, rows must have one column.
+        row: The columns.
 
     Raises:
-        ColumnMismatch: the columns don't fit; says what to write. InvalidSchema, fastavro's errors: it is not a schema.
+        ColumnMismatch: The columns don't fit. The message says what to change.
+        InvalidSchema: The text is not a valid schema. Errors of fastavro are also possible.
     """
     document = json.loads(text)
     plan = _Plan(document)
@@ -70,7 +72,11 @@ def avro_encoder(text: str, row: spark.StructType) -> Callable[[Mapping[str, Any
 
 
 class _Plan:
-    """Walks a schema twice at once: as it was registered, and without logical types, which is what is written."""
+    """Plan of the conversions from columns to Avro.
+
+    It traverses the registered schema and a copy without logical types in parallel. Values are written with the copy,
+    because the conversions already return values of the base types.
+    """
 
     def __init__(self, document: Any) -> None:
         self._names: dict[str, Any] = {}
@@ -103,7 +109,10 @@ class _Plan:
         return self._resolve(schema["type"], names) if is_nested(schema) else schema
 
     def _union(self, kind: spark.DataType, schema: list[Any], bare: list[Any], path: str) -> Convert:
-        """Return the conversion to the first branch that takes the type; fastavro is given the branch, not a guess."""
+        """Return the conversion to the first branch that accepts the type.
+
+        The branch is passed to fastavro, which would otherwise guess it from the value.
+        """
         if isinstance(kind, spark.NullType) and "null" in schema:
             return same
         refusals: list[ColumnMismatch] = []
@@ -157,7 +166,7 @@ class _Plan:
         return lambda value: constants | {name: convert(value[column]) for name, column, convert in parts}
 
     def _is_binary(self, bare: Any) -> bool:
-        """Whether a default of this type is bytes, which schemas write as text."""
+        """Return whether a default of this type is bytes, which schemas contain as text."""
         resolved = self._resolve(bare[0] if isinstance(bare, list) else bare, self._bare_names)
         return isinstance(resolved, dict) and resolved["type"] in ("bytes", "fixed")
 
@@ -167,7 +176,7 @@ class _Plan:
             return lambda value: {key: item(part) for key, part in value}
         items = self._resolve(schema["items"], self._names) if schema["type"] == "array" else None
         if isinstance(items, dict) and [field["name"] for field in items.get("fields", ())] == ["key", "value"]:
-            # As Connect writes maps whose keys are no strings: a list of entries.
+            # Kafka Connect writes a map with keys that are not strings as an array of entries.
             row = spark.StructType().add("key", kind.keyType).add("value", kind.valueType)
             entry = self._any(row, schema["items"], bare["items"], path)
             return lambda value: [entry({"key": key, "value": part}) for key, part in value]
@@ -175,7 +184,7 @@ class _Plan:
 
 
 def _branch_name(branch: Any) -> str:
-    """Return the name by which fastavro knows a branch of a union."""
+    """Return the name that fastavro uses for a branch of a union."""
     return branch if isinstance(branch, str) else str(branch.get("name") or branch["type"])
 
 

@@ -1,4 +1,4 @@
-"""Avro's types as Spark names them, for the plan of a row and for messages."""
+"""Spark types that correspond to Avro types, for conversions and for error messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def _nanoseconds(path: str) -> Convert:
     def multiply(value: Any) -> int:
         result = microseconds(value) * 1_000
         if not -(1 << 63) <= result < 1 << 63:
-            raise ValueMismatch(f"{path} is {value}, which is beyond what nanoseconds in 64 bits can say")
+            raise ValueMismatch(
+                f"{path} is {value}, but timestamps in nanoseconds range from the year 1677 to 2262: filter such "
+                "rows, or use a field in microseconds"
+            )
         return result
 
     return multiply
@@ -54,16 +57,16 @@ TIMES: Mapping[tuple[str, str], tuple[type[spark.DataType], str, Callable[[str],
     ("long", "local-timestamp-micros"): (spark.TimestampNTZType, "TIMESTAMP_NTZ", lambda _: microseconds),
     ("long", "local-timestamp-nanos"): (spark.TimestampNTZType, "TIMESTAMP_NTZ", _nanoseconds),
 }
-"""What holds each logical type of time: Spark's type, its name, and what makes the conversion of a path."""
+"""Spark type, its name, and a function that creates the conversion for a path, by Avro type and logical type."""
 
 
 def is_nested(schema: Any) -> bool:
-    """Whether a schema only wraps another one: {"type": {"type": "record", ...}}."""
+    """Return whether a schema only wraps another schema, as {"type": {"type": "record", ...}} does."""
     return isinstance(schema, dict) and isinstance(schema["type"], dict | list)
 
 
 def type_text(schema: Any) -> str:
-    """Return a type as messages show it."""
+    """Return a type as error messages show it."""
     if isinstance(schema, list):
         return " | ".join(map(type_text, schema))
     if isinstance(schema, str):
@@ -77,7 +80,7 @@ def type_text(schema: Any) -> str:
 
 
 def type_ddl(schema: Any) -> str:
-    """Return the Spark type that fits a type without loss; "" if no single type does."""
+    """Return the name of the Spark type that fits an Avro type without loss, or "" if there is no single type."""
     if isinstance(schema, list):
         branches = [branch for branch in schema if branch != "null"]
         return type_ddl(branches[0]) if len(branches) == 1 else ""
@@ -92,7 +95,7 @@ def type_ddl(schema: Any) -> str:
 
 
 def without_logical_types(document: Any) -> Any:
-    """Return a schema of the same bytes without logical types."""
+    """Return the schema without logical types. It describes the same bytes."""
     if isinstance(document, list):
         return [without_logical_types(part) for part in document]
     if not isinstance(document, dict):

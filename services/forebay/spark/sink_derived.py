@@ -1,4 +1,4 @@
-"""Schemas derived from a DataFrame's columns, for subjects that have none yet. Nothing is lost on the way back."""
+"""Derivation of schemas from a DataFrame's columns, for subjects without a schema. Reading returns the same values."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _PROTO_MESSAGES: Mapping[type[spark.DataType], tuple[str, str]] = {
 
 
 def derive_avro(row: spark.StructType, name: str) -> str:
-    """Return the Avro schema of rows. Raises ColumnMismatch: Avro has no such type or name."""
+    """Return an Avro schema for rows. Raises ColumnMismatch if Avro does not support a column's type or name."""
     return json.dumps(_avro_record(row, name, ""))
 
 
@@ -100,7 +100,7 @@ def _avro(kind: spark.DataType, name: str, path: str) -> Any:
 
 
 def derive_json(row: spark.StructType, name: str) -> str:
-    """Return the JSON Schema of rows. Raises ColumnMismatch: JSON has no such type."""
+    """Return a JSON Schema for rows. Raises ColumnMismatch if JSON does not support a column's type."""
     return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", "title": name, **_json_object(row, "")})
 
 
@@ -135,7 +135,7 @@ def _json_not_null(kind: spark.DataType, path: str) -> dict[str, Any]:
 
 
 def derive_protobuf(row: spark.StructType, name: str) -> str:
-    """Return the Protocol Buffers schema of rows. Raises ColumnMismatch: a message can't hold a column."""
+    """Return a Protocol Buffers schema for rows. Raises ColumnMismatch if a message can't contain a column."""
     imports: set[str] = set()
     lines = _message(row, name, "", "", imports)
     head = ['syntax = "proto3";', "", *(f'import "{file}";' for file in sorted(imports)), ""]
@@ -179,7 +179,7 @@ def _proto_field(column: spark.StructField, type_name: Callable[[spark.DataType]
 
 
 def _decimal_options(kind: spark.DataType) -> str:
-    """Return the options of a field that say how many digits its decimals have, as Kafka Connect writes them."""
+    """Return the field options that declare the digits of its decimals, in the form that Kafka Connect uses."""
     match kind:
         case spark.ArrayType():
             return _decimal_options(kind.elementType)

@@ -1,4 +1,4 @@
-"""Which columns are written with which schema: chosen on the driver, used by the tasks."""
+"""The encoding of columns by a schema. The driver chooses it, and the tasks use it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Encode = Callable[[Mapping[str, Any]], bytes | None]
 
 AUTO = "auto"
 KINDS: Mapping[str, str] = {"avro": AVRO, "json_schema": JSON_SCHEMA, "protobuf": PROTOBUF}
-"""Formats with a schema, and what a registry calls them."""
+"""Formats with a schema, with the names that a registry uses for them."""
 
 PRIMITIVES: Mapping[str, tuple[Format[Any], tuple[type[spark.DataType], ...]]] = {
     "string": (TEXT, (spark.StringType, spark.CharType, spark.VarcharType)),
@@ -37,11 +37,12 @@ PRIMITIVES: Mapping[str, tuple[Format[Any], tuple[type[spark.DataType], ...]]] =
     "double": (DOUBLE, (spark.DoubleType, spark.FloatType)),
     "boolean": (BOOLEAN, (spark.BooleanType,)),
 }
-"""Formats of one column, as Kafka's own serializers write them, with the types that they take, the widest first."""
+"""Formats of a single column, as Kafka's own serializers write them, with the Spark types that they accept. The widest
+type is first."""
 
 
 class Registry(Protocol):
-    """What the sink needs of a schema registry."""
+    """The methods of a schema registry that the sink needs."""
 
     def newest(self, subject: str) -> RegisteredSchema | None: ...
     def schema(self, schema_id: int) -> Schema: ...
@@ -51,12 +52,16 @@ class Registry(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What the options say of keys or values.
+    """The options for the encoding of keys or values.
 
     Args:
-        format: one of KINDS or PRIMITIVES, or AUTO: the kind of the subject's schema.
-        schema_id: 0 for the subject's newest schema.
-        registers: whether a schema of the columns is registered if the subject has none.
+        part: `key` or `value`.
+        topic: The topic.
+        format: A format of KINDS or PRIMITIVES, or AUTO for the format of the subject's schema.
+        subject: The subject. If it is empty, `<topic>-<part>` is used.
+        schema_id: Id of the schema, or 0 for the subject's newest schema.
+        message: Name of the Protobuf message. If it is empty, the first message is used.
+        registers: Whether a schema is derived from the columns and registered if the subject has no schema.
     """
 
     part: str
@@ -70,10 +75,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How some columns of a row are written.
+    """The encoding of some columns of a row.
 
     Args:
-        text: the schema; "" for a primitive.
+        format: A format of KINDS or PRIMITIVES.
+        row: The columns.
+        text: The schema, or "" for a primitive.
+        schema_id: Id of the schema.
+        message: Name of the Protobuf message. If it is empty, the first message is used.
     """
 
     format: str
@@ -83,7 +92,11 @@ class Encoding:
     message: str = ""
 
     def encoder(self) -> Encode:
-        """Return what encodes rows. Raises ColumnMismatch, and for each row ValueMismatch."""
+        """Return a function that encodes rows, and raises ValueMismatch for a row that can't be encoded.
+
+        Raises:
+            ColumnMismatch: The columns don't fit the schema.
+        """
         if self.format in PRIMITIVES:
             return self._primitive()
         head = header(self.schema_id)
@@ -117,14 +130,18 @@ class Encoding:
 
 
 def choose_encoding(request: Request, row: spark.StructType, spare: spark.StructType, registry: Registry) -> Encoding:
-    """Return how columns are written, checked against their schema.
+    """Return the encoding of columns, after checking that they fit the schema.
 
     Args:
-        row: the columns to write.
-        spare: columns that are written only if the schema has fields for them: they are in the record elsewhere.
+        request: The options.
+        row: The columns to encode.
+        spare: Columns that are also stored elsewhere in the record. They are encoded only if the schema has fields for
+            them.
+        registry: The schema registry.
 
     Raises:
-        ColumnMismatch: says what to write. RegistryUnavailable, RegistryRefused.
+        ColumnMismatch: The columns don't fit, or there is no schema. The message says what to change.
+        RegistryUnavailable, RegistryRefused: The schema can't be read or registered.
     """
     if request.format in PRIMITIVES:
         encoding = Encoding(request.format, row)

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as JSON, by the JSON Schema of their subject."""
+"""Encoding of a DataFrame's rows as JSON by a registered JSON Schema."""
 
 from __future__ import annotations
 
@@ -56,19 +56,21 @@ _STRUCTURE = frozenset(
         *("properties", "required", "items", "format", "additionalProperties", "oneOf", "anyOf", "contentEncoding"),
     )
 )
-"""Keywords that the columns' types decide. A schema with any other keyword is applied to each record."""
+"""Keywords that can be checked against the columns' types. If a schema has other keywords, each record is validated."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def json_encoder(text: str, row: spark.StructType) -> Callable[[Mapping[str, Any]], bytes]:
-    """Return what encodes rows, without framing.
+    """Return a function that encodes rows, without framing.
 
     Args:
-        text: the schema. A schema of another type than object takes rows of one column.
+        text: The schema. If its type is not object, rows must have one column.
+        row: The columns.
 
     Raises:
-        ColumnMismatch: the columns don't fit; says what to write. ValueError: the text is not JSON.
+        ColumnMismatch: The columns don't fit. The message says what to change.
+        ValueError: The text is not JSON.
     """
     document = json.loads(text)
     plan = _Plan(document)
@@ -90,10 +92,10 @@ class _Plan:
     def __init__(self, document: Any) -> None:
         self._root = document
         self.has_constants = False
-        """Whether records have values that no column's type proves to fit."""
+        """Whether records contain values that may not fit the schema although the columns' types fit."""
 
     def convert(self, row: spark.StructType) -> tuple[Convert, str | None]:
-        """Return the conversion of a row, and the name of the only column if the schema is of no object."""
+        """Return the conversion of a row, and the name of the only column if the schema's type is not object."""
         schema = self._resolve(self._root)
         kinds = _kinds(schema)
         if not kinds or "object" in kinds:
@@ -117,7 +119,7 @@ class _Plan:
         return self._resolve(target, depth + 1)
 
     def _any(self, kind: spark.DataType, schema: Any, path: str) -> Convert:
-        """Return the conversion of a value that may be null only if the schema says so."""
+        """Return the conversion of a value, which refuses null unless the schema allows it."""
         convert = self._not_null(kind, schema, path)
         return keep_null(convert) if self._takes_null(schema) else refuse_null(convert, path)
 
@@ -193,7 +195,7 @@ class _Plan:
 
 
 def _scalar(kind: spark.DataType, target: str, schema: Mapping[str, Any], path: str) -> Convert:
-    """Return the conversion of a scalar to a type of JSON; "" for any type. Raises ColumnMismatch."""
+    """Return the conversion of a scalar to a JSON type, or to any type if `target` is "". Raises ColumnMismatch."""
     title, form = schema.get("title", ""), schema.get("format", "")
     is_any, is_number = not target, target in ("integer", "number")
     is_base64 = is_any or schema.get("connect.type") == "bytes" or schema.get("contentEncoding") == "base64"
@@ -220,7 +222,7 @@ def _scalar(kind: spark.DataType, target: str, schema: Mapping[str, Any], path: 
 
 
 def _utc_text(value: Any) -> str:
-    """Return a moment as RFC 3339 has it, in UTC, with all digits that Spark keeps."""
+    """Return a timestamp in the format of RFC 3339, in UTC, with all digits of Spark's timestamps."""
     seconds, micros = divmod(microseconds(value), 1_000_000)
     day, second = divmod(seconds, 86_400)
     date = type(value).fromordinal(day + 719_163).date()
@@ -231,7 +233,7 @@ def _utc_text(value: Any) -> str:
 def _finite(path: str) -> Convert:
     def check(value: float) -> float:
         if not math.isfinite(value):
-            raise ValueMismatch(f"{path} is {value}, which is not a number of JSON: write nullif(...) or a text")
+            raise ValueMismatch(f"{path} is {value}, which JSON can't represent: replace it with null or a text")
         return value
 
     return check
@@ -243,13 +245,13 @@ def _kinds(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _by_kind(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return one schema for each type of a schema of several."""
+    """Return one schema for each type that a schema allows, without null."""
     kinds = _kinds(schema)
     return [schema] if len(kinds) < 2 else [{**schema, "type": kind} for kind in kinds if kind != "null"]
 
 
 def _is_structural(schema: Any) -> bool:
-    """Whether a schema only says which types there are, so that a plan for the columns proves that rows fit."""
+    """Return whether a schema only declares types, so that rows fit if the types of the columns do."""
     if not isinstance(schema, dict):
         return True
     if not all(word in _STRUCTURE or word.startswith("connect.") for word in schema):

@@ -1,8 +1,9 @@
-"""Markers: which batch a partition has committed, as the offset of a consumer group per query and partition.
+"""Markers, which record the batch that a partition has committed last, as an offset of a consumer group.
 
-A marker is committed in the transaction of the batch's records, so it is visible exactly if they are. The group
-`<identity>-<partition>` has it on partition 0 of the topic: the offset is the number of the next batch, the metadata
-say which run of the query committed it, and what the batch contained.
+A marker is committed in the same transaction as the batch's records, so either both are visible or neither. Each Spark
+partition of a query has its own group, `<identity>-<partition>`. The marker is the group's offset for partition 0 of
+the topic. The offset is the number of the next batch. The metadata contain the run of the query that committed the
+batch, and a digest of the batch's records.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from forebay.spark.sink_records import Digest
 _SECONDS = 30.0
 _RETRY_SECONDS = 0.2
 _UNDECIDED_SECONDS = 15.0
-"""How long a live task may need between sending its marker and the end of its transaction."""
+"""Longest time that a running task needs from sending its marker to the end of its transaction."""
 _SETTLE_SECONDS = 90.0
-"""Longest time for which a marker may be undecided: the coordinator's, until it has completed a commit."""
+"""Longest time in which a transaction coordinator completes a commit. The marker is undecided until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,11 @@ class Marker:
     """The latest batch that a partition has committed.
 
     Args:
-        run: the run of the query that committed it, or has verified since that it writes the same.
-        digest: what it contained.
-        schema_ids: of keys and values.
+        batch: Number of the batch.
+        run: The run of the query that committed the batch, or the latest run that verified that it writes the same.
+        rows: Number of records.
+        digest: Hash of the records (`Digest.text`).
+        schema_ids: Schema ids of keys and values.
     """
 
     batch: int
@@ -44,11 +47,11 @@ class Marker:
     schema_ids: tuple[int, int]
 
     def holds(self, digest: Digest) -> bool:
-        """Return whether the batch contained the same."""
+        """Return whether the batch contained the records that the digest describes."""
         return (self.rows, self.digest) == (digest.rows, digest.text)
 
     def offset(self, topic: str) -> TopicPartition:
-        """Return what is committed to the marker's group."""
+        """Return the offset and the metadata that are committed to the marker's group."""
         content = {name: value for name, value in asdict(self).items() if name != "batch"}
         return TopicPartition(topic, 0, self.batch + 1, json.dumps(content))
 
@@ -58,7 +61,9 @@ class Markers:
     """The markers of one query or batch write.
 
     Args:
-        identity: `<prefix>-<query>`; a partition's transactional id and group are `<identity>-<partition>`.
+        settings: Connection to the broker.
+        topic: Topic that the sink writes.
+        identity: `<prefix>-<query>`. A partition's transactional id and group are `<identity>-<partition>`.
     """
 
     settings: KafkaSettings
@@ -66,28 +71,32 @@ class Markers:
     identity: str
 
     def name(self, partition: int) -> str:
-        """Return the transactional id, and marker group, of a Spark partition."""
+        """Return the name of a Spark partition's transactional id, which is also the name of its marker group."""
         return f"{self.identity}-{partition}"
 
     def consumer(self, partition: int) -> Consumer:
-        """Return a client of a marker's group, which never subscribes."""
+        """Return a consumer with which a marker group's offset is read and committed. It never subscribes."""
         return Consumer(self.settings.consumer(**{"group.id": self.name(partition)}))
 
     def read(self, consumer: Consumer, seconds: float = _SETTLE_SECONDS) -> Marker | None:
-        """Return a partition's marker once it is decided; None: there is none. Raises what from_kafka makes."""
+        """Wait until a partition's marker is decided, and return it, or None if there is no marker.
+
+        Errors are those of `from_kafka`.
+        """
         deadline = time.monotonic() + seconds
         while True:
             try:
                 return self._read(consumer, deadline - time.monotonic())
             except KafkaUnavailable:
-                # Such as a coordinator that is still loading, which the client does not wait for.
+                # For example, the group coordinator may still be loading. The client does not wait for this.
                 if time.monotonic() + _RETRY_SECONDS > deadline:
                     raise
                 time.sleep(_RETRY_SECONDS)
 
     def _read(self, consumer: Consumer, seconds: float) -> Marker | None:
         try:
-            # The client asks for stable offsets because it reads committed records only.
+            # The consumer has the isolation level read_committed. It therefore requests stable offsets, and the call
+            # waits while a transaction with this offset is open.
             (position,) = consumer.committed([TopicPartition(self.topic, 0)], seconds)
         except KafkaException as error:
             raise from_kafka(error, f"can't read which batch {self.identity} has committed") from error
@@ -96,10 +105,10 @@ class Markers:
         return _marker(position)
 
     def read_all(self, settle: Callable[[int], object] | None = None) -> Mapping[int, Marker]:
-        """Return the markers of all partitions that ever committed one. Raises what from_kafka makes.
+        """Return the markers of all partitions that have committed a marker. Errors are those of `from_kafka`.
 
         Args:
-            settle: ends the transaction of a partition whose marker stays undecided, as a killed task leaves it.
+            settle: Ends the transaction of a partition whose marker remains undecided because its task was killed.
         """
         admin = AdminClient(self.settings.admin())
         try:

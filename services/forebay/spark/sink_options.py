@@ -1,4 +1,4 @@
-"""Options of the sink: names and meanings as `docs/spark.md` lists them."""
+"""Options of the sink, which `docs/spark.md` documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES = (
     "idempotencyKey",
 )
 _SPARK = ("checkpointlocation", "querystartid")
-"""Options that Spark itself reads."""
+"""Options that Spark reads and that the sink ignores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,10 +36,11 @@ class SinkOptions:
     """The options of one write.
 
     Args:
-        transaction_seconds: how long a task's transaction may be open.
-        repeat_seconds: how long a task waits for others to verify what they wrote in an earlier attempt.
-        writes_unmarked: whether a batch is written though the markers of earlier batches are gone.
-        idempotency_key: of a batch write; "" for none.
+        transaction_seconds: Longest time for which a task's transaction may be open.
+        repeat_seconds: Longest time for which a task waits until other tasks have verified the partitions that an
+            earlier run committed.
+        writes_unmarked: Whether a batch is written although the markers of earlier batches no longer exist.
+        idempotency_key: Key of a batch write, or "".
     """
 
     settings: KafkaSettings
@@ -58,7 +59,7 @@ class SinkOptions:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns that options name, by option."""
+        """The columns that options name, by name of the option."""
         keys = {f"keyColumns ({name})": name for name in self.key_columns}
         return {
             **keys,
@@ -72,10 +73,11 @@ def read_options(options: Mapping[str, str]) -> SinkOptions:
     """Return the options of a write.
 
     Args:
-        options: as Spark gives them, without regard to case. `kafka.<option>` are librdkafka's.
+        options: Options as Spark passes them. Names are case-insensitive. `kafka.<option>` are options of librdkafka.
 
     Raises:
-        OptionError: an option is unknown, missing or makes no sense. KafkaSettingsError: one of librdkafka's is.
+        OptionError: An option is unknown, missing or invalid.
+        KafkaSettingsError: An option of librdkafka is invalid.
     """
     given = {name.lower(): text for name, text in options.items()}
     names = {name.lower(): name for name in _NAMES}

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as Protocol Buffers, by the schema of their subject."""
+"""Encoding of a DataFrame's rows as Protocol Buffers by a registered schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from forebay.spark.sink_values import (
 )
 
 Put = Callable[[Any, Any], None]
-"""Sets a field of a message, or fills a message."""
+"""Function of a message and a value that sets a field of the message, or fills the message."""
 
 _SMALL = (spark.ByteType, spark.ShortType)
 _INTS = (*_SMALL, spark.IntegerType)
@@ -44,13 +44,16 @@ _WRAPPERS = "google/protobuf/wrappers.proto"
 
 
 def protobuf_encoder(text: str, row: spark.StructType, name: str = "") -> Callable[[Mapping[str, Any]], bytes]:
-    """Return what encodes rows, without the schema's id but with the message's path.
+    """Return a function that encodes rows, with the message's path in the schema but without the schema id.
 
     Args:
-        name: of the message in the schema; "" for the first.
+        text: The schema, a `.proto` file.
+        row: The columns.
+        name: Name of the message in the schema. The default is the first message.
 
     Raises:
-        ColumnMismatch: the columns don't fit; says what to write. WrongProto: it is not a schema.
+        ColumnMismatch: The columns don't fit. The message says what to change.
+        WrongProto: The text is not a valid schema.
     """
     message = message_of(text, name)
     fill, make, path = _message(message, row, ""), class_of(message), path_bytes(message)
@@ -119,7 +122,7 @@ def _field(field: FieldDescriptor, kind: spark.DataType, path: str) -> Put:
 
 
 def _not_null(put: Put, path: str, remedy: str) -> Put:
-    """Return what refuses null in a field that can't say null: it would be read back as the type's default."""
+    """Return a function that refuses null in a field without presence, which would be read as the type's default."""
 
     def put_value(made: Any, value: Any) -> None:
         if value is None:
@@ -195,7 +198,14 @@ def _scalar(field: FieldDescriptor, kind: spark.DataType, path: str) -> Convert:
 
 
 def _filler(field: FieldDescriptor, kind: spark.DataType, path: str, declaring: FieldDescriptor | None = None) -> Put:
-    """Return what fills a field's message. `declaring` says how many digits a decimal has; None: the field itself."""
+    """Return a function that fills a field's message.
+
+    Args:
+        field: The field.
+        kind: Spark type of the column.
+        path: Path of the column, for errors.
+        declaring: The field whose options declare the digits of a decimal, if it is not the field itself.
+    """
     message = field.message_type
     name = message.full_name
     if str(message.file.name) == _WRAPPERS:

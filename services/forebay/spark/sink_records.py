@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as Kafka records: key, value, headers, timestamp, partition."""
+"""Conversion of a DataFrame's rows to Kafka records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ANY_PARTITION = -1
 
 
 class SinkRecord(NamedTuple):
-    """A record to send; a timestamp of 0 is the time at which it is sent, a partition of -1 the key's."""
+    """A record to send. A timestamp of 0 is the time of sending, and partition -1 is chosen by the key."""
 
     key: bytes | None
     value: bytes | None
@@ -28,10 +28,15 @@ class SinkRecord(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowPlan:
-    """How rows become records. Column names are "" for what the DataFrame does not say.
+    """The plan that converts rows to records.
 
     Args:
-        partitions: of the topic.
+        value: Encoding of values.
+        key: Encoding of keys, or None if records have no keys.
+        headers: Name of the column with headers, or "".
+        timestamp: Name of the column with timestamps, or "".
+        partition: Name of the column with partitions, or "".
+        partitions: Number of the topic's partitions.
     """
 
     value: Encoding
@@ -42,7 +47,7 @@ class RowPlan:
     partitions: int = 1
 
     def reader(self) -> Callable[[Mapping[str, Any]], SinkRecord]:
-        """Return what makes a record of a row. It raises ValueMismatch."""
+        """Return a function that converts a row to a record. It raises ValueMismatch."""
         value = self.value.encoder()
         key = _nothing if self.key is None else self.key.encoder()
         headers, timestamp, partition = self._headers(), self._timestamp(), self._partition()
@@ -50,7 +55,7 @@ class RowPlan:
 
     @property
     def schema_ids(self) -> tuple[int, int]:
-        """The ids that keys and values are written under; 0 for no schema."""
+        """The schema ids of keys and values. An id of 0 means that there is no schema."""
         return (0 if self.key is None else self.key.schema_id, self.value.schema_id)
 
     def _headers(self) -> Convert:
@@ -101,10 +106,14 @@ class RowPlan:
 
 
 def check_columns(row: spark.StructType, plan_columns: Mapping[str, str]) -> None:
-    """Refuse options that name columns which the DataFrame has not, or of another type. Raises ColumnMismatch.
+    """Check that the columns which options name exist and have the required types.
 
     Args:
-        plan_columns: names of columns by option, such as {"headersColumn": "headers"}; "" for options not given.
+        row: The columns of the DataFrame.
+        plan_columns: Column names by option, such as {"headersColumn": "headers"}. An unset option has the name "".
+
+    Raises:
+        ColumnMismatch: A column is missing, ambiguous or of the wrong type.
     """
     names = row.fieldNames()
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -142,12 +151,12 @@ _TYPES: Mapping[str, tuple[Callable[[spark.DataType], bool], str]] = {
 
 
 class Digest:
-    """The content of a set of records, regardless of their order: their number, and the sum of their hashes.
+    """The number of records and the sum of their hashes, which do not depend on the order of the records.
 
-    Ids of schemas don't count, nor does the time at which a record is sent.
+    Schema ids and the time of sending are not part of a record's hash.
 
     Args:
-        schema_ids: of keys and values; 0 for data without framing.
+        schema_ids: Schema ids of keys and values. An id of 0 means that the data has no framing.
     """
 
     def __init__(self, schema_ids: tuple[int, int] = (0, 0)) -> None:
@@ -158,7 +167,7 @@ class Digest:
         self._key_start, self._value_start = (HEADER_BYTES if schema_id else 0 for schema_id in schema_ids)
 
     def add(self, record: SinkRecord) -> None:
-        """Count a record in."""
+        """Add a record."""
         key, value = record.key, record.value
         self.size += len(key or b"") + len(value or b"")
         key = None if key is None else key[self._key_start :]
@@ -169,7 +178,7 @@ class Digest:
 
     @property
     def text(self) -> str:
-        """The sum, in hexadecimal digits."""
+        """The sum of the hashes in hexadecimal digits."""
         return f"{self._sum % (1 << 128):032x}"
 
 

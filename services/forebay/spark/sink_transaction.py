@@ -1,4 +1,4 @@
-"""What a task of the sink does: one transaction per partition and batch, at most once ever."""
+"""The transaction in which a task of the sink writes a partition of a batch, exactly once over all attempts."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRO
 
 
 class BatchRefused(Exception):
-    """The sink can't prove that a batch would be written exactly once; says why, and what to do."""
+    """The sink can't guarantee that a batch is written exactly once. The message says why, and what to do."""
 
 
 class AttemptFenced(Exception):
-    """Another attempt of the same task has taken over; nothing of this one was committed."""
+    """Another attempt of the same task has taken over. This attempt has committed nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a partition's part of a batch.
+    """The result of writing or verifying a partition of a batch.
 
     Args:
-        was_first: whether the task had to look for earlier attempts of the batch.
-        is_written: whether this task wrote the rows; otherwise it compared them with those of an earlier attempt.
-        size: bytes of keys and values.
-        commit_seconds: from the last row to the commit; 0: nothing was committed.
+        partition: Number of the Spark partition.
+        rows: Number of rows.
+        was_first: Whether the task had to look for earlier attempts of the batch.
+        is_written: Whether this task wrote the rows. If not, it compared them with the rows of an earlier attempt.
+        size: Bytes of keys and values.
+        commit_seconds: Time from the last row to the commit, or 0 if nothing was committed.
     """
 
     partition: int
@@ -51,22 +53,29 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartitionWriter:
-    """Writes a Spark partition's part of a batch.
+    """Writer of a Spark partition of a batch.
 
-    The order is what makes it exact: `init_transactions` fences every earlier attempt of this partition, and ends its
-    transaction, before the marker is read. So the marker can't change any more until this attempt commits, or is fenced
-    itself. Each attempt has a producer of its own, used for one transaction: a repeated EndTxn of it that arrives late
-    meets a newer epoch, and changes nothing (see GroupProducer in forebay.runtime.worker.transaction).
+    Exactness depends on the order of the steps. `init_transactions` fences every earlier attempt of this partition and
+    ends its transaction before the marker is read. The marker therefore can't change until this attempt commits or is
+    fenced itself. Each attempt has its own producer and uses it for one transaction. If a copy of its EndTxn request
+    arrives late, the producer epoch is newer, and the copy has no effect (see GroupProducer in
+    forebay.runtime.worker.transaction).
 
-    A repeated batch must be cut into the same partitions as before, but a task does not know their number. So the
-    marker describes what was committed. Before a task of another run writes, all parts of the batch that an earlier run
-    committed must have been verified: the task that has such a part now compares it, and puts its run in the marker.
+    A repeated batch must have the same partitions as before, but a task does not know the number of partitions. The
+    marker therefore describes the rows that were committed. Before a task of another run writes, every partition of the
+    batch that an earlier run committed must be verified. The task that now has this partition compares its rows with
+    the marker, and commits the marker again with the new run.
 
     Args:
-        batch: the batch's number; Spark repeats only the latest one.
-        run: of the query; attempts of one run see the same partitions.
-        is_new: whether no other run can have used these markers.
-        schema_ids: of keys and values.
+        markers: The markers of the query.
+        partition: Number of the Spark partition.
+        batch: Number of the batch. Spark repeats only the latest batch.
+        run: Run of the query. All attempts of a run have the same partitions.
+        is_new: Whether no other run can have used these markers.
+        schema_ids: Schema ids of keys and values.
+        transaction_seconds: Longest time for which the transaction may be open.
+        repeat_seconds: Longest time for which to wait until other tasks have verified their partitions.
+        writes_unmarked: Whether a batch is written although the markers of earlier batches no longer exist.
     """
 
     markers: Markers
@@ -83,15 +92,15 @@ class PartitionWriter:
         """Commit the records, or verify them if an earlier attempt committed them.
 
         Raises:
-            BatchRefused, AttemptFenced, ValueMismatch: nothing was committed. KafkaUnavailable, KafkaRefused: the
-            transaction may have been committed, which the next attempt finds out.
+            BatchRefused, AttemptFenced, ValueMismatch: Nothing was committed.
+            KafkaUnavailable, KafkaRefused: The transaction may have been committed. The next attempt detects this.
         """
         consumer = self.markers.consumer(self.partition)
         try:
             iterator = iter(records)
             first = next(iterator, None)
-            # An empty part needs no transaction, and Spark may have many of them. Partition 0 writes a marker even
-            # then, so that every batch leaves one.
+            # An empty partition needs no transaction, and Spark may have many empty partitions. Only partition 0 always
+            # writes a marker, so that every batch leaves at least one.
             if first is None and self.partition:
                 return self._skip(consumer)
             return self._write(consumer, _chain(first, iterator))
@@ -99,16 +108,17 @@ class PartitionWriter:
             consumer.close()
 
     def _skip(self, consumer: Consumer) -> Outcome:
-        """Write nothing: only partition 0 has a marker for a part without records."""
+        """Verify that an earlier attempt committed no rows in this empty partition either. Write nothing."""
         marker = self.markers.read(consumer)
-        # An earlier attempt may have had rows here, which this one has in another partition: it would write them twice.
+        # An earlier attempt may have committed rows in this partition. If they are in another partition now, they would
+        # be written twice.
         self._refuse_later(marker, self.partition)
         if marker is not None and marker.batch == self.batch:
             self._verify(marker, Digest())
         return Outcome(self.partition, 0)
 
     def _write(self, consumer: Consumer, records: Iterator[SinkRecord]) -> Outcome:
-        # Before the marker is read: no earlier attempt can change the marker after this.
+        # Open the producer before reading the marker. After that, no earlier attempt can change the marker.
         producer = self._open(self.partition)
         marker = self.markers.read(consumer)
         self._refuse_later(marker, self.partition)
@@ -119,11 +129,12 @@ class PartitionWriter:
             self._verify(marker, digest)
             # Within a run, Spark repeats a task with the same partitions, so the marker needs no change.
             is_of_other_run = marker.run != self.run
-            # The rows are there already. Only this run's name is written to the marker, for the tasks that wait for it.
+            # The rows are already committed. Only the marker is committed again, with the name of this run, because
+            # other tasks wait until this partition is verified.
             seconds = self._commit(producer, consumer, digest, iter(())) if is_of_other_run else 0.0
             return Outcome(self.partition, digest.rows, is_of_other_run, commit_seconds=seconds)
-        # This run committed the batch before, so Spark has finished it, and this batch can't have been begun by
-        # an earlier run.
+        # If this run committed the previous batch, no earlier run can have started this batch, because Spark completes
+        # a batch before it starts the next one.
         is_later = marker is not None and (marker.run, marker.batch) == (self.run, self.batch - 1)
         was_first = not is_later and not self.is_new
         if was_first:
@@ -133,14 +144,14 @@ class PartitionWriter:
         return Outcome(self.partition, digest.rows, was_first, True, digest.size, seconds)
 
     def _open(self, partition: int) -> Producer:
-        """Return a producer that has fenced all earlier ones of a partition, and ended their transactions."""
+        """Return a producer that has fenced all earlier producers of a partition and ended their transactions."""
         options = {
             "transactional.id": self.markers.name(partition),
             "transaction.timeout.ms": int(self.transaction_seconds * 1_000),
         }
         producer = Producer(self.markers.settings.producer(**options))
         deadline = time.monotonic() + _SECONDS
-        # The broker refuses while it still ends the transaction of an earlier attempt.
+        # The broker refuses the request while it is still ending the transaction of an earlier attempt.
         while True:
             try:
                 learn_leaders(producer, [self.markers.topic], _SECONDS)
@@ -168,7 +179,7 @@ class PartitionWriter:
                         timestamp=record.timestamp,
                         headers=record.headers,
                     )
-                # Logic of the query runs until here. What follows is the time of the sink alone.
+                # The query's own logic runs while the records are read. Measure only the time of the sink.
                 ended = time.monotonic()
                 queue.drain()
                 marker = Marker(self.batch, self.run, digest.rows, digest.text, self.schema_ids)
@@ -194,7 +205,7 @@ class PartitionWriter:
             raise self._failure(error, "the transaction was not committed") from error
 
     def _verify(self, marker: Marker, digest: Digest) -> None:
-        """Refuse a part of the batch that differs from what an earlier attempt committed. Raises BatchRefused."""
+        """Raise BatchRefused if the rows differ from the rows that an earlier attempt committed."""
         if marker.holds(digest):
             return
         ids = ""
@@ -219,11 +230,16 @@ class PartitionWriter:
             )
 
     def _await_verification(self) -> None:
-        """Wait until no part of the batch is left that only another run has committed. Raises BatchRefused."""
+        """Wait until this run has verified every partition of the batch that another run committed.
+
+        Raises:
+            BatchRefused: No partition was verified for `repeat_seconds`, or the markers are missing or newer.
+        """
         before: list[int] | None = None
         moved_at = time.monotonic()
         while True:
-            # A killed task of an earlier run may have left a marker undecided for as long as its transaction may last.
+            # If a task of an earlier run was killed, its marker would remain undecided until its transaction times out.
+            # `_open` ends the transaction.
             markers = self.markers.read_all(self._open)
             for partition, marker in markers.items():
                 self._refuse_later(marker, partition)
@@ -238,7 +254,7 @@ class PartitionWriter:
             if not left:
                 return
             now = time.monotonic()
-            # Patience begins again with each partition that was verified: a large batch has many of them.
+            # The wait starts again whenever a partition was verified, because a large batch has many partitions.
             if left != before:
                 before, moved_at = left, now
             if now - moved_at > self.repeat_seconds:

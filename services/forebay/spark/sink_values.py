@@ -1,4 +1,4 @@
-"""Values of a DataFrame as the base types of schemas: exactly, or not at all."""
+"""Lossless conversions of a DataFrame's values to the base types of schemas, and errors for values that don't fit."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 
 
 class ColumnMismatch(Exception):
-    """A column of the DataFrame does not fit the schema; says what to write instead. Nothing was written."""
+    """A column of the DataFrame does not fit the schema. The message says what to change. Nothing was written."""
 
 
 class ValueMismatch(Exception):
-    """A value does not fit its field; names the column. The transaction is aborted."""
+    """A value does not fit its field. The message names the column. The transaction is aborted."""
 
 
 def python_rows(batch: RecordBatch, where: str) -> list[dict[str, Any]]:
-    """Return the rows of a batch, which is read at a place that errors name.
+    """Return the rows of a batch.
+
+    Args:
+        batch: The batch.
+        where: Description of the batch in error messages.
 
     Raises:
-        ValueMismatch: A date or a timestamp is beyond those of Python.
+        ValueMismatch: A date or a timestamp is outside of the years 1 to 9999, which Python supports.
     """
     try:
         rows: list[dict[str, Any]] = batch.to_pylist()
@@ -42,7 +46,7 @@ def python_rows(batch: RecordBatch, where: str) -> list[dict[str, Any]]:
 
 
 def same(value: Any) -> Any:
-    """Return the value."""
+    """Return the value unchanged."""
     return value
 
 
@@ -60,7 +64,7 @@ def refuse_null(convert: Convert, path: str) -> Convert:
 
 
 def keep_null(convert: Convert) -> Convert:
-    """Return a conversion that keeps null."""
+    """Return a conversion that returns None for None."""
     return lambda value: None if value is None else convert(value)
 
 
@@ -70,7 +74,7 @@ def days(value: datetime.date) -> int:
 
 
 def microseconds(value: datetime.datetime) -> int:
-    """Return the microseconds since 1970-01-01 00:00, in UTC or, for a value without a time zone, in its own."""
+    """Return the microseconds since 1970-01-01 00:00. A value without a time zone is taken as UTC."""
     aware = value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
     since = aware - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
@@ -82,14 +86,14 @@ def microseconds_of_day(value: datetime.time) -> int:
 
 
 def in_milliseconds(convert: Convert, path: str) -> Convert:
-    """Return a conversion of `convert`'s microseconds to milliseconds that refuses a remainder."""
+    """Return a conversion to milliseconds from a conversion to microseconds. It refuses a remainder."""
 
     def divide(value: Any) -> int:
         whole, rest = divmod(convert(value), 1_000)
         if rest:
             raise ValueMismatch(
-                f"{path} is {value}, but its field counts milliseconds: write date_trunc('MILLISECOND', {path}) if the "
-                "digits behind them may be lost"
+                f"{path} is {value}, but its field has milliseconds: write date_trunc('MILLISECOND', {path}) to drop "
+                "the microseconds"
             )
         return int(whole)
 
@@ -97,14 +101,16 @@ def in_milliseconds(convert: Convert, path: str) -> Convert:
 
 
 def field_names(row: StructType, names: Mapping[str, Any], what: str, path: str) -> dict[str, StructField]:
-    """Return the column of each field that has one, by the field's name. Names may differ in case.
+    """Return the columns by the name of their field. The names of a column and its field may differ in case.
 
     Args:
-        names: the schema's fields by name.
-        what: the schema, for messages.
+        row: The columns.
+        names: Fields of the schema, by name.
+        what: Description of the schema in error messages.
+        path: Path of the struct that contains the columns, or "".
 
     Raises:
-        ColumnMismatch: a column has no field.
+        ColumnMismatch: A column has no field.
     """
     folded: dict[str, list[str]] = {}
     for name in names:
@@ -129,11 +135,13 @@ def join(path: str, name: str) -> str:
 
 
 def misfit(path: str, kind: DataType, target: str, ddl: str) -> ColumnMismatch:
-    """Return the refusal of a column whose type does not fit.
+    """Return the error for a column whose type does not fit.
 
     Args:
-        target: the field's type, as the schema says it.
-        ddl: the Spark type that fits; "" if no type does.
+        path: Path of the column.
+        kind: Spark type of the column.
+        target: Type of the field, as the schema declares it.
+        ddl: The Spark type that fits, or "" if no type does.
     """
     remedy = f"select CAST({path} AS {ddl}) AS {path.rpartition('.')[2]}" if ddl else "leave it out, or use its parts"
     return ColumnMismatch(
@@ -143,7 +151,7 @@ def misfit(path: str, kind: DataType, target: str, ddl: str) -> ColumnMismatch:
 
 
 def missing_field(path: str, target: str, ddl: str) -> ColumnMismatch:
-    """Return the refusal of a schema that has a field for which there is no column and no default."""
+    """Return the error for a field without a default for which the DataFrame has no column."""
     typed = f" of type {ddl}" if ddl else ""
     return ColumnMismatch(
         f"the field {path} ({target}) has no default, and the DataFrame has no such column: add the column "

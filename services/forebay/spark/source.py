@@ -1,4 +1,4 @@
-"""The data source `forebay`: its schema, and its readers and writers for batch and streaming."""
+"""The data source `forebay`, which provides the schema, readers and writers for batch and streaming."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ERROR_COLUMN = "_error"
 
 
 class ForebayDataSource(DataSource):
-    """Kafka topics with decoded keys and values, an application's failed and late records, and stores as tables.
+    """Data source for topics with decoded keys and values, an application's failed and late records, and stores.
 
-    Columns of topics are those of Spark's own Kafka source.
+    The columns of topics are those of Spark's own Kafka source.
     """
 
     measures: ClassVar[Measures] = NoMeasures()
-    """What tasks add numbers to."""
+    """The sums to which tasks add numbers."""
 
     @classmethod
     def name(cls) -> str:
@@ -58,7 +58,7 @@ class ForebayDataSource(DataSource):
         )
 
     def schema(self) -> spark.StructType:
-        """Return the columns of a read."""
+        """Return the columns of the topics or the store that the options name."""
         if names_store(self.options):
             name, options = self._store
             declared = declared_store(name)
@@ -83,7 +83,7 @@ class ForebayDataSource(DataSource):
         return schema.add(ERROR_COLUMN, spark.StringType()) if self._options.mode is Mode.COLUMN else schema
 
     def reader(self, schema: spark.StructType) -> TopicReader | StoreReader:
-        """Return the reader of a batch. Raises OptionError if the schema is the user's own."""
+        """Return the reader of a batch. Raises OptionError if the user specified a schema with other columns."""
         self._check_columns(schema)
         if names_store(self.options):
             name, options = self._store
@@ -96,7 +96,7 @@ class ForebayDataSource(DataSource):
         """Return the reader of a stream.
 
         Raises:
-            OptionError: The options name a store, or where a batch ends, or the schema is the user's own.
+            OptionError: The options name a store or an end, or the user specified a schema with other columns.
         """
         if names_store(self.options):
             _, options = self._store

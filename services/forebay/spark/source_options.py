@@ -1,4 +1,4 @@
-"""Options of `spark.read.format("forebay")`, by Spark's names for its own Kafka source where it has them."""
+"""Options of `spark.read.format("forebay")`. They have the same names as the options of Spark's own Kafka source."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Place = Bound | Timestamp | Offsets
 
 
 class Mode(StrEnum):
-    """What happens to a record that can't be decoded."""
+    """The handling of a record that can't be decoded."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -65,7 +65,7 @@ class Mode(StrEnum):
 
 
 class SideTopic(StrEnum):
-    """A topic of an application with records that its logic did not use."""
+    """A topic of an application with records that failed or arrived too late."""
 
     ERRORS = "errors"
     LATE = "late"
@@ -76,10 +76,10 @@ class PartOptions:
     """The options of a record's key or value.
 
     Args:
-        format: One of FORMATS.
-        subject: Subject of its schema; empty: `<topic>-key` or `<topic>-value`.
-        schema_id: Schema to read as; 0: the subject's newest.
-        message: Name of the Protobuf message; empty: the first.
+        format: A format of FORMATS.
+        subject: Subject of the schema. If it is empty, the subject is `<topic>-key` or `<topic>-value`.
+        schema_id: Id of the schema with which data is read, or 0 for the subject's newest schema.
+        message: Name of the Protobuf message. If it is empty, the first message is used.
     """
 
     format: str
@@ -98,12 +98,18 @@ class SourceOptions:
     """The options of one read.
 
     Args:
-        topics: Names of the topics, empty with a pattern.
-        pattern: Regular expression that whole names match.
-        start: Where to start; None: the default of batch (earliest) or streaming (latest).
-        end: Where a batch ends; None: the latest record.
-        max_offsets: Most offsets of a micro-batch; 0: unlimited.
-        side: Which topic of an application is read, if it is one of these.
+        settings: Connection to the broker and the registry.
+        topics: Names of the topics. If there is a pattern, they are empty.
+        pattern: Regular expression that must match the whole name of a topic.
+        key: Options of keys.
+        value: Options of values.
+        start: Start of the read. None is the earliest offset in a batch, and the latest in a stream.
+        end: End of a batch. None is the latest offset.
+        max_offsets: Largest number of offsets in a micro-batch, or 0 if it is not limited.
+        fails_on_loss: Whether the read fails if offsets were deleted.
+        mode: Handling of a record that can't be decoded.
+        with_headers: Whether there is a column with headers.
+        side: The kind of topic, if it is the `.errors` or `.late` topic of an application.
     """
 
     settings: KafkaSettings
@@ -121,7 +127,7 @@ class SourceOptions:
 
 
 def read_source_options(options: Mapping[str, str]) -> SourceOptions:
-    """Return the options of a read. Names are case-insensitive, as everywhere in Spark.
+    """Return the options of a read. Names are case-insensitive, as in all of Spark's sources.
 
     Raises:
         OptionError: An option is unknown, missing or invalid.

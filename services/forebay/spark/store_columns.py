@@ -1,4 +1,4 @@
-"""Columns of a store's entries, and how the entries' keys and values become what Arrow takes. Pure."""
+"""Columns of a store's entries, and the conversion of keys and values for Arrow."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def time_columns(store: Store[Any]) -> Times:
 
 
 def microseconds(ms: int | None) -> int | None:
-    """Return a time as Spark stores it. A time out of its range, such as the end of an unlimited window, is None."""
+    """Return a time in microseconds, or None if Spark can't represent it, such as the end of an unlimited window."""
     return None if ms is None or abs(ms) > _MOST_MS else ms * 1_000
 
 
 def is_avro(kind: Format[Any]) -> bool:
-    """Return whether a format is Avro with a contract of the name of its record class."""
+    """Return whether a format is Avro with the contract that has the name of the record class."""
     return kind.is_contract and is_record_type(kind.type) and kind.is_same(avro(kind.type))
 
 
 def plain_column(kind: Format[Any]) -> Column:
-    """Return the column of values of a format without a contract: a Spark type of its own, or JSON text."""
+    """Return the column for a format without a contract, of the corresponding Spark type or with JSON text."""
     for own, spark_type in PRIMITIVES.values():
         if kind.is_same(own):
             return Column(spark_type)
@@ -64,10 +64,10 @@ def plain_column(kind: Format[Any]) -> Column:
 
 
 def key_column(kind: Format[Any] | None) -> tuple[spark.DataType, Callable[[str], Any]]:
-    """Return the type of keys of a format, and a function from a row's key text to a value of the column.
+    """Return the type of the key column, and a function that converts a row's key text to a value of this type.
 
     Args:
-        kind: The format of the keys; None: they are texts.
+        kind: The format of the keys. None means that keys are texts.
     """
     if kind is None or kind.is_text or kind.of_row is None:
         return spark.StringType(), _same
@@ -83,7 +83,7 @@ def store_schema(store: Store[Any], key: spark.DataType, value: spark.DataType, 
         store: The declared store.
         key: Type of its keys.
         value: Type of its values.
-        error_column: Name of the column with decoding errors; empty: there is none.
+        error_column: Name of the column with decoding errors, or "" if there is no such column.
     """
     schema = spark.StructType().add("key", key)
     for name, _ in time_columns(store):

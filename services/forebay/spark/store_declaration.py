@@ -1,4 +1,4 @@
-"""Which store an application's name and a store's name mean, and how its values are decoded."""
+"""Lookup of a store by application and store name, and the decoding of its keys and values."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from forebay.utils.spelling import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class StoreName:
-    """The store that is read.
+    """The names that identify a store.
 
     Args:
         application: The job's application id.
         store: Name of the store.
-        service: Name of the service that the job runs; empty: it is derived from the other two.
+        service: Name of the service that the job runs. If it is empty, it is derived from the other two.
     """
 
     application: str
@@ -63,9 +63,9 @@ class DeclaredStore:
         return self.log.topics[self.store.name]
 
     def key(self) -> tuple[spark.DataType, Callable[[str], Any]]:
-        """Return the type of the column of keys, and a function from a row's key text to its values."""
+        """Return the type of the key column, and a function that converts a row's key text to a value of this type."""
         if self.store.key_format is not None:
-            # Such a store can hold texts besides keys of its format.
+            # The rows of such a store can also have plain texts as keys, so the column must be a string.
             return spark.StringType(), lambda text: url_text(self.store, text)
         processor = self.log.processor
         if isinstance(processor, CompiledSubTopology):
@@ -77,7 +77,7 @@ class DeclaredStore:
 
         Raises:
             SchemaNotSupported: Spark can't express the values' contract.
-            ContractMissing, InvalidSchema: The service lacks the contract of the values.
+            ContractMissing, InvalidSchema: The service has no valid contract for the values.
         """
         kind = self.store.format
         if is_avro(kind):
@@ -85,7 +85,7 @@ class DeclaredStore:
         return plain_column(kind)
 
     def codec(self, kafka: KafkaSettings) -> Codec[Any]:
-        """Return what decodes the store's values to those of their column."""
+        """Return a codec that decodes the store's values to values of their column."""
         kind = self.store.format
         decode: Callable[[bytes], Any]
         if is_avro(kind):
@@ -116,8 +116,8 @@ def declared_store(name: StoreName, services: Mapping[str, Service] | None = Non
     """Return the declaration of a store.
 
     Args:
-        name: What is read.
-        services: The table of services; None: those of the installed packages and of FOREBAY_SERVICES.
+        name: Names of the application and the store.
+        services: Services by name. The default is the services of the installed packages and of FOREBAY_SERVICES.
 
     Raises:
         OptionError: There is no such service or store, or the store has no changelog.

@@ -1,4 +1,4 @@
-"""A partition of a changelog, compacted, as rows of a DataFrame."""
+"""Conversion of a compacted changelog partition to rows of a DataFrame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forebay.spark.store_declaration import DeclaredStore
 from forebay.stores.versioned import VersionedKeyValueStore
 
 Record = tuple[bytes, bytes | None, int]
-"""Key, value and timestamp (ms) of a changelog's record."""
+"""Key, value and timestamp (ms) of a changelog record."""
 Latest = dict[bytes, tuple[bytes, int]]
 
 
@@ -27,7 +27,7 @@ class _Decoded(NamedTuple):
 
 
 def compact(records: Iterable[Record]) -> Latest:
-    """Return the last value and timestamp of each key that is not deleted."""
+    """Return the latest value and timestamp of each key whose latest record is not a delete."""
     latest: Latest = {}
     for key, value, timestamp in records:
         if value is None:
@@ -38,12 +38,12 @@ def compact(records: Iterable[Record]) -> Latest:
 
 
 class StoreEntries:
-    """Turns the rows of one partition of a changelog into rows of a DataFrame.
+    """Converter from the rows of one changelog partition to rows of a DataFrame.
 
     Args:
         declared: The store.
-        codec: Decodes the store's values to those of the column `value`.
-        mode: What happens to a row that can't be decoded.
+        codec: Decodes the store's values to values of the column `value`.
+        mode: How a row that can't be decoded is handled.
     """
 
     def __init__(self, declared: DeclaredStore, codec: Codec[Any], mode: Mode) -> None:
@@ -79,7 +79,7 @@ class StoreEntries:
         return _Decoded(entry)
 
     def without_misfit(self, row: list[Any], error: Exception) -> list[Any] | None:
-        """Return a row without the value that its column can't hold, or None to leave the row out.
+        """Return a row without the value that its column can't hold, or None to skip the row.
 
         Raises:
             DecodeError: The mode is `fail`.
@@ -103,14 +103,15 @@ class StoreEntries:
         try:
             return changed_entry(self._store, row[self._prefix :], data, self._codec)
         except (ValueError, LookupError, struct.error) as error:
-            # Foreign bytes as a key: what reads keys expects those that a store made.
-            raise DecodeError(f"no row of the store {self._store.name}: {error}") from error
+            # Another program may have written this key. The functions that parse keys expect the bytes that a store
+            # writes, and other bytes raise any of these errors.
+            raise DecodeError(f"it is not a row of the store {self._store.name}: {error}") from error
 
     def _key(self, text: str) -> Any:
         try:
             return self._key_of(text)
         except (ValueError, LookupError, struct.error) as error:
-            raise DecodeError(f"no key of the store {self._store.name}: {error}") from error
+            raise DecodeError(f"it is not a key of the store {self._store.name}: {error}") from error
 
     def _key_alone(self, row: bytes) -> Entry:
         try:
@@ -122,7 +123,7 @@ class StoreEntries:
 
 
 def _versions(decoded: Iterable[_Decoded]) -> Iterator[_Decoded]:
-    """Yield versions with the end of their validity. Versions that are null only end those before them."""
+    """Yield versions with the end of their validity. A null version only ends the previous version's validity."""
     last: _Decoded | None = None
     for item in decoded:
         is_same_key = last is not None and last.entry.key == item.entry.key

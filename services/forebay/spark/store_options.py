@@ -1,4 +1,4 @@
-"""Options of a read of a store: `application`, `store`, `service`, and those of the connection."""
+"""Options of a read of a store: `application`, `store`, `service` and connection options."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SHARED = ("bootstrapServers", "schemaRegistryUrl", "mode")
 
 
 def names_store(options: Mapping[str, str]) -> bool:
-    """Return whether the options name a store and not topics."""
+    """Return whether the options name a store instead of topics."""
     return not names_side_topic(options) and any(name.lower() in _OWN for name in options)
 
 
 def read_store_options(options: Mapping[str, str]) -> tuple[StoreName, SourceOptions]:
-    """Return the store that is read, and the options of reading its changelog.
+    """Return the store to read, and the options for reading its changelog.
 
     Raises:
         OptionError: An option is unknown or missing, or does not apply to stores.
@@ -38,14 +38,14 @@ def read_store_options(options: Mapping[str, str]) -> tuple[StoreName, SourceOpt
     for option, example in (("application", "user-sessions"), ("store", "user-profiles")):
         if not given.get(option, "").strip():
             raise OptionError(
-                f'a store is named by two options: add option("{option}", "{example}"); the records that failed are '
-                'named by option("records", "errors")'
+                f'to read a store, set option("{option}", "{example}"); to read the failed records of an '
+                'application, set option("records", "errors")'
             )
     name = StoreName(given["application"].strip(), given["store"].strip(), given.get("service", "").strip())
     topic = changelog_topic(name.application, name.store)
     try:
         check_name(topic)
     except IllegalName as error:
-        raise OptionError(f"no store can have this name: {error}") from error
+        raise OptionError(f"this is not a valid name of a store: {error}") from error
     rest = {option: text for option, text in given.items() if option not in _OWN}
     return name, read_source_options({**rest, "subscribe": topic})

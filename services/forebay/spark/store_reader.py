@@ -1,4 +1,4 @@
-"""Read a store's entries in a batch: one task per partition of its changelog."""
+"""The batch reader of a store's entries, with one Spark task per partition of the store's changelog."""
 
 from __future__ import annotations
 
@@ -46,29 +46,30 @@ def check_changelog(options: SourceOptions, name: StoreName) -> None:
 
 
 class StoreReader(DataSourceReader):
-    """Reads a store as of the last commit of each task. Executors need the package of the job's service.
+    """Reader of a store's rows as of the last commit of each task. Executors need the package of the job's service.
 
     Args:
-        options: Those of the read. Their topic is the store's changelog.
+        options: Options of the read. Their topic is the store's changelog.
         name: The store.
         schema: Columns of the DataFrame.
-        measures: What is read of the changelog is added to it.
+        measures: The sums to which the numbers of changelog records and bytes are added.
     """
 
     def __init__(self, options: SourceOptions, name: StoreName, schema: StructType, measures: Measures) -> None:
         self._options, self._name, self._schema, self._measures = options, name, schema, measures
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return what each task reads: a partition up to its last commit."""
+        """Return the offset range of each Spark task: a changelog partition up to the last committed record."""
         broker = Broker(self._options)
         ranges = ranges_between(broker.begins(), broker.ends())
         if declared_store(self._name).store.is_global:
-            # Each task of the job has all rows of a global table in its partition.
+            # Each task of the job has all rows of a global table, so every partition of the changelog contains the
+            # same rows.
             ranges = [item for item in ranges if item.partition == 0]
         return [InputPartition(item) for item in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the entries of one partition. Without any range, Spark still calls this once, with the value None."""
+        """Yield the entries of one partition. If there are no ranges, Spark calls this once with the value None."""
         item: Range | None = partition.value
         if item is None:
             return

@@ -1,4 +1,4 @@
-"""Plan what tasks read: a batch, or the micro-batches of a stream."""
+"""The batch and streaming readers of topics, which plan the offset range of each Spark task."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 
 class TopicReader(DataSourceReader):
-    """Reads topics between two places, one task per partition.
+    """Batch reader of topics, with one Spark task per partition.
 
     Args:
-        options: Those of the read.
+        options: Options of the read.
         records: Reads a range in a task.
     """
 
@@ -56,12 +56,12 @@ class TopicReader(DataSourceReader):
         self._filters: list[Filter] = []
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Remember filters by topic, partition, offset and timestamp. Spark applies all of them again."""
+        """Store filters, with which `partitions` reduces the ranges. Spark applies all of them to the rows again."""
         self._filters = list(filters)
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return what each task reads."""
+        """Return the offset range of each Spark task."""
         broker = Broker(self._options)
         start = broker.positions(self._options.start or Bound.EARLIEST)
         end, begins = broker.positions(self._options.end or Bound.LATEST), broker.begins()
@@ -77,15 +77,15 @@ class TopicReader(DataSourceReader):
         return [InputPartition(item) for item in prune(ranges, self._filters)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Return the records of one range. Without any range, Spark still calls this once, with the value None."""
+        """Return the records of one range. If there are no ranges, Spark calls this once with the value None."""
         return iter(()) if partition.value is None else self._records.read(partition.value)
 
 
 class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads topics in micro-batches. Partitions and topics that appear later are read from their beginning.
+    """Streaming reader of topics. Partitions and topics that are created later are read from their beginning.
 
     Args:
-        options: Those of the read.
+        options: Options of the read.
         records: Reads a range in a task.
     """
 
@@ -95,7 +95,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until: Positions | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        """Return where a new query starts."""
+        """Return the offsets at which a new query starts."""
         return as_json(self._broker.positions(self._options.start or Bound.LATEST))
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -103,34 +103,35 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(self._options.max_offsets) if self._options.max_offsets else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Remember the ends that the query reads up to."""
+        """Store the current ends of the topics, at which the query will end."""
         self._until = self._broker.ends()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Return where the next micro-batch ends."""
+        """Return the end offsets of the next micro-batch."""
         begun, current = from_json(start), self._broker.ends()
         self._check_deleted(begun, current)
         ends = self._ends(current)
         begun |= self._new_partitions(begun, ends)
         begun = self._rewind(begun, current)
         if isinstance(limit, ReadMaxRows) and not self._options.fails_on_loss:
-            # Offsets that retention has deleted must not use up the limit.
+            # Offsets that retention has deleted must not count toward the limit.
             begins = self._broker.begins()
             begun = {place: max(offset, begins.get(place, offset)) for place, offset in begun.items()}
-        # A query that starts at the end may start behind the end that it reads up to, which was looked up before.
+        # The ends of an available-now query are looked up before its start offsets. If it starts at the latest offsets,
+        # they may be after these ends.
         ends = {place: max(end, begun[place]) for place, end in ends.items()}
         return as_json(_ends_within(begun, ends, limit) | {place: begun[place] for place in begun.keys() - ends.keys()})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """Return the topics' ends, for the query's progress."""
+        """Return the current ends of the topics, for the query's progress."""
         return as_json(self._broker.ends())
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return what each task of a micro-batch reads."""
+        """Return the offset range of each Spark task of a micro-batch."""
         begun, ends = from_json(start), from_json(end)
         begun |= self._new_partitions(begun, ends)
         begun = self._rewind(begun, ends)
-        # Spark repeats the last micro-batch of a checkpoint, whose offsets may be gone.
+        # After a restart, Spark repeats the last micro-batch of the checkpoint, whose offsets may no longer exist.
         last = self._rewind(ends, self._broker.ends())
         ranges = ranges_between(begun, {place: min(offset, last[place]) for place, offset in ends.items()})
         if not ranges:
@@ -139,11 +140,11 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [InputPartition(item) for item in left]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Return the records of one range. Without any range, Spark still calls this once, with the value None."""
+        """Return the records of one range. If there are no ranges, Spark calls this once with the value None."""
         return iter(()) if partition.value is None else self._records.read(partition.value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the broker's client, which can't be pickled. Tasks only read."""
+        """Return the state without the broker client, which can't be pickled and which tasks do not need."""
         return {"_options": self._options, "_records": self._records, "_broker": None, "_until": None}
 
     def _ends(self, ends: Positions) -> Positions:
@@ -160,12 +161,16 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _new_partitions(self, begun: Positions, ends: Positions) -> Positions:
         new = ends.keys() - begun.keys()
-        # Records of a new partition that retention deletes before they are read are lost, as those of any other.
+        # With failOnDataLoss, start at 0 even in a new partition: if retention has already deleted records there,
+        # `check_loss` reports it.
         begins = self._broker.begins() if new and not self._options.fails_on_loss else {}
         return {place: begins.get(place, 0) for place in new}
 
     def _check_deleted(self, begun: Positions, ends: Positions) -> None:
-        """Refuse to continue without partitions that a pattern matched. Without a pattern, their topic is missed."""
+        """Raise OffsetsDeleted if a partition that matches the pattern was deleted.
+
+        If topics are subscribed by name, `Broker.partitions` reports a missing topic.
+        """
         pattern = self._options.pattern
         missing = [place for place in begun.keys() - ends.keys() if re.fullmatch(pattern, place[0])]
         if not missing or not self._options.fails_on_loss:

@@ -1,4 +1,4 @@
-"""Arithmetic of windows and sessions: pure functions of timestamps, in ms."""
+"""Windows and sessions, as pure functions of timestamps in ms."""
 
 from forebay.time.base import Window, Windows
 from forebay.time.sessions import SessionWindows, merge

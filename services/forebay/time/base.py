@@ -1,4 +1,4 @@
-"""What all windows of time have in common, and what windows of your own derive from."""
+"""The base class of time windows, from which custom windows can be derived."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 FOREVER = (1 << 62) - 1
-"""A time (ms) after every record's."""
+"""A time (ms) after that of every record."""
 
 _NOT_IN_ROWS = frozenset({"grace_ms", "retention_ms"})
-"""Attributes that change no window."""
+"""Attributes that do not change the windows of a timestamp."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
 
 class Window(NamedTuple):
-    """An interval of time in ms. The type of the window says whether `end` belongs to it."""
+    """A time interval in ms. Whether `end` is inclusive depends on the type of windows."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Window(NamedTuple):
 class Windows(abc.ABC):
     """Windows [start, end) of equal or different lengths (Kafka Streams' `Windows`).
 
-    Derive from this class to define windows of your own, for example calendar days in a time zone. Implement
+    Derive from this class to define custom windows, for example calendar days in a time zone. Implement
     `windows_for`, which assigns a timestamp to windows, and `size_ms`, the length of the longest window. Windows must
     obey three rules:
 
@@ -39,8 +39,8 @@ class Windows(abc.ABC):
     - A window that starts later does not end earlier.
     """
 
-    # Properties for type checkers, so that a field of a frozen dataclass may implement either of them. At run time they
-    # would be taken for the default values of such fields.
+    # These are properties for type checkers only, so that a field of a frozen dataclass may implement them. At run
+    # time, they would be used as default values of such fields.
     if TYPE_CHECKING:
 
         @property
@@ -69,11 +69,11 @@ class Windows(abc.ABC):
 
     @property
     def identity(self) -> str:
-        """What a store records of the windows whose results it holds; windows with another identity are refused.
+        """Identity of the windows, which a store records with their results. It refuses other windows for its rows.
 
-        By default, it is the name of the class with its public attributes: texts, numbers, time zones, durations,
-        dates, members of enums, and tuples of them. The grace period is left out, because it changes no window.
-        Cached properties are left out, too.
+        By default, it is the name of the class with its public attributes that are texts, numbers, time zones,
+        durations, dates, members of enums, or tuples of these. The grace period is left out, because it does not change
+        the windows, and so are cached properties.
         """
         named = sorted(_attributes_of(self).items())
         known = [f"{name}={value!r}" for name, value in named if name not in _NOT_IN_ROWS and _has_one_text(value)]
@@ -86,7 +86,7 @@ class Windows(abc.ABC):
 
     def accepts(self, window: Window, now: int) -> bool:
         """Return whether a record may still change the window at the closing time `now`."""
-        # `end` is exclusive: at exactly end + grace the window is closed. Sessions and sliding windows close one ms
+        # `end` is exclusive, so the window is closed at exactly end + grace. Sessions and sliding windows close one ms
         # later.
         return window.end > now - self.grace_ms
 
@@ -106,7 +106,7 @@ class Windows(abc.ABC):
 def _attributes_of(windows: object) -> dict[str, Any]:
     """Return the public attributes of an object."""
     names = [field.name for field in fields(windows)] if is_dataclass(windows) else [*getattr(windows, "__dict__", ())]
-    # A cached property is an attribute only once it was read.
+    # A cached property is an attribute only after it was read, so the identity must not depend on it.
     return {
         name: getattr(windows, name)
         for name in names
@@ -115,11 +115,11 @@ def _attributes_of(windows: object) -> dict[str, Any]:
 
 
 def _has_one_text(value: object) -> bool:
-    """Return whether the text of a value is the same in every process, unlike that of a function or a set."""
+    """Return whether the text of a value is the same in every process. That of a function or set is not."""
     if isinstance(value, tuple):
         return all(map(_has_one_text, value))
     known = value is None or isinstance(value, str | int | float | timedelta | date | tzinfo | Enum)
-    # A time zone of a user's class, and a member of an enum whose value is an object, show an address of memory.
+    # The text of a time zone of a user's class, or of an enum's member whose value is an object, may have an address.
     return known and not _ADDRESS.search(repr(value))
 
 

@@ -1,4 +1,4 @@
-"""Durations as whole milliseconds."""
+"""Conversion of durations to whole milliseconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Duration = int | timedelta
 
 
 def ms_of(duration: Duration) -> int:
-    """Return a duration in ms. Raises ValueError: it is not a whole number of ms, or of another type."""
+    """Return a duration in ms. Raise ValueError if it is not a whole number of ms, or has another type."""
     if not isinstance(duration, timedelta):
         return _whole(duration)
     ms, rest = divmod(duration, timedelta(milliseconds=1))
@@ -29,6 +29,6 @@ def _whole(ms: object) -> int:
 
 
 def set_durations(frozen: object, **durations: Duration) -> None:
-    """Set fields of a frozen dataclass to durations in ms. Raises ValueError."""
+    """Set fields of a frozen dataclass to durations in ms. Raise ValueError as `ms_of` does."""
     for name, duration in durations.items():
         object.__setattr__(frozen, name, ms_of(duration))

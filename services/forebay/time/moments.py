@@ -1,4 +1,4 @@
-"""Moments as people write them."""
+"""Conversion of dates and times to milliseconds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def parse_moment(text: str) -> int:
-    """Return ms since the epoch for the same as digits, or for a date and time in ISO 8601, in UTC by default.
+    """Return the ms since the epoch of a text: digits (ms), or a date and time in ISO 8601, in UTC by default.
 
     Raises:
-        ValueError: the text is neither.
+        ValueError: The text is neither.
     """
     if text.isdecimal():
         return int(text)
@@ -21,6 +21,6 @@ def parse_moment(text: str) -> int:
 
 
 def ms_of_moment(moment: datetime) -> int:
-    """Return ms since the epoch for a moment with a time zone."""
-    # In whole numbers: datetime.timestamp() is a float, and 1000 times it may lie just below the millisecond.
+    """Return the ms since the epoch of a datetime with a time zone."""
+    # Use whole numbers. `datetime.timestamp()` is a float, and 1000 times it may be slightly below the millisecond.
     return (moment - _EPOCH) // _MILLISECOND

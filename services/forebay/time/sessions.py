@@ -1,4 +1,4 @@
-"""Sessions: which merge, which come too late, which are closed (semantics.md, "Windows and sessions")."""
+"""Session windows: which sessions merge, accept records or are closed (semantics.md, "Windows and sessions")."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ class SessionWindows:
 
     @property
     def retention_ms(self) -> int:
-        """Shortest retention of a store that holds these sessions."""
+        """Shortest retention of a store that holds these sessions, in ms."""
         return self.gap_ms + self.grace_ms
 
     def reach(self, ts: int) -> Window:
-        """Return (earliest end, latest start), both inclusive, of the sessions a record at `ts` belongs to."""
+        """Return the earliest end and the latest start (inclusive) of sessions to which a record at `ts` belongs."""
         return Window(ts - self.gap_ms, ts + self.gap_ms)
 
     def merges(self, session: Window, ts: int) -> bool:
         """Return whether a record at `ts` belongs to the session."""
-        # Both bounds are inclusive: a distance equal to the gap merges.
+        # Both bounds are inclusive, so a record at a distance equal to the gap belongs to the session.
         return session.end >= ts - self.gap_ms and session.start <= ts + self.gap_ms
 
     def open_from(self, now: int) -> int:
-        """Return the first end of a session that is not closed when the closing time is `now`."""
+        """Return the earliest end of a session that is still open at the closing time `now`."""
         return now - self.grace_ms - self.gap_ms
 
     def closed_until(self, now: int) -> int:
-        """Return the last end of a closed session when the closing time is `now`."""
+        """Return the latest end of a session that is closed at the closing time `now`."""
         return self.open_from(now) - 1
 
     def is_closed(self, session: Window, now: int) -> bool:
-        """Return whether the session is final when the closing time is `now`; a record that would give it is late."""
+        """Return whether the session is final at the closing time `now`. A record that results in it is late."""
         return session.end < self.open_from(now)
 
     def closes_at(self, session: Window) -> int:
         """Return the closing time at which the session becomes final."""
-        # + 1 because a record at exactly the gap still belongs to the session. Kafka Streams' suppress closes one ms
-        # early and may send a second final result.
+        # + 1, because a record at exactly the gap still belongs to the session. Kafka Streams' suppress closes one ms
+        # earlier and may emit a second final result.
         return session.end + self.gap_ms + self.grace_ms + 1
 
 
 def merge(a: Window, b: Window) -> Window:
-    """Return the session that covers both."""
+    """Return the smallest session that contains both."""
     return Window(min(a.start, b.start), max(a.end, b.end))

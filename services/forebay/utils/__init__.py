@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of streams, and code that every package uses."""
+"""Helpers without a relation to streams, which every package may use."""

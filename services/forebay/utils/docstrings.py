@@ -1,4 +1,4 @@
-"""What a docstring says of each argument."""
+"""Descriptions of arguments, read from docstrings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ARGUMENT = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<meaning>.*)$")
 
 
 def described_arguments(described: type) -> dict[str, str]:
-    """Return the texts of the section "Args:" of a class's docstring, by argument; several lines become one."""
+    """Return the texts of the section "Args:" of a class's docstring, by argument. Several lines become one."""
     meanings: dict[str, str] = {}
     names: list[str] = []
     inside = False

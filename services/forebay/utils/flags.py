@@ -8,8 +8,8 @@ import threading
 class Flag(threading.Event):
     """An event that a signal handler may set at any moment.
 
-    A handler runs on the main thread, between any two steps: inside of `wait`, or of the handler of another signal. The
-    thread itself would then hold an ordinary event's lock forever.
+    A handler runs on the main thread between any two instructions, even within `wait` or another handler. With an
+    ordinary event, the handler would then wait forever for a lock that its own thread holds.
     """
 
     def __init__(self) -> None:

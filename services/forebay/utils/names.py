@@ -1,4 +1,4 @@
-"""Names of topics, and of what topics are named after."""
+"""Names of topics, and of services, stores and repartitions, which are parts of them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from zlib import crc32
 
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST = 249
-# Leaves 49 of the 249 letters for the application id and `-changelog`.
+# This leaves 49 of the 249 characters for the application id and `-changelog`.
 LONGEST_STORE = 200
-"""Letters that a store's name may have."""
+"""Maximum length of a store's name."""
 LONGEST_REPARTITION = _LONGEST - len("a-") - len("-repartition")
-"""Letters that a repartition's name may have in a job whose name has one letter."""
+"""Maximum length of a repartition's name in a job whose name has one character."""
 _CUT = 150
 
 
 class IllegalName(ValueError):
-    """A name that Kafka does not take; says which would do."""
+    """Kafka does not allow the name. The message suggests another one."""
 
 
 def check_name(name: str) -> None:
-    """Refuse the name of a topic, or of what topics are named after, that Kafka does not take.
+    """Check that Kafka allows a name as that of a topic (org.apache.kafka.common.internals.Topic).
 
     Raises:
-        IllegalName: it is none (Kafka's org.apache.kafka.common.internals.Topic).
+        IllegalName: Kafka does not allow it.
     """
     if _LEGAL.fullmatch(name) and len(name) <= _LONGEST and name not in (".", ".."):
         return
@@ -39,8 +39,8 @@ def check_name(name: str) -> None:
 def unused_name(name: str, used: Container[str], longest: int) -> str:
     """Return a generated name, with a number if it is in use.
 
-    A name of more than `longest` letters is cut, and ends with its checksum. A shorter one must never be cut: a job of
-    an earlier release has topics of that name.
+    A name of more than `longest` characters is cut and ends with its checksum. A shorter one must never be cut, because
+    jobs of earlier releases have topics with such names.
     """
     number, candidate = 1, name
     while True:
@@ -53,7 +53,12 @@ def unused_name(name: str, used: Container[str], longest: int) -> str:
 
 
 def check_pattern(pattern: str) -> None:
-    """Refuse a pattern of topics that rights can't be given for. Raises ValueError, IllegalName."""
+    """Check that rights can be granted for the topics of a pattern.
+
+    Raises:
+        ValueError: The topics have no common prefix.
+        IllegalName: Kafka does not allow the prefix.
+    """
     start = literal_start(pattern)
     if not start:
         raise ValueError(
@@ -64,14 +69,14 @@ def check_pattern(pattern: str) -> None:
 
 
 def literal_start(pattern: str) -> str:
-    """Return what all names that match a pattern begin with."""
-    # The alternatives of a pattern need not share a prefix.
+    """Return the common prefix of all names that match a pattern."""
+    # The alternatives of a pattern need not have a common prefix.
     if "|" in pattern:
         return ""
     match = re.match(r"(?:[A-Za-z0-9_-]|\\[.-])*", pattern)
     assert match is not None
     start = match.group()
-    # A letter that is repeated or optional is not part of the prefix.
+    # A character that is repeated or optional is not part of the prefix.
     if pattern[len(start) : len(start) + 1] in ("*", "?", "{"):
         start = start[:-2] if start[-2:-1] == "\\" else start[:-1]
     return start.replace("\\", "")

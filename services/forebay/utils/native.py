@@ -1,4 +1,4 @@
-"""Native code, where it could be built."""
+"""Loading of native code, if it was built."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from importlib import import_module
 from types import ModuleType
 
 SWITCH = "FOREBAY_NATIVE"
-"""Environment variable: `off` leaves native code out, `required` makes its absence an error."""
+"""Environment variable: `off` disables native code, `required` makes its absence an error."""
 
 _REASONS: list[str] = []
 
 
 def missing() -> str:
-    """Return a line that says that native code is missing and what that means; empty if all of it is there."""
+    """Return a line that says that native code is missing and what this means; "" if all native code is loaded."""
     reason = next(iter(_REASONS), "")
     return reason and f"native code is not in use ({reason}): each record costs a multiple of the CPU time"
 
 
 def load_native(name: str) -> ModuleType | None:
-    """Return the module of native code; without it None, and `missing` says why. Raises ImportError if it must be."""
+    """Return a module of native code. If it can't be loaded, return None; `missing` then reports the reason.
+
+    Raises:
+        ImportError: Native code is required, but can't be loaded.
+    """
     switch = os.environ.get(SWITCH, "").lower()
     if switch == "off":
         _REASONS.append(f"{SWITCH}=off")

@@ -1,4 +1,4 @@
-"""Files and directories that only their user can read: state, copies and logs hold records and error messages."""
+"""Files and directories that only their user can read, because state, copies and logs contain records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_PARENT = 50
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Make everything that this process and those it starts make meanwhile private (0700, 0600)."""
+    """Make all files and directories private (0600, 0700) that this process and its children create in the block."""
     before = os.umask(UMASK)
     try:
         yield
@@ -26,16 +26,16 @@ def private_files() -> Iterator[None]:
 
 
 def make_private_directory(path: Path) -> None:
-    """Make a directory that only its user can enter, and what is missing above it. One that is there stays as it is."""
+    """Create a directory that only its user can enter, and missing parents. An existing one is not changed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=_DIRECTORY, exist_ok=True)
 
 
 def make_socket_directory(prefix: str) -> str:
-    """Make a directory for Unix sockets, and return its path, which is short enough for their names.
+    """Create a directory for Unix sockets and return its path, which is short enough for their names.
 
-    The system takes about 100 bytes for a socket's path. Where the directory of temporary files has a longer one, the
-    system's own is used.
+    The system limits a socket's path to about 100 bytes. If the path of the directory of temporary files is too long,
+    the system's own one is used.
     """
     chosen = tempfile.gettempdir()
     if len(os.fsencode(chosen)) > _LONGEST_PARENT and os.access(_SYSTEMS_OWN, os.W_OK | os.X_OK):
@@ -44,5 +44,5 @@ def make_socket_directory(prefix: str) -> str:
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file that only its user can read. One that is there stays as it is."""
+    """Create an empty file that only its user can read. An existing file is not changed."""
     os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, _FILE))

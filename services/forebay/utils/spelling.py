@@ -1,4 +1,4 @@
-"""Guess which name was meant by one that does not exist."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterable
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that was probably meant, or "" if none is similar.
 
-    Capital letters, underscores and leading hyphens make no difference. A word that is a whole part of a longer name is
-    compared with that part too, so that `--prot` finds `--broker-port`.
+    Upper case, underscores and leading hyphens are ignored. The name is also compared with the parts of a longer name,
+    so that `--prot` finds `--broker-port`.
     """
     names = list(known)
     wanted = _plain(name)
@@ -23,14 +23,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'other'?" for the known name that is nearest, or "" if none is similar."""
+    """Return "; did you mean 'other'?" for the most similar known name, or "" if none is similar."""
     suggestion = nearest(name, known)
     return f"; did you mean {suggestion!r}?" if suggestion else ""
 
 
 _SIMILAR = 0.65
 _PART = 0.95
-"""A part of a name counts a little less than the whole name."""
+"""Factor for a match with a part of a name, which counts slightly less than one with the whole name."""
 
 
 def _plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What the source asks the broker, in one place."""
+"""Requests of the source to the broker."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import Consumer, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import offsets_at, partition_begins, readable_ends
 from forebay.kafka.errors import failure_of, without_partitions
+from forebay.kafka.partition_ends import offsets_at, partition_begins, readable_ends
 from forebay.runtime.errors import TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import Partitioned as Ends
 
@@ -22,10 +22,11 @@ class BrokerView:
     """Ends and times of the input topics.
 
     Args:
-        admin: for everything but reading records.
-        consumer: asked for offsets by time.
-        timeout: seconds for each question.
-        own: further topics of the job, which must stay there.
+        admin: client for all requests except offsets by time.
+        consumer: client for offsets by time.
+        topics: the input topics.
+        timeout: seconds for each request.
+        own: other topics of the job, which must continue to exist.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class BrokerView:
 
     @property
     def partitions(self) -> Mapping[str, int]:
-        """The numbers of partitions of the input topics, as of the latest look."""
+        """The numbers of partitions of the input topics, as of the latest request."""
         return self._partitions
 
     def topic_ids(self) -> dict[str, str]:
@@ -86,7 +87,8 @@ class BrokerView:
 
     def from_time(self, timestamp_ms: int) -> Ends:
         """Return the first offset at or after a time in every partition; without one, its end."""
-        # The ends come first: a record that arrives in between must not be behind an end that is looked up later.
+        # The ends first. Otherwise a record that arrives between the two requests could lie before the end and be
+        # skipped.
         latest = self.latest()
         wanted = {(topic, p): timestamp_ms for topic, ends in latest.items() for p in range(len(ends))}
         try:
@@ -111,7 +113,7 @@ class BrokerView:
 
 
 def topic_gone(topic: str) -> str:
-    """Return what to say of a topic the job writes that is not there any more."""
+    """Return the error message for a topic that the job writes and that no longer exists."""
     return (
         f"the job's topic {topic} does not exist any more: `forebay topics create` creates it again, empty; a "
         "changelog must come back as it was, or the job starts over (`forebay reset`)"
@@ -119,7 +121,7 @@ def topic_gone(topic: str) -> str:
 
 
 def check_same(known: Mapping[str, str], found: Mapping[str, str]) -> None:
-    """Refuse topics that are not those whose ids are known; one that is not known is new. Raises TopicChanged."""
+    """Refuse topics with other ids than the known ones. A topic without a known id is new. Raises TopicChanged."""
     for topic, topic_id in found.items():
         before = known.get(topic, topic_id)
         if before != topic_id:

@@ -1,4 +1,4 @@
-"""How long a follower of changelogs may be cut off: compaction removes deletes, and with them the news of them."""
+"""How long a follower of changelogs may be disconnected before compaction removes deletes that it has not read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Clock = Callable[[], float]
 
 
 def kept_seconds(kafka: KafkaSettings, topics: Iterable[str]) -> float:
-    """Return for how long the topics keep deletes, in seconds; Kafka's default where we may not see it."""
+    """Return how long (s) the topics keep deletes; Kafka's default if this principal may not read it."""
     try:
         descriptions = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topics).values()
     except KafkaRefused as error:
@@ -30,11 +30,11 @@ def kept_seconds(kafka: KafkaSettings, topics: Iterable[str]) -> float:
 
 
 class TombstoneWatch:
-    """Detects that deletes may be gone which were never read.
+    """Detects that deletes may be gone before they were read.
 
-    A delete is kept for `kept` seconds at least. A reader that was at the end less than that ago
-    has missed none. A sleeping machine stops the monotonic clock, and the other clock may be set back, so the
-    clock on which more time has passed counts.
+    A delete is kept for at least `kept` seconds, so a reader that was at the end less than that ago has missed none. A
+    sleeping machine stops the monotonic clock, and the wall clock may be set back. Therefore the clock on which more
+    time has passed counts.
     """
 
     def __init__(self, kept: float, clocks: tuple[Clock, ...] = (time.time, time.monotonic)) -> None:
@@ -47,11 +47,11 @@ class TombstoneWatch:
         return tuple(clock() for clock in self._clocks)
 
     def all_read(self, at: tuple[float, ...]) -> None:
-        """Learn that everything was read that was there at a time."""
+        """Record that all records before a time were read."""
         self._read = at
 
     def missed_seconds(self) -> float:
-        """Return for how many seconds deletes may have gone unread that are not kept any more; 0 if none have."""
+        """Return how long (s) the reader has been disconnected, if deletes may be gone meanwhile; otherwise 0."""
         if self._read is None:
             return 0.0
         away = max(now - then for now, then in zip(self.now(), self._read, strict=True))

@@ -1,4 +1,4 @@
-"""A task's state as bytes: Avro, by the schemas in avro/forebay."""
+"""Encodes a task's blocks and manifests as Avro, by the schemas in avro/forebay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forebay.stores.table import Change
 FORMAT = 3
 
 _encode_rows, _decode_rows = native_rows()
-"""Many times as fast; what native code does not take is fastavro's."""
+"""Many times as fast as fastavro, which is used for rows that the native code does not support."""
 
 _BLOCK: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "Block").text))
 _STATE: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "TaskState").text), named_schemas={})
@@ -28,12 +28,13 @@ _STATE: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "TaskSta
 
 @dataclass(frozen=True, slots=True)
 class TaskSnapshot:
-    """What a manifest says of a task: where it stood, and its blocks.
+    """The content of a task's manifest: its position, and the directory of its blocks.
 
     Args:
-        position: where the task stood.
-        offsets: by changelog topic, from which its tail completes the rows.
-        written_at: wall clock in ms; deletes that came later than the changelogs keep them can't be read any more.
+        position: the task's position.
+        offsets: by changelog topic: where the replay that completes the rows begins.
+        written_at: time (wall clock, ms) at which the offsets were read. If it is too long ago, later deletes may be
+            gone from the changelogs.
         rows, bytes: size of the table.
     """
 
@@ -47,7 +48,7 @@ class TaskSnapshot:
 
 def encode_block(changes: list[Change]) -> bytes:
     """Return the bytes of one block."""
-    # None if the native module is not built, or has rows that it does not take; fastavro writes the same bytes.
+    # None if the native module is not built, or does not support some row. fastavro writes the same bytes.
     native = _encode_rows(changes)
     if native is not None:
         return native
@@ -113,4 +114,4 @@ def decode_state(data: bytes) -> TaskSnapshot:
 
 
 _FORMAT_BYTE = bytes([FORMAT << 1])
-"""How Avro writes the format, which comes first."""
+"""The first byte of a manifest: the format, as Avro encodes it."""

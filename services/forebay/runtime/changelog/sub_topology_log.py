@@ -1,4 +1,4 @@
-"""Which topics a sub-topology's rows go to, and how they are turned into records and back."""
+"""The changelogs of a sub-topology, and the conversion of its rows to records and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from forebay.catalog import Service
 from forebay.job import load_job
 from forebay.processor.api import AnyProcessor
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.runtime.changelog.topics import ChangelogRouter, ChangelogRows, changelog_topics, internal_topic
 from forebay.stores.binding import RowValue, Store
 from forebay.stores.materialized import unlogged_names
@@ -20,10 +20,11 @@ class SubTopologyLog:
     """The changelogs of one sub-topology.
 
     Args:
-        processor: declares the sub-topology's stores; need not be bound to a task.
-        stores: those that keep a changelog.
+        processor: declares the sub-topology's stores. It need not be bound to a task.
+        stores: stores with a changelog.
+        topics: changelog topic by store name.
         internal: topic of the tasks' own rows.
-        unlogged: names of the stores that keep none.
+        unlogged: names of the stores without a changelog.
     """
 
     processor: AnyProcessor
@@ -34,20 +35,20 @@ class SubTopologyLog:
 
     @property
     def formats(self) -> dict[str, RowValue]:
-        """Return what the rows of each store consist of."""
+        """Format of each store's rows."""
         return {store.name: store.row_value for store in self.stores}
 
     def router(self, task: int) -> ChangelogRouter:
-        """Return what turns a task's rows into records."""
+        """Return the router that converts a task's rows to records."""
         return ChangelogRouter(self.topics, self.internal, task, self.formats, self.unlogged)
 
     def rows(self) -> ChangelogRows:
-        """Return what turns records into rows."""
+        """Return the converter of records to rows."""
         return ChangelogRows(self.topics, self.internal, self.formats)
 
 
 def sub_topology_log(application: str, sub_topology: int, processor: AnyProcessor) -> SubTopologyLog:
-    """Return the changelogs of a sub-topology that `processor` declares the stores of."""
+    """Return the changelogs of a sub-topology, whose stores `processor` declares."""
     declared = [store for _, store in declared_stores(processor)]
     stores = tuple(store for store in declared if store.options.logging)
     topics = changelog_topics(application, (store.name for store in stores))

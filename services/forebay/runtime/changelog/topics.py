@@ -1,4 +1,4 @@
-"""Changelog topics: which rows of a task's table go where."""
+"""Changelog topics: their names, and the routing of a task's rows to them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class ChangelogRouter:
     """Sends each changed row to its store's changelog, at the task's own partition.
 
     A store's row goes to `<application>-<store>-changelog` under its key. Timers and event ids go to
-    `<application>-<sub-topology>-task` under their row keys. The values are those of the block log. If a store has a
-    timestamp in front of the value, it becomes the record's, so that every value is framed Avro. A version that is
-    null (a tombstone that is part of the history) is an empty value, which compaction keeps.
+    `<application>-<sub-topology>-task` under their row keys. The values are those of the block log. If a store's rows
+    begin with a timestamp, it becomes the record's timestamp, so that every value is framed Avro. A null version (a
+    tombstone that is part of the history) is written as an empty value, which compaction keeps.
 
     Args:
-        topics: changelog topic by store name; a store that is missing keeps no changelog.
-        formats: what the rows of a store consist of; plain values unless given.
+        topics: changelog topic by store name. A store that is missing has no changelog.
+        formats: format of each store's rows; plain values by default.
         internal: topic of the task's own rows.
         partition: the task's number.
         unlogged: stores without a changelog, whose internal rows are not logged either.
@@ -48,19 +48,19 @@ class ChangelogRouter:
         self.partition = partition
 
     def of_formats(self, recorded: Mapping[str, RowValue]) -> ChangelogRouter:
-        """Return the same for rows in other formats, by store; a store that is missing keeps its format."""
+        """Return a router for rows in other formats, by store. A store that is missing keeps its format."""
         topics = {store.decode(): topic for store, topic in self._topics.items()}
         return ChangelogRouter(topics, self.internal, self.partition, {**self._formats, **recorded}, self._unlogged)
 
     def destinations(self) -> set[str]:
-        """Return the changelogs' names."""
+        """Return the names of the changelogs."""
         return {self.internal, *self._topics.values()}
 
     def route(self, changes: Sequence[Change], timestamp: int) -> Iterator[tuple[str, bytes, bytes | None, int]]:
         """Yield (topic, key, value, timestamp in ms) of every change that is logged, in order.
 
         Args:
-            timestamp: of rows that carry none.
+            timestamp: timestamp (ms) of rows without one.
         """
         topics, internal, stamped = self._topics, self.internal, self._stamped
         prefix, topic, is_stamped = INTERNAL, "", False
@@ -69,7 +69,7 @@ class ChangelogRouter:
                 if not self._unlogged or store_of(key) not in self._unlogged:
                     yield internal, key, value, timestamp
                 continue
-            # A store's rows come together: where they go is looked up once for them.
+            # The rows of a store are adjacent, so their topic is looked up once.
             if not key.startswith(prefix):
                 store = key.partition(b"\0")[0]
                 prefix, topic, is_stamped = store + b"\0", topics.get(store, ""), store in stamped
@@ -84,12 +84,12 @@ class ChangelogRouter:
 
 
 class ChangelogRows:
-    """Turns changelog records into the table rows they were made of: `ChangelogRouter.route` backwards.
+    """Converts changelog records to table rows: the inverse of `ChangelogRouter.route`.
 
     Args:
         topics: changelog topic by store name.
         internal: topic of the task's own rows.
-        formats: what the rows of a store consist of; plain values unless given.
+        formats: format of each store's rows; plain values by default.
     """
 
     def __init__(self, topics: Mapping[str, str], internal: str, formats: Mapping[str, RowValue] = NO_FORMATS) -> None:
@@ -104,15 +104,15 @@ class ChangelogRows:
         self.stores = tuple(topics)
 
     def of_formats(self, recorded: Mapping[str, RowValue]) -> ChangelogRows:
-        """Return the same for rows in other formats, by store; a store that is missing keeps its format."""
+        """Return a converter for rows in other formats, by store. A store that is missing keeps its format."""
         return ChangelogRows(self._topics, self.internal, {**self._formats, **recorded})
 
     def reads_like(self, other: ChangelogRows) -> bool:
-        """Return whether the same records give the same rows."""
+        """Return whether both convert all records to the same rows."""
         return self._prefixes == other._prefixes
 
     def form(self, topic: str) -> tuple[bytes, bool]:
-        """Return what the keys of a topic's rows begin with, and whether their values begin with the record's time."""
+        """Return the prefix of a topic's row keys, and whether the rows' values begin with the record's timestamp."""
         return self._prefixes[topic]
 
     def row(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> Change:
@@ -134,13 +134,13 @@ def internal_topic(application: str, sub_topology: int) -> str:
 
 
 def former_topics(application: str, sub_topologies: int, existing: Iterable[str]) -> tuple[str, ...]:
-    """Return the internal changelogs of an application that has fewer sub-topologies now than it once had.
+    """Return the internal changelogs of sub-topologies that an application no longer has.
 
     Args:
         sub_topologies: number of sub-topologies now.
-        existing: names of the topics that there are.
+        existing: names of all existing topics.
     """
-    # Only the whole name counts: another application's id may begin with this one's.
+    # The whole name must match, because another application's id may begin with this application's id.
     numbered = re.compile(rf"{re.escape(application)}-(\d+)-task")
     numbers = sorted(int(match[1]) for name in existing if (match := numbered.fullmatch(name)))
     return tuple(internal_topic(application, number) for number in numbers if number >= sub_topologies)

@@ -1,1 +1,1 @@
-"""The job's driver: the application, its Spark session and query, and what it checks at a start."""
+"""The job's driver: the application, its Spark session and query, and the checks before a start."""

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 _SECONDS = 10.0
 _MOST = 100_000
-"""Records of a topic that are counted; of more, it is said that there are more."""
+"""Largest number of records of a topic that is counted exactly."""
 
 
 def count_abandoned(kafka: KafkaSettings, application: str, job: Job) -> Counter[str]:
@@ -38,9 +38,9 @@ def count_abandoned(kafka: KafkaSettings, application: str, job: Job) -> Counter
         return Counter()
     for topic, count in counts.items():
         log.warning(
-            "%s: %s holds %s records that an earlier release forwarded. This release has no sub-topology that reads "
-            "them. They wait until a release reads the topic again. To process them, run the earlier release with "
-            "`--trigger available-now`, then start this one again. To forget them, delete the topic",
+            "%s: the repartition topic %s has %s unread records of an earlier release, and no sub-topology of this "
+            "release reads it. The records are kept. To process them, run the earlier release with `--trigger "
+            "available-now`, then start this release again. To discard them, delete the topic",
             application,
             topic,
             f"more than {_MOST}" if count > _MOST else count,
@@ -53,13 +53,15 @@ def _look(kafka: KafkaSettings, application: str, read: Collection[str]) -> Coun
     try:
         return _count(consumer, _places(consumer, application, read))
     except KafkaException as error:
-        raise failure_of(error.args[0], "can't look for records of an earlier release") from error
+        raise failure_of(
+            error.args[0], "can't check repartition topics for unread records of an earlier release"
+        ) from error
     finally:
         consumer.close()
 
 
 def _places(consumer: Consumer, application: str, read: Collection[str]) -> list[TopicPartition]:
-    """Return up to where an earlier release has read its repartition topics: only those that its marker group knows."""
+    """Return the offsets up to which an earlier release has read its repartition topics, as its marker group knows."""
     prefix, suffix = repartition_topic(application, "\0").split("\0")
     topics = consumer.list_topics(timeout=_SECONDS).topics
     asked = [

@@ -14,19 +14,19 @@ from forebay.http.health import Health, health_server
 from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.errors import LoginRefused
-from forebay.kafka.patience import REFUSED_S, keep_trying
+from forebay.kafka.retrying import REFUSED_S, keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
 from forebay.runtime.broker.tombstones import kept_seconds
 from forebay.runtime.code_version import code_version
 from forebay.runtime.driver.abandoned import count_abandoned
 from forebay.runtime.driver.broker_check import check_broker
-from forebay.runtime.driver.checkpoint import held_checkpoint
+from forebay.runtime.driver.checkpoint import held_checkpoint, may_be_begun
 from forebay.runtime.driver.compacted_inputs import check_compacted_inputs
 from forebay.runtime.driver.job_options import JobOptions
 from forebay.runtime.driver.jvmlock import held_by_jvm
 from forebay.runtime.driver.logic_settings import parse_logic
-from forebay.runtime.driver.matched import find_matches
+from forebay.runtime.driver.pattern_inputs import find_matches
 from forebay.runtime.driver.prepare import (
     check_gaps,
     check_topics,
@@ -36,10 +36,12 @@ from forebay.runtime.driver.prepare import (
     warn_of_unlogged_stores,
 )
 from forebay.runtime.driver.query import JobRunner
+from forebay.runtime.driver.record_formats import check_record_formats
 from forebay.runtime.driver.restore import Restore
 from forebay.runtime.driver.rights import JobRights
 from forebay.runtime.driver.sessions import Sessions, own_session
-from forebay.runtime.driver.taken_state import takes_state
+from forebay.runtime.driver.slots import SlotWatch, require_slots
+from forebay.runtime.driver.state_origin import takes_state
 from forebay.runtime.driver.task_reports import TaskReports
 from forebay.runtime.driver.watch import Watcher
 from forebay.runtime.kubernetes.api import is_followed
@@ -50,6 +52,7 @@ from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.snapshots.former_state import drop_former_state
 from forebay.runtime.snapshots.object_store import store_settings
 from forebay.runtime.spec import JobSpec, needs_of
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.service.agreement import check_agreement
 from forebay.service.renaming import actual_topics, rename
 from forebay.utils.flags import Flag
@@ -62,10 +65,10 @@ class _Stopped(Exception):
 
 
 class JobApplication:
-    """Runs a job until `stop`, or until it has read what there was.
+    """Runs a job until `stop`, or until it has reached its end offsets.
 
     Args:
-        sessions: gives it a session of Spark; None: it starts a Spark of its own.
+        sessions: opens its session of Spark; None: it starts its own Spark.
     """
 
     def __init__(self, options: JobOptions, sessions: Sessions | None = None) -> None:
@@ -87,17 +90,17 @@ class JobApplication:
 
     @property
     def application(self) -> str:
-        """Return the application id."""
+        """The application id."""
         return self._application
 
     @property
     def home(self) -> Path | None:
-        """The directory that gets the events of the job; None: they are not kept."""
+        """Directory for the events of the job; None: they are not stored."""
         return self._options.home
 
     @property
     def kafka(self) -> KafkaSettings:
-        """Return the connection settings."""
+        """The connection settings."""
         return self._options.kafka
 
     def stop(self) -> None:
@@ -119,12 +122,12 @@ class JobApplication:
             with (
                 readiness_events(options.spark.executors, self.health),
                 driver_lease(options.spark.executors, self.health, self._pause, self.stop),
-                # After the Kubernetes Lease: its file lock only shows drivers that share the volume, and a checkpoint
-                # behind a URL has none.
+                # After the Kubernetes Lease, because the checkpoint's file lock only shows drivers that share the
+                # volume, and a checkpoint with a URL has none.
                 held_checkpoint(options.plan.checkpoint),
             ):
-                # Broker and registry may be away while a job starts. Only mistakes that an operator has to correct end
-                # the start.
+                # Broker and registry may be unavailable while a job starts. Only mistakes that an operator has to
+                # correct end the start.
                 self._run(keep_trying(self._prepare, refused_for=self._refused_for, pause=self._pause))
         except _Stopped:
             log.info("%s: stopped before it started", self._application)
@@ -133,12 +136,12 @@ class JobApplication:
                 server.close()
 
     def _own_service(self, declared: Service) -> Service:
-        """Return the service as this application sees it: its own side topics, topics as the broker calls them."""
+        """Return the service with the side topics of this application, and the broker's names of topics."""
         return rename(declared.as_application(self._application), self._options.topics)
 
     @property
     def _refused_for(self) -> float:
-        """How long to retry a refused login. Elsewhere than in a pod nothing would start the job again."""
+        """How long (s) to retry a refused login: forever outside a pod, because nothing restarts the job there."""
         return float("inf") if self._options.spark.executors is None else REFUSED_S
 
     def _end_refused(self, reason: str) -> None:
@@ -153,7 +156,7 @@ class JobApplication:
             raise _Stopped
 
     def prepare(self) -> JobSpec:
-        """Check that the job can run, and return its spec; it takes no state from changelogs.
+        """Check that the job can run, and return its spec, without restoring its state from changelogs.
 
         Raises:
             StopJob, RegistryRefused: an operator has to act. Unavailable: call it again.
@@ -166,7 +169,7 @@ class JobApplication:
                 service = self._service = self._own_service(find_service(options.service))
                 self._rights = JobRights(options.kafka, service, self._application, (Role.RUN,))
                 log.info("%s reads %s", self._application, ", ".join(topic.name for topic in service.inputs))
-            # Before topics are described: without a right, a topic may look as if it did not exist.
+            # Before topics are described, because a topic without a right on it may look as if it did not exist.
             self._rights.require()
             whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
@@ -218,7 +221,15 @@ class JobApplication:
     def _prepare(self) -> JobSpec:
         spec = self.prepare()
         try:
-            return replace(spec, restore=takes_state(self._options, self._service, self._application, spec.tasks))
+            # Before any group of a running job is fenced: a job that is refused leaves them alone.
+            check = check_record_formats(spec)
+            restore = takes_state(self._options, self._service, self._application, spec.tasks)
+            if check.reason:
+                # A restore has fenced them. Without it, a group's opening refuses a new checkpoint.
+                if not restore and may_be_begun(self._options.plan.checkpoint):
+                    check.fence(spec)
+                check = check_record_formats(spec)
+            return replace(spec, restore=restore, record_layouts=check.layouts)
         except Exception as error:
             self.health.failing(str(error))
             raise
@@ -240,11 +251,18 @@ class JobApplication:
 
     def _run_in(self, session: SparkSession, spec: JobSpec) -> None:
         executors = self._options.spark.executors
+        require_slots(session.sparkContext, spec.groups)
+        slots = SlotWatch.of(session.sparkContext)
+
+        def observe(figures: list[TaskFigures], trouble: str) -> None:
+            run = "" if runner.query is None else str(runner.query.runId)
+            self.reports.observe(figures, trouble or slots.trouble(run), runner.placed_at)
+
         runner = self._runner = JobRunner(
             session,
             spec,
             self._options.plan,
-            lambda figures, trouble: self.reports.observe(figures, trouble, runner.placed_at),
+            observe,
             self._on_failure,
             lambda: executors is not None and is_followed(executors),
         )

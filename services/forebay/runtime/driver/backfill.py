@@ -41,7 +41,7 @@ class Backfill:
         self._checkpoint = checkpoint
         self._numbered = numbered
         self._number = int(time.time())
-        """Of the leases: a sender that was done in an earlier run may not be done in this one."""
+        """Number of the leases, new in each run, because a sender that was done in an earlier run may not be now."""
         refuse_other_positions(spec.application, self._positions().values(), checkpoint)
         self._start: Partitioned = LeasePlanner(spec).start_positions()
 
@@ -52,7 +52,7 @@ class Backfill:
         return Lease(self._checkpoint, self._number, group, spec.groups, spec.tasks, now_ms(), begins, ends)
 
     def hand_over(self) -> None:
-        """Let a job continue behind the history: commit the final positions of all tasks in one transaction.
+        """Commit the final positions of all tasks in one transaction, so that a job continues after the history.
 
         Raises:
             StopJob: another job or backfill has committed since the start. Unavailable.
@@ -63,12 +63,12 @@ class Backfill:
         try:
             producers = [self._producer(markers, group) for group in range(spec.groups)]
             # A commit returns before the broker has made its records readable. Until then a task seems to have no
-            # position, or an earlier one. Fencing a group waits for that.
+            # position, or an earlier one. Fencing a group waits until they are readable.
             for producer in producers:
                 producer.fence()
             positions = self._positions()
             refuse_other_positions(spec.application, positions.values(), self._checkpoint)
-            # A task that had nothing to commit has no position. It begins as a new job's task does.
+            # A task that had nothing to commit has no position. It begins like the task of a new job.
             commits = [self._commit(place, position) for place, position in sorted(positions.items())]
             producers[0].commit(commits, [commit.position for commit in commits])
         finally:
@@ -93,7 +93,7 @@ class Backfill:
         return TaskCommit(f"{spec.application}-{sub_topology}-{task}", "", BatchResult(), last, router)
 
     def _ends(self, position: TaskPosition) -> Ends:
-        """Return where the task reads on: behind a history that has offsets, else where a new job begins."""
+        """Return the offsets at which the task continues: after a history with offsets, or where a new job begins."""
         begins = self._start
         return tuple(
             (topic, partition, end)

@@ -1,4 +1,4 @@
-"""Looks at topics and brokers before a job starts, as Spark's settings are looked at."""
+"""Checks topics and brokers before a job starts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from forebay.kafka.brokers import Cluster, describe_brokers
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription
-from forebay.runtime.broker.findings import Finding, Needs, broker_findings
-from forebay.runtime.driver.topic_findings import topic_findings
+from forebay.runtime.broker.broker_problems import Finding, Needs, broker_findings
+from forebay.runtime.driver.topic_problems import topic_findings
 from forebay.runtime.errors import StopJob
 
 _ANSWER_SECONDS = 8.0
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class BrokerUnfit(StopJob):
-    """Topics or brokers are configured so that the job would lose state or stop processing; one line for each reason.
+    """The configuration of topics or brokers would let the job lose state or stop. One line for each problem.
 
     Args:
-        problems: what is wrong, each with its remedy.
+        problems: the problems, each with its remedy.
     """
 
     def __init__(self, application: str, problems: Sequence[str]) -> None:
@@ -37,12 +37,12 @@ class BrokerUnfit(StopJob):
 
 
 def check_broker(kafka: KafkaSettings, service: Service, application: str, needs: Needs) -> None:
-    """Log what is wrong with the job's topics and brokers, and refuse to start if it is fatal.
+    """Log the problems of the job's topics and brokers, and refuse to start if any is fatal.
 
-    What this principal may not see stays unknown: that is logged once, and the start continues.
+    If this principal may not read some settings, this is logged once, and the start continues.
 
     Raises:
-        BrokerUnfit: says what to change. KafkaUnavailable.
+        BrokerUnfit: names the settings to change. KafkaUnavailable.
     """
     names = [topic.name for topic in service.topics(application)]
     admin = TopicAdmin(kafka, _ANSWER_SECONDS)
@@ -61,7 +61,7 @@ def check_broker(kafka: KafkaSettings, service: Service, application: str, needs
 
 
 def judge(application: str, findings: list[Finding]) -> None:
-    """Log what is not fatal. Raises BrokerUnfit for the rest."""
+    """Log findings that are not fatal. Raises BrokerUnfit for fatal ones."""
     for finding in findings:
         if not finding.fatal:
             log.warning("%s: %s", application, finding.text)

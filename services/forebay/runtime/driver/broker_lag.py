@@ -1,4 +1,4 @@
-"""Lag of a job by what the broker knows: committed offsets, and where the topics end."""
+"""Lag of a job from the broker's data: the committed offsets, and the ends of topics."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.committed import read_committed
-from forebay.kafka.ends import partition_ends
+from forebay.kafka.committed_offsets import read_committed
 from forebay.kafka.identities import marker_group
+from forebay.kafka.partition_ends import partition_ends
 from forebay.kafka.settings import KafkaSettings
 
 _SECONDS = 5.0
 _COUNTED = 1_000
-"""Offsets up to which the records are counted. Above, transaction markers among the offsets do not matter."""
+"""Lag in offsets up to which records are counted. In a larger lag, the transaction markers do not matter."""
 
 Place = tuple[str, int]
 
@@ -34,7 +34,7 @@ class BrokerLag:
         self._counts: dict[tuple[Place, int, int], int] = {}
 
     def read(self, ends: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the lag of partitions, in records; partitions of which the job committed nothing are left out.
+        """Return the lag of partitions, in records; partitions without committed offsets are left out.
 
         Args:
             ends: last stable offsets of the partitions.
@@ -45,7 +45,7 @@ class BrokerLag:
         try:
             answers = read_committed(self._consumer, [TopicPartition(*place) for place in ends], _SECONDS)
         except KafkaException as error:
-            raise Unavailable(f"can't read the marker group: {error}") from error
+            raise Unavailable(f"can't read the offsets of the job's marker group: {error}") from error
         begins = {(a.topic, a.partition): a.offset for a in answers if a.error is None and a.offset >= 0}
         lag = {place: max(0, ends[place] - begin) for place, begin in begins.items()}
         gaps = {(place, begins[place], ends[place]) for place, offsets in lag.items() if 0 < offsets <= _COUNTED}
@@ -54,11 +54,11 @@ class BrokerLag:
         return lag | {place: count for (place, _, _), count in self._counts.items()}
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connection."""
         self._consumer.close()
 
     def _count(self, gaps: set[tuple[Place, int, int]]) -> None:
-        """Count the records between two offsets by reading them: the offsets may be those of transaction markers."""
+        """Count the records between two offsets by reading them, because some offsets may be transaction markers."""
         if not gaps:
             return
         waiting = {place: (begin, end) for place, begin, end in gaps}
@@ -83,7 +83,7 @@ class BrokerLag:
                         del waiting[place]
             self._consumer.unassign()
         except KafkaException as error:
-            raise Unavailable(f"can't read the inputs: {error}") from error
+            raise Unavailable(f"can't count the unread records of the inputs: {error}") from error
 
 
 def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
@@ -99,7 +99,7 @@ def read_inputs(kafka: KafkaSettings, application: str) -> list[str]:
             ]
             committed = read_committed(consumer, places, _SECONDS)
         except KafkaException as error:
-            raise Unavailable(f"can't read the marker group: {error}") from error
+            raise Unavailable(f"can't read the offsets of the group {marker_group(application)}: {error}") from error
     return sorted({place.topic for place in committed if place.error is None and place.offset >= 0})
 
 

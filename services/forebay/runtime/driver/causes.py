@@ -15,24 +15,24 @@ _WRAPPERS = (
     "PythonException: An exception was thrown from the Python worker:",
 )
 """Lines that pyspark writes above any failure in Java or in a worker; the cause follows."""
-_SILENT = "a process of the query ended without a word (killed, or out of memory)"
+_SILENT = "a process of the query ended without an error message (killed, or out of memory)"
 _SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")
-"""What Spark says of a Python worker without memory, or killed for it."""
+"""Signs in Spark's messages of a Python worker that ran out of memory, or was killed for it."""
 
 
 def is_out_of_memory(text: str) -> bool:
-    """Return whether a worker died as if it had not had enough memory."""
+    """Return whether a worker seems to have died for lack of memory."""
     return any(sign in text for sign in _SIZE_SIGNS)
 
 
 def stop_message(text: str) -> str | None:
-    """Return the message of a StopJob that a failure holds; None: it holds none."""
+    """Return the message of a StopJob in the text of a failure; None if it contains none."""
     match = re.search(rf"\[{re.escape(STOP_MARK)}\] ([^\n]+)", text)
     return match.group(1).strip() if match else None
 
 
 def cause_of(text: str) -> str:
-    """Return the line of a Python or Java failure that says most, in at most 500 characters."""
+    """Return the most informative line of a Python or Java failure, in at most 500 characters."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
     ]

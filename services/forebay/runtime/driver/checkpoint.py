@@ -1,4 +1,4 @@
-"""The checkpoint's place: writable, and held by one driver at a time."""
+"""The checkpoint's directory, which must be writable, and which only one driver at a time may hold."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ LOCK = ".forebay-lock"
 
 
 def is_begun(path: str) -> bool:
-    """Return whether a local checkpoint holds batches; never known of a URL."""
+    """Return whether a local checkpoint holds batches; False for a URL, where this is unknown."""
     return "://" not in path and any((Path(path) / "offsets").glob("[0-9]*"))
 
 
+def may_be_begun(path: str) -> bool:
+    """Return whether a checkpoint holds batches, or is a URL, of which this is unknown."""
+    return "://" in path or is_begun(path)
+
+
 def set_aside(path: str) -> str:
-    """Rename a local checkpoint that holds batches; return its new name, "": there is no such checkpoint.
+    """Rename a local checkpoint that holds batches; return its new name, or "" if it does not exist.
 
     Raises:
-        StopJob: it is on another file system: it has to be moved by other means.
+        StopJob: the checkpoint is a URL, which can't be renamed.
     """
     if "://" in path:
         raise StopJob(
@@ -45,10 +50,10 @@ def set_aside(path: str) -> str:
 
 @contextmanager
 def held_checkpoint(path: str) -> Iterator[None]:
-    """Hold a local checkpoint directory, made if need be; a URL is left to its file system.
+    """Hold the lock of a local checkpoint directory, which is created if needed. A URL is not locked.
 
     Raises:
-        StopJob: it can't be written, or another process holds it.
+        StopJob: the directory can't be written, or another process holds its lock.
     """
     if "://" in path:
         yield

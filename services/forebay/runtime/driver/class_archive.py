@@ -58,13 +58,13 @@ class _Source(DataSource):
 
 
 def build(file: Path) -> None:
-    """Run a query of a job's shape, and keep the classes it took. Raises OSError, subprocess.SubprocessError."""
+    """Run a query like that of a job, and archive its classes. Raises OSError, subprocess.SubprocessError."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_name(f"{file.name}.{os.getpid()}")
     command = [sys.executable, "-m", "forebay.runtime.driver.class_archive", "--train", str(new)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
-        # Java writes one at any end, also of a query that failed half way: it would lack what comes behind.
+        # Java writes an archive at any exit, also if the query has failed half way. Such an archive lacks classes.
         if done.returncode or not new.exists():
             raise OSError(f"Java did not complete the archive: {_without_java(done.stderr or done.stdout)[-500:]}")
         new.replace(file)
@@ -78,7 +78,7 @@ def _without_java(text: str) -> str:
 
 
 def _train(file: str) -> None:
-    """Run the query, and end the JVM in good order: it then writes the archive to `file`, if one is given."""
+    """Run the query, and let the JVM exit normally, so that it writes the archive to `file`, if that is not ""."""
     java_options = f'"-XX:ArchiveClassesAtExit={file}"' if file else ""
     with tempfile.TemporaryDirectory(prefix="forebay-class-archive-") as place:
         checkpoint = str(Path(place, "checkpoint"))
@@ -121,7 +121,7 @@ def _collect(frame: DataFrame, _batch: int) -> None:
 
 
 def main() -> None:
-    """Write the archive, unless it is there."""
+    """Write the archive, unless it exists."""
     match sys.argv[1:]:
         case ["--train", new]:
             _train(new)

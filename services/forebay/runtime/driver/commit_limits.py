@@ -9,10 +9,10 @@ from forebay.runtime.task.pacing import Limits
 
 
 class CommitLimits:
-    """What a job's commits may have at most, until workers work steadily again.
+    """The present limits of a job's commits, which grow again once workers run steadily.
 
     Args:
-        full: limits of workers that have the memory for them.
+        full: limits of workers that have enough memory.
     """
 
     def __init__(self, full: Limits) -> None:
@@ -21,14 +21,14 @@ class CommitLimits:
 
     @property
     def now(self) -> Limits:
-        """The limits that the next query's workers get."""
+        """The limits for the workers of the next query."""
         most_bytes = self._size.share_of(self.full.max_bytes) if self.full.max_bytes else 0
         return replace(self.full, max_records=self._size.share_of(self.full.max_records), max_bytes=most_bytes)
 
     def shrink(self) -> None:
-        """Note that a worker died as if it had not had the memory."""
+        """Lower the limits, because a worker seems to have died for lack of memory."""
         self._size.on_failure()
 
     def note_steady(self) -> None:
-        """Note that the workers have worked for a while."""
+        """Record that the workers have run for a while."""
         self._size.on_commit()

@@ -1,7 +1,7 @@
 """Compacted input topics: a record must not be compacted away before the job has read it.
 
-After a downtime the job reads on where it stood. Of a key that changed several times meanwhile, compaction leaves the
-last value only: results as of the time between would lack what held then.
+After a downtime, the job resumes at its position. If a key has changed several times in the meantime, compaction leaves
+only the last value, and results for the time in between would lack the earlier values.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 
 
 def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_ms: int) -> None:
-    """Refuse inputs that are compacted sooner than after the longest downtime the job shall survive; 0: accept all.
+    """Refuse inputs that may be compacted within the longest downtime (ms) that the job must survive; 0: accept all.
 
     Raises:
-        TopicsUnfit: says which, and the command that repairs it.
+        TopicsUnfit: names the topics, and the commands that fix them.
     """
     if not max_downtime_ms:
         return
@@ -41,7 +41,7 @@ def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_
 
 
 def compacted_too_soon(topics: Iterable[TopicDescription], max_downtime_ms: int) -> str:
-    """Return which topics are compacted sooner than that, and what to do; "": none is."""
+    """Return the topics that are compacted sooner, with the remedy; "" if there are none."""
     lags = {
         topic.name: topic.config.get(COMPACTION_LAG, "0")
         for topic in topics

@@ -1,4 +1,4 @@
-"""What Ctrl-C does stays what it was: starting Spark would make it break into the running batch."""
+"""Preserves the handler of Ctrl-C. Spark's own handler would interrupt the running batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def kept_interrupt() -> Iterator[None]:
-    """Put this process's SIGINT handler back after a SparkContext has set its own."""
+    """Restore this process's SIGINT handler after a SparkContext has set its own."""
     handler = signal.getsignal(signal.SIGINT)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What an operator chooses for a job."""
+"""The operator's options for a job."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from forebay.runtime.driver.session import SparkOptions
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """What an operator chooses for a job; `engine` holds fields of JobSpec.
+    """The operator's options for a job; `engine` holds fields of JobSpec.
 
     Args:
         service: name in the table of services.
         application: "" for the service's name.
         tasks: 0 for as many as the input has partitions.
         groups: task groups; 0 for as many as Spark has slots.
-        topics: the broker's names of inputs and outputs, where the service declares others.
-        restore: whether to take the state from the changelogs.
+        topics: the broker's names of inputs and outputs, if the service declares others.
+        restore: whether to restore the state from the changelogs.
         max_downtime_ms: longest downtime to survive with compacted inputs; 0: not checked.
-        http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
-        home: directory in which the events of the job are written; None: none are.
-        admit: called before the job starts; raises StopJob if it may not run, Unavailable if that is unknown yet.
+        http_host, http_port: address of health and metrics; port 0: a free port; -1: they are not served.
+        home: directory for the events of the job; None: they are not stored.
+        admit: called before the job starts; raises StopJob if it may not run, Unavailable if this is not known yet.
     """
 
     service: str

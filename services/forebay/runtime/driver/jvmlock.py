@@ -1,4 +1,4 @@
-"""Spark's JVM holds the checkpoint as well: it writes there, and may survive its driver."""
+"""The lock of Spark's JVM on the checkpoint, because the JVM writes there, and may survive its driver."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _POLL_SECONDS = 0.2
 def held_by_jvm(
     jvm: Any, checkpoint: str, pause: Callable[[float], None], seconds: float = WAIT_SECONDS
 ) -> Iterator[None]:
-    """Hold a local checkpoint by Spark's JVM until the block ends or the JVM does; a URL is left to its file system.
+    """Have Spark's JVM lock a local checkpoint until the block or the JVM ends. A URL is not locked.
 
-    A driver that is killed gives its own lock back at once. Its JVM notices the driver's end and goes, but where it was
-    frozen or starved it may write an offset or a commit first.
+    When a driver is killed, its own lock is released at once. Its JVM notices the driver's end and exits, but if it was
+    frozen or starved, it may write an offset or a commit before that.
 
     Args:
         jvm: Py4J's view of the JVM.
         pause: waits for some seconds.
-        seconds: how long to wait for an earlier driver's JVM to go.
+        seconds: how long to wait for the exit of an earlier driver's JVM.
 
     Raises:
-        StopJob: it did not.
+        StopJob: the earlier JVM did not exit.
     """
     if "://" in checkpoint:
         yield

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from forebay.runtime.errors import LeasesEnded
 
 UNSENT_SECONDS = 30.0
-"""While the job ends or restarts: how long no command may reach the broker. Workers can't see one either, then."""
+"""How long no command may reach the broker while the job ends or restarts. Workers then see no command, either."""
 
 STOP_SECONDS = 120.0
-"""While the job ends or restarts: how long the leases may take with their last commits and snapshots."""
+"""How long the leases may take with their last commits and snapshots while the job ends or restarts."""
 
 CHANGE_SECONDS = 300.0
-"""When other leases follow: a worker that does not reach the broker would hold up the next leases of all groups."""
+"""How long the leases may take if others follow, because a worker without a broker delays the leases of all groups."""
 
 
 def ended_by_another(application: str, driver: str) -> LeasesEnded:
@@ -34,7 +34,7 @@ class LeaseEnd:
     """The end of a query's leases: since when they should end, and when a command last reached the broker.
 
     Args:
-        ended: until when (ms) leases were planned that need no more time to end; -1: unknown.
+        ended: leases that were planned until this time (ms) count as ended; -1: unknown.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic, ended: int = -1) -> None:
@@ -42,7 +42,7 @@ class LeaseEnd:
         self._since: float | None = None
         self._is_asked = self._are_late = False
         self._sent_at = self._looked_at = self._late_seconds = 0.0
-        # Leases that were planned before this driver are ended as its query starts, and must not count as late.
+        # Leases of an earlier driver are ended when the query of this driver starts, and must not count as late.
         self._ended = self._latest = ended
 
     @property
@@ -51,7 +51,7 @@ class LeaseEnd:
         return self._since is not None
 
     def expect(self) -> None:
-        """Note that this driver ends the leases, unless that is noted already."""
+        """Record that this driver ends the leases, unless that is recorded already."""
         self._is_asked = True
         self._begin()
 
@@ -60,20 +60,20 @@ class LeaseEnd:
             self._since = self._sent_at = self._monotonic()
 
     def note_sent(self) -> None:
-        """Note that a command has reached the broker."""
+        """Record that a command has reached the broker."""
         self._sent_at = self._monotonic()
 
     def observe(self, command: int, planned: int, begun: int) -> None:
-        """Note whether the running leases should end because of a command, perhaps of another driver.
+        """Record whether the running leases should end because of a command, perhaps of another driver.
 
         Args:
-            command: until when (ms) leases were planned that the latest command ends; -1: none.
-            planned: when (ms) the latest lease that tasks reported was planned; -1: none.
-            begun: when (ms) the latest leases that all tasks have reported were planned; -1: none.
+            command: time (ms) of the latest command, which ends leases that were planned until then; -1: none.
+            planned: time (ms) at which the latest lease that any task has reported was planned; -1: none.
+            begun: time (ms) at which the latest leases that all tasks have reported were planned; -1: none.
         """
         now = self._monotonic()
         self._latest = max(self._latest, command, planned)
-        # Leases that are about to begin may load their tables for longer than anybody should wait for their end.
+        # Leases that are about to begin may load their tables for longer than the driver should wait for their end.
         if self._ended < begun == planned <= command:
             if self._are_late:
                 self._late_seconds += now - self._looked_at
@@ -86,11 +86,11 @@ class LeaseEnd:
         self._looked_at = now
 
     def note_silence(self) -> None:
-        """Note that the broker has not answered since the last answer: no worker can be blamed for that time."""
+        """Record that the broker has not answered, so that no worker is blamed for the time since its last answer."""
         self._looked_at = self._monotonic()
 
     def over(self) -> None:
-        """Note that the leases have ended: all that were planned so far."""
+        """Record that all leases planned so far have ended."""
         self._since, self._ended = None, self._latest
         self._is_asked = self._are_late = False
         self._late_seconds = 0.0
@@ -107,7 +107,7 @@ class LeaseEnd:
         unsent = now - self._sent_at
         if is_last and unsent >= UNSENT_SECONDS:
             return f"the broker has not taken the command to end the leases for {unsent:.0f} s"
-        # If other leases follow, only the time counts in which the broker answered: while it is away, no worker is to
+        # If other leases follow, only the time in which the broker answers counts. While it does not, no worker is to
         # blame.
         waited, most = (now - self._since, STOP_SECONDS) if is_last else (self._late_seconds, CHANGE_SECONDS)
         return f"the leases have not ended within {waited:.0f} s" if waited >= most else ""

@@ -11,7 +11,7 @@ class LeasedTopics:
     """Decides whether the running leases must end because of their topics.
 
     Attributes:
-        outdated: when (ms) the leases were planned that must end; None: none must.
+        outdated: time (ms) at which the leases that must end were planned; None if none must end.
     """
 
     def __init__(self, application: str) -> None:
@@ -20,7 +20,7 @@ class LeasedTopics:
         self.outdated: int | None = None
 
     def note(self, planned: int, topics: str) -> None:
-        """Note when (ms) the latest lease that tasks reported was planned, and the digest of its topics."""
+        """Record when (ms) the latest lease that tasks have reported was planned, and the digest of its topics."""
         self._leased = planned, topics
 
     def compare(self, topics: str, *, has_ends: bool) -> None:
@@ -38,5 +38,5 @@ class LeasedTopics:
             reason = "an earlier run planned the leases without ends"
         else:
             return
-        log.info("%s: %s: ending the leases; the next ones follow at once", self._application, reason)
+        log.info("%s: %s: ending the leases and planning new ones", self._application, reason)
         self.outdated = planned

@@ -1,4 +1,4 @@
-"""Settings of a service's logic, given as text."""
+"""Parses settings of a service's logic from text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.utils.spelling import did_you_mean
 
 
 class WrongSettings(ValueError):
-    """A setting of the logic that does not exist or makes no sense; names those there are."""
+    """A setting of the logic does not exist or is invalid. The message names the existing settings."""
 
 
 def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:

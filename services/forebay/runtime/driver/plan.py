@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Trigger(Enum):
-    """When the job ends: never by itself, or once everything that waited at the start is done."""
+    """When the job ends: never by itself, or once it has processed all records before the ends as of its start."""
 
     CONTINUOUS = "continuous"
     AVAILABLE_NOW = "available-now"

@@ -1,4 +1,4 @@
-"""What must be there before a job starts: topics that fit, contracts registered, one number of tasks."""
+"""Checks and preparations before a job starts: its topics, its contracts, its number of tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forebay.kafka.codecs import register_contract
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.runtime.changelog.topics import former_topics, internal_topic
 from forebay.runtime.errors import StopJob
 from forebay.runtime.protocol.gaps import AcceptedGaps
@@ -27,16 +27,17 @@ _ANSWER_SECONDS = 8.0
 
 
 class TopicsUnfit(StopJob):
-    """Topics are missing or don't fit the job; the message says which and what to do."""
+    """Topics are missing or don't fit the job. The message names them and the remedy."""
 
 
 def count_tasks(
     kafka: KafkaSettings, service: Service, application: str, tasks: int, global_tables: Collection[str] = ()
 ) -> int:
-    """Return the job's number of tasks: as asked for, or the partitions of its changelogs, which one task each has.
+    """Return the job's number of tasks: `tasks` if set, or the partitions of its changelogs, or those of an input.
 
     Args:
-        global_tables: inputs that every task reads whole, with any number of partitions.
+        tasks: the requested number; 0: none.
+        global_tables: inputs of which every task reads all partitions. They may have any number of partitions.
 
     Raises:
         TopicsUnfit: an input is missing, or its partitions are no multiple of the tasks.
@@ -48,7 +49,7 @@ def count_tasks(
         if topic.name not in partitions_of:
             raise TopicsUnfit(f"the input topic {topic.name} does not exist: `forebay topics create {service.name}`")
     shared = {name: partitions for name, partitions in partitions_of.items() if name not in global_tables}
-    # The changelogs decide for a job that has run: another number would put keys in tasks without their rows.
+    # If the job has run before, its changelogs decide. Another number would assign keys to tasks without their rows.
     count = tasks or own or next((shared[t.name] for t in service.inputs if t.name in shared), 1)
     for name, partitions in shared.items():
         if partitions % count:
@@ -87,7 +88,7 @@ def refuse_partitions(own: Mapping[str, int], tasks: int, create: str) -> None:
         create: the command that creates the job's topics.
 
     Raises:
-        TopicsUnfit: says what to do.
+        TopicsUnfit: names the remedy.
     """
     others = {name: partitions for name, partitions in own.items() if partitions != tasks}
     if not others:
@@ -109,9 +110,9 @@ def refuse_partitions(own: Mapping[str, int], tasks: int, create: str) -> None:
 
 
 def find_former(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> tuple[str, ...]:
-    """Return the internal changelogs of sub-topologies that the job had once, and log that they are kept.
+    """Return the internal changelogs of sub-topologies that the job no longer has, and log that they are kept.
 
-    Those of another number of tasks are left out: their partitions belong to other tasks than the job's.
+    Those with another number of tasks are left out, because their partitions belong to other tasks.
     """
     admin = TopicAdmin(kafka, _ANSWER_SECONDS)
     partitions_of = admin.partitions(former_topics(application, service.stages, admin.names()))
@@ -119,16 +120,17 @@ def find_former(kafka: KafkaSettings, service: Service, application: str, tasks:
     others = [f"{name} ({partitions} partitions)" for name, partitions in partitions_of.items() if partitions != tasks]
     if others:
         log.warning(
-            "%s: the job had more sub-topologies once, and another number of tasks than %d now: the contents of %s are "
-            "not used. Delete these topics before you add the sub-topologies again. They then start from the beginning",
+            "%s: an earlier release had more sub-topologies, with another number of tasks than %d: the contents of "
+            "%s are not used. Delete these topics before you add the sub-topologies again. The sub-topologies then "
+            "start from the beginning",
             application,
             tasks,
             ", ".join(others),
         )
     if former:
         log.warning(
-            "%s: the job had more sub-topologies once: the contents of %s are kept for a release that has them again; "
-            "`forebay reset` deletes them",
+            "%s: an earlier release had more sub-topologies: the contents of %s are kept in case a later release "
+            "adds them again; `forebay reset` deletes them",
             application,
             ", ".join(former),
         )
@@ -152,14 +154,15 @@ def _create(service: Service, application: str, tasks: int) -> str:
 
 
 def register_contracts(kafka: KafkaSettings, service: Service, application: str) -> Mapping[str, int]:
-    """Register every contract the job reads or writes; give their ids by topic.
+    """Register every contract that the job reads or writes; return their ids by topic.
 
     Raises:
         RegistryRefused: an incompatible contract, with the registry's reason. RegistryUnavailable.
     """
     registry = SchemaRegistry(kafka.registry())
     connect(registry)
-    # Before the first record: a schema that the registry refuses must stop the start, and not a commit in each worker.
+    # Before the first record, because a schema that the registry refuses must stop the start, not a commit in each
+    # worker.
     _register_formats(load_job(service.job))
     return {
         topic.name: register_contract(registry, service.name, topic.record, topic.name).schema_id
@@ -179,7 +182,7 @@ def _register_formats(job: Job) -> None:
 
 
 def warn_of_unlogged_stores(service: Service, application: str, logic: Mapping[str, Any]) -> None:
-    """Warn of the stores that are empty after each start.
+    """Log a warning about the stores that are empty after each start.
 
     Args:
         logic: settings of the service's logic.

@@ -23,7 +23,7 @@ from forebay.runtime.errors import LeasesEnded
 from forebay.runtime.protocol.lease_result import LeaseResult
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.utils.flags import Flag
 
 log = logging.getLogger(__name__)
@@ -33,11 +33,11 @@ _OBSERVE_SECONDS = 1.0
 _ASK_AGAIN_SECONDS = 5.0
 
 Observer = Callable[[list[TaskFigures], str], None]
-"""Called with the tasks' figures every second or so, and with what a group waits for."""
+"""Called about once a second, with the tasks' statistics and with what a group waits for."""
 
 
 class JobRunner:
-    """Runs one job until it is asked to stop, has read everything there was, or cannot continue.
+    """Runs one job until it is asked to stop, has reached its end offsets, or cannot continue.
 
     Args:
         failed: called with the reason of a failure; returns it with the remedy.
@@ -80,7 +80,7 @@ class JobRunner:
         self._control: DriverControl | None = None
         """The driver's side of the control group, while a query runs."""
         self._started_at = -1
-        """Until when (ms) leases were planned that this driver ends as its query starts."""
+        """Time (ms) of the command by which this driver ends earlier leases when its query starts."""
 
     def _new_steadiness(self) -> Steadiness:
         return Steadiness(self._spec.limits.checkpoint_interval_ms / 1000, self._monotonic)
@@ -101,7 +101,7 @@ class JobRunner:
             is_followed: whether workers may expect other leases soon.
         """
         if self._has_ends:
-            # Leases with ends obey the command, too, and this query would then take everything for read.
+            # Leases with end offsets would end, too, and this query would consider everything read.
             return
         self._expects_leases = is_followed
         self._rebalancing.set()
@@ -115,7 +115,7 @@ class JobRunner:
         self._topics.compare(topics, has_ends=self._has_ends)
 
     def end_former_leases(self) -> None:
-        """End the leases of an earlier driver, and the loops that wait for other leases. It is called before `run`."""
+        """End the leases of an earlier driver, and the loops that wait for other leases. Call it before `run`."""
         control = self._connect()
         with suppress(KafkaException):
             control.end_leases(is_followed=False)
@@ -167,7 +167,7 @@ class JobRunner:
         if self._has_ends:
             writer = writer.trigger(availableNow=True)
         control = self._control = self._connect()
-        # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
+        # Spark repeats the leases that an earlier run planned. Nothing is left to do in them.
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
         # The leases that a rebalance would end have just been ended.
@@ -188,7 +188,7 @@ class JobRunner:
                     query.stop()
                     return
                 cause = self._is_asked, self._stopping.is_set()
-                # At once if the job stops: leases that just end would wait for others, which do not follow.
+                # At once if the job stops, because leases that are ending would wait for others, which do not follow.
                 is_due = cause != asked or now - asked_at >= _ASK_AGAIN_SECONDS
                 if self._must_end(control) and is_due:
                     asked, asked_at = cause, now
@@ -210,12 +210,12 @@ class JobRunner:
         return self._ending or self._rebalancing.is_set()
 
     def _must_end(self, control: DriverControl) -> bool:
-        """Return whether leases should end, or those that tasks reported."""
+        """Return whether all leases should end, or those that tasks have reported."""
         return self._is_asked or self._lease_end.is_expected or control.planned == self._topics.outdated
 
     def _end_leases(self, control: DriverControl) -> None:
         """End the leases; only those that tasks have reported if the driver is not asked to end all."""
-        # Repeated until all leases have ended: a worker may not have seen a command that another one replaced.
+        # Repeated until all leases have ended, because a worker may have missed a command that another one replaced.
         is_asked = self._is_asked
         if is_asked:
             self._lease_end.expect()
@@ -227,7 +227,7 @@ class JobRunner:
             self._lease_end.note_sent()
 
     def _is_hindered(self, control: DriverControl) -> bool:
-        """Return whether leases should have ended by now. The query then stops; it starts again unless the job ends.
+        """Return whether leases should have ended by now. Then the query stops, and restarts unless the job ends.
 
         Raises:
             LeasesEnded: another driver ends leases with end offsets.
@@ -254,7 +254,7 @@ class JobRunner:
         if self._steadiness.observe(figures, trouble):
             self._progressed.set()
             if self._source.may_grow():
-                # Limits reach the workers with the query: a running one keeps those it was started with.
+                # Limits reach the workers when a query starts. A running query keeps its limits.
                 self._restarting.set()
         self._observer(figures, trouble)
 
@@ -279,12 +279,12 @@ class JobRunner:
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         if self._ending:
-            # It ends the query. If this call returned, Spark would start the next batch, with new leases.
+            # This ends the query. If this call returned, Spark would start the next batch, with new leases.
             raise InterruptedError(_END_REQUESTED)
         results = [LeaseResult.from_json(row["result"]) for row in frame.collect()]
         cut_short = [result.planned_at for result in results if result.is_cut_short]
         self._is_cut_short = bool(cut_short)
-        # As a query starts, it ends the leases of an earlier run, and plans others.
+        # A query ends the leases of an earlier run when it starts, so only later leases are an error.
         if cut_short and max(cut_short) > self._started_at:
             raise self._ended_by_another(self._control)
         reports = [TaskFigures.from_json(text) for result in results for text in result.reports]

@@ -1,4 +1,4 @@
-"""What follows the failure of a job's query: a retry after a pause, smaller commits, or the end of the job."""
+"""Reactions to the failure of a job's query: a retry after a pause, smaller commits, or the end of the job."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ QUERY_ERRORS = (*_JVM_GONE, StreamingQueryException, PySparkException)
 
 
 class JobStopped(Exception):
-    """The job ended because it cannot continue; the message says what to do."""
+    """The job ended because it cannot continue. The message names the remedy."""
 
 
 class QueryFailures:
     """The failures of a job's queries.
 
     Args:
-        on_memory: called if a worker died as if it had not had the memory.
+        on_memory: called if a worker seems to have died for lack of memory.
         failed: called with the reason of a failure; returns it with the remedy.
     """
 
@@ -46,7 +46,7 @@ class QueryFailures:
         Raises:
             JobStopped: the job can't continue, or its query failed too often.
         """
-        # Python can't start another JVM in this process: the gateway that is gone has the session.
+        # Python can't start another JVM in this process, because the session belongs to the lost gateway.
         if isinstance(error, _JVM_GONE):
             raise JobStopped(
                 "Spark's JVM is gone (killed, or out of memory: see --memory): start the job again, nothing is lost"

@@ -1,4 +1,4 @@
-"""How often and how soon a query that failed is started again."""
+"""Decides how often and how soon a failed query is restarted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
 _OTHER_CODE = "OtherCodeError"
 _LONGEST_PAUSE_UPGRADING = 3.0
-"""Executors are replaced one by one: as soon as one has joined, work can continue."""
+"""Short, because executors are replaced one by one, and work can continue as soon as one has joined."""
 _PASSES = (
     "Unavailable",
     "GroupFenced",
@@ -19,14 +19,14 @@ _PASSES = (
     _OTHER_CODE,
     *PASSING,
 )
-"""What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, executors of another
-release, a full volume."""
+"""Signs of failures that end without a restart of the job: a broker or registry is down or refuses the login, a busy
+machine delays a worker (Spark waits 10 s), executors are of another release, or a volume is full."""
 
 _SIZE_HINT = "If commits are too large: smaller --max-records-per-commit or --max-bytes-per-commit, or more memory"
 
 
 class RetriesExhausted(Exception):
-    """A query failed too often without progress; the message says why."""
+    """A query failed too often without progress. The message contains the cause."""
 
 
 class Retries:
@@ -39,11 +39,11 @@ class Retries:
         """Return the seconds until the query starts again.
 
         Args:
-            failure: all of the failure's text.
+            failure: the complete text of the failure.
             has_progressed: whether the query made progress before it failed.
 
         Raises:
-            RetriesExhausted: it failed too often, and a retry alone does not help.
+            RetriesExhausted: the query failed too often, and retries alone do not help.
         """
         if has_progressed:
             self._pause, self._failures = 1.0, 0

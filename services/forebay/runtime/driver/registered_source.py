@@ -1,4 +1,4 @@
-"""The source of leases as Spark has it, with the limits of commits that the workers of the next query get."""
+"""The source of leases as registered with Spark, with the limits of commits for the workers of the next query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RegisteredSource:
         self._limits = CommitLimits(spec.limits)
 
     def prepare(self) -> None:
-        """Register the source, and have a worker ready if workers are on this machine."""
+        """Register the source, and start a worker in advance if workers run on this machine."""
         sealed = SealedSpec(self._spec)
         # The first lease of a local job waits for a Python worker that imports everything. Start it now.
         if is_local(self._session.sparkContext.master or ""):
@@ -34,7 +34,7 @@ class RegisteredSource:
         self._register(sealed)
 
     def shrink_commits(self) -> None:
-        """Make commits smaller until workers work steadily: one died as if it had not had the memory."""
+        """Make commits smaller until workers run steadily, because one seems to have died for lack of memory."""
         self._limits.shrink()
         self.apply_limits()
         log.warning(
@@ -44,7 +44,7 @@ class RegisteredSource:
         )
 
     def apply_limits(self) -> None:
-        """Give the workers of the next query their limits."""
+        """Register the source again if the limits for the workers of the next query have changed."""
         limits = self._limits.now
         if limits != self._spec.limits:
             # Spark pickles the reader as it starts a query, so only a new registration reaches the workers.
@@ -52,7 +52,7 @@ class RegisteredSource:
             self._register(SealedSpec(self._spec))
 
     def may_grow(self) -> bool:
-        """Note that workers have worked steadily; return whether the query should start again with larger commits."""
+        """Record that workers have run steadily; return whether the query should restart with larger commits."""
         self._limits.note_steady()
         if self._limits.now.max_records <= self._spec.limits.max_records:
             return False

@@ -1,11 +1,11 @@
-"""What to do about a failure that is retried but passes only if an operator acts."""
+"""Remedies for failures that are retried but end only when an operator acts."""
 
 from __future__ import annotations
 
 _REMEDIES = {
     "No space left on device": (
-        "a volume is full, the checkpoint's or that of temporary files: make room there or make it larger; "
-        "nothing is lost, the job continues by itself"
+        "a volume is full, either the checkpoint's or that of temporary files: free space or enlarge the volume. "
+        "Nothing is lost, and the job continues by itself"
     ),
 }
 PASSING = tuple(_REMEDIES)
@@ -16,8 +16,8 @@ def explain(cause: str, failure: str) -> str:
     """Return a failure's cause with the remedy, if there is one.
 
     Args:
-        cause: the line that says most.
-        failure: all of the failure's text.
+        cause: the most informative line of the failure.
+        failure: the complete text of the failure.
     """
     for sign, remedy in _REMEDIES.items():
         if sign in failure:

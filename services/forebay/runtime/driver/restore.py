@@ -19,7 +19,7 @@ _SECONDS = 30.0
 
 
 class Restore(Enum):
-    """When a job takes its state from its changelogs: never, if it has no checkpoint, or to do just that."""
+    """When a job restores its state from its changelogs: never, if it has no checkpoint, or as its only action."""
 
     NO = "no"
     IF_MISSING = "if missing"
@@ -27,10 +27,10 @@ class Restore(Enum):
 
 
 def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[Task, TaskPosition]) -> None:
-    """Fence off every group that wrote these positions, of this release and of the one before.
+    """Fence all groups that wrote these positions, of this release and of the previous one.
 
     Raises:
-        StopJob: the release before left records between two sub-topologies that are in no topic. Unavailable.
+        StopJob: the previous release left records between two sub-topologies that are in no topic. Unavailable.
     """
     lost = undelivered_tasks(positions)
     if lost:
@@ -41,29 +41,34 @@ def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[T
             "available-now`), then start this one"
         )
     # The groups read their changelogs after this, when no former owner can commit any more.
+    fence_groups(kafka, application, positions)
+
+
+def fence_groups(kafka: KafkaSettings, application: str, positions: Mapping[Task, TaskPosition]) -> None:
+    """Fence off every group that wrote these positions. Raises Unavailable."""
     for name in sorted(_writers(application, positions)):
         producer = Producer(kafka.producer(**{"transactional.id": name}))
         try:
             producer.init_transactions(_SECONDS)
         except KafkaException as error:
-            raise failure_of(error.args[0], f"can't fence off {name}") from error
+            raise failure_of(error.args[0], f"can't fence the previous producer of the task group {name}") from error
 
 
 def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Iterable[str]) -> None:
-    """Refuse to begin afresh where tasks committed something, but no changelog says where they stand.
+    """Refuse to begin without positions if the marker group shows that the job has committed.
 
     Raises:
         StopJob: an early release ran, which kept no positions. Unavailable.
     """
-    # The marker group shows that the job ran, although no changelog says where it stopped. To begin at the start would
-    # repeat all results.
+    # The marker group shows that the job ran, although no changelog contains its positions. A job that began at the
+    # start would repeat all results.
     partitions = TopicAdmin(kafka).partitions(inputs)
     asked = [TopicPartition(topic, number) for topic, count in partitions.items() for number in range(count)]
     consumer = Consumer(kafka.consumer(**{"group.id": marker_group(application)}))
     try:
         committed = [answer for answer in consumer.committed(asked, _SECONDS) if answer.offset >= 0]
     except KafkaException as error:
-        raise failure_of(error.args[0], "can't read the marker group") from error
+        raise failure_of(error.args[0], f"can't read the offsets of the group {marker_group(application)}") from error
     finally:
         consumer.close()
     if committed:

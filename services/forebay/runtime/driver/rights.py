@@ -1,4 +1,4 @@
-"""Whether the broker lets a job do what it must, and what to say when it doesn't."""
+"""Checks a job's rights at the broker, and explains what is missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JobRights:
     """The rights of one job's principal.
 
     Args:
-        roles: what the job does.
+        roles: the roles of the job.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class JobRights:
             raise NotAuthorized(self._describe(lacking))
 
     def trouble(self) -> str:
-        """Return what an operator must know if we lack a right, or our login is refused; nothing else is looked for."""
+        """Return a message for the operator if a right is missing or the login is refused, otherwise ""."""
         try:
             lacking = self._lacking()
         except LoginRefused as error:
@@ -71,11 +71,11 @@ class JobRights:
 
     @property
     def refused_seconds(self) -> float:
-        """For how long the broker has refused our login, as `trouble` has seen it."""
+        """How long (s) the broker has refused the login, as observed by `trouble`."""
         return 0.0 if self._refused_at is None else self._clock() - self._refused_at
 
     def explain(self, cause: str) -> str:
-        """Return what an operator must know of a failure: a broker's refusal with the missing rights, else `cause`."""
+        """Return the missing rights if they may have caused a failure, otherwise `cause`."""
         kind = missing_kind(cause)
         if kind is None and not any(sign in cause for sign in _HIDDEN):
             return cause
@@ -91,7 +91,7 @@ class JobRights:
 
     @property
     def principal(self) -> str:
-        """Return the principal if the settings name it, else a description of it."""
+        """The principal if the settings name it, otherwise a description of it."""
         user = self._kafka.kafka.get("sasl.username")
         if user is not None:
             return f"User:{plain(user)}"

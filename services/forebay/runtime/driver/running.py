@@ -1,4 +1,4 @@
-"""Whether a job runs, as far as the broker knows: for commands that must not run at the same time."""
+"""Detects from the broker's data whether a job runs, for commands that must not run at the same time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from confluent_kafka import IsolationLevel
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.ends import Place, partition_ends
-from forebay.kafka.patience import keep_trying
+from forebay.kafka.partition_ends import Place, partition_ends
+from forebay.kafka.retrying import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog.topics import internal_topic
 from forebay.runtime.errors import StopJob
@@ -19,11 +19,11 @@ WATCH_SECONDS = 3.0
 _PATIENCE_SECONDS = 30.0
 
 Look = Callable[[IsolationLevel], dict[Place, int]]
-"""Gives the ends of the job's internal changelogs, which each of its transactions writes."""
+"""Returns the ends of the job's internal changelogs, to which each of its transactions writes."""
 
 
 class JobRuns(StopJob):
-    """The job runs; the message says by what it was noticed."""
+    """The job runs. The message names the evidence."""
 
 
 def refuse_running(
@@ -31,10 +31,10 @@ def refuse_running(
 ) -> None:
     """Refuse to continue while a job commits, wherever it runs.
 
-    An idle job commits nothing, so it is noticed by its checkpoint's lock only.
+    An idle job commits nothing, so only the lock of its checkpoint shows that it runs.
 
     Raises:
-        JobRuns: it has a transaction open, or committed one while it was watched. Unavailable.
+        JobRuns: the job has an open transaction, or has committed during the check. Unavailable.
     """
     partition_counts = TopicAdmin(kafka).partitions(
         internal_topic(application, sub_topology) for sub_topology in range(sub_topologies)
@@ -55,7 +55,7 @@ def refuse_running(
 
 
 def sign_of_life(look: Look, pause: Callable[[float], None]) -> str:
-    """Return by what a job is noticed to run within WATCH_SECONDS; "" if by nothing."""
+    """Return the evidence within WATCH_SECONDS that a job runs; "" if there is no evidence."""
     before = look(IsolationLevel.READ_UNCOMMITTED)
     stable = look(IsolationLevel.READ_COMMITTED)
     for place, end in before.items():

@@ -1,4 +1,4 @@
-"""The Spark session of a job: settings the rules of exactness rest on, and lean ones for small batches."""
+"""The Spark session of a job: settings that exactness depends on, and lean ones for small batches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REQUIRED: Mapping[str, str] = {
     "spark.speculation": "false",
     "spark.python.worker.reuse": "true",
 }
-"""Settings that must not be changed: exactness would be lost."""
+"""Settings that must not be changed, because exactness depends on them."""
 
 LEAN: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
@@ -41,18 +41,18 @@ LEAN: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""Defaults for a job whose JVM only conducts; each can be changed."""
+"""Defaults for a job whose JVM only coordinates. They can be changed."""
 
 _RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _COLLECTOR = "-XX:+UseSerialGC"
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _START_HEAP = "-Xms96m"
-"""Java would begin with a 64th of the machine's memory, and use all of it before it collects: 80 MB more with 24 GB."""
+"""By default, Java begins with 1/64 of the machine's memory and uses it before it collects (24 GB: 80 MB more)."""
 
 _JVM_OPTIONS = (
     f"{_COLLECTOR} {_START_HEAP} -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=96m -Djdk.lang.Process.launchMechanism=VFORK"
 )
-"""Classes take 80 MB: with less the JVM would collect all of its heap, twice in a start, to see what it can unload."""
+"""Classes take 80 MB. With a smaller metaspace, the JVM would collect its heap twice in a start to unload some."""
 
 
 class RefusedSetting(ValueError):
@@ -68,7 +68,7 @@ class SparkOptions:
         memory: heap of the driver's JVM.
         conf: further Spark settings.
         executors: pods that run the tasks; None: they run on this machine.
-        jobs: how many share this Spark. Of several each has one slot, and Python workers of its own.
+        jobs: number of jobs that share this Spark. If there are several, each has one slot and its own Python workers.
     """
 
     slots: int = 1
@@ -79,12 +79,12 @@ class SparkOptions:
 
     @property
     def master(self) -> str:
-        """Return the master URL."""
+        """The master URL."""
         return f"local[{self.slots * self.jobs},4]"
 
 
 def checkpoint_settings(checkpoint: str) -> dict[str, str]:
-    """Return the settings that fit where a checkpoint is.
+    """Return the settings for the file system of a checkpoint.
 
     Without Hadoop's native library, Spark's usual manager starts 20 processes (chmod, ls, readlink ...) for each file
     that it writes to a local file system, which takes 45 ms. The other manager takes 10 ms. It does not refuse a second
@@ -97,7 +97,7 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
 
 
 def launch(options: SparkOptions) -> None:
-    """Begin to start the JVM in the background: `build_session` waits for it. Raises RefusedSetting.
+    """Start the JVM in the background. `build_session` waits for it. Raises RefusedSetting.
 
     If the JVM can't be started, `build_session` raises the reason.
     """
@@ -108,7 +108,8 @@ def launch(options: SparkOptions) -> None:
             _start(settings, options)
 
     _without_numpy()
-    # An end that comes sooner waits: a JVM that is left while it starts would live on for a moment, with its files.
+    # Not a daemon, so that this process waits for it at its end. Otherwise a starting JVM would survive for a moment,
+    # with its files.
     threading.Thread(target=start, name="launch").start()
 
 
@@ -116,7 +117,7 @@ def build_session(name: str, checkpoint: str, options: SparkOptions, java_option
     """Start Spark for a job. Raises RefusedSetting.
 
     Args:
-        java_options: of the JVM, in place of those that use the archive of Spark's classes.
+        java_options: options of the JVM, in place of those that use the archive of Spark's classes.
     """
     settings = {
         **checkpoint_settings(checkpoint),
@@ -130,7 +131,7 @@ def build_session(name: str, checkpoint: str, options: SparkOptions, java_option
 
 
 def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str, str]:
-    """Return the settings that no job has for itself; and have Spark's processes find Python."""
+    """Return the settings that are common to all jobs, and choose the Python of Spark's processes."""
     for key, value in options.conf.items():
         if key in REQUIRED and value != REQUIRED[key]:
             raise RefusedSetting(f"{key}={value} is refused: exactly-once processing needs {key}={REQUIRED[key]}")
@@ -164,7 +165,7 @@ def _start(settings: Mapping[str, str], options: SparkOptions) -> None:
 
 
 def _without_numpy() -> None:
-    """Take out py4j's converters of NumPy values, of which a job has none: to look for NumPy they import pandas."""
+    """Remove py4j's converters of NumPy values, because they import pandas, and a job has no such values."""
     INPUT_CONVERTER[:] = [
         converter
         for converter in INPUT_CONVERTER
@@ -173,13 +174,13 @@ def _without_numpy() -> None:
 
 
 def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings with the JVMs' options: the job's own, then those given, of which Java takes the last.
+    """Return the settings with the JVMs' options: the job's own, then the user's, because Java uses the last ones.
 
-    Two collectors would end the JVM: a given one replaces the job's.
+    Two collectors would end the JVM, so the user's collector replaces the job's.
     """
     settings = {}
     for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
-        given = conf.get(name, "")
-        own = java.replace(_COLLECTOR, "").strip() if _ANY_COLLECTOR.search(given) else java
-        settings[name] = f"{own} {given}".rstrip()
+        options = conf.get(name, "")
+        own = java.replace(_COLLECTOR, "").strip() if _ANY_COLLECTOR.search(options) else java
+        settings[name] = f"{own} {options}".rstrip()
     return settings

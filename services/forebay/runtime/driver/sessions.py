@@ -1,4 +1,4 @@
-"""Where a job's session of Spark comes from: a Spark of its own, or one that several jobs share."""
+"""Opens a job's session of Spark, in its own Spark or in one that several jobs share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from forebay.runtime.driver.interrupt import kept_interrupt
 from forebay.runtime.driver.session import SparkOptions, build_session
 
 Sessions = Callable[[str, str], AbstractContextManager[SparkSession]]
-"""Gives a session for the time of a block: for an application and its checkpoint."""
+"""Opens a session for an application and its checkpoint, for the duration of a block."""
 
 
 def own_session(options: SparkOptions) -> Sessions:
-    """Return what starts a Spark for one job, and stops it. Raises RefusedSetting where it is used."""
+    """Return a function that starts Spark for one job, and stops it after the block. It raises RefusedSetting."""
 
     @contextmanager
     def open_session(application: str, checkpoint: str) -> Iterator[SparkSession]:
@@ -32,9 +32,9 @@ def own_session(options: SparkOptions) -> Sessions:
 
 
 class SharedSpark:
-    """One Spark for several jobs, started for the first one that asks; each has a session of its own.
+    """One Spark for several jobs, started when the first of them opens its session.
 
-    A session has its own settings and its own data sources. What is stopped is the whole, by `close`.
+    Each job has a session with its own settings and data sources. `close` stops Spark.
     """
 
     def __init__(self, options: SparkOptions) -> None:
@@ -44,7 +44,7 @@ class SharedSpark:
 
     @contextmanager
     def session(self, application: str, checkpoint: str) -> Iterator[SparkSession]:
-        """Give a job its session (see Sessions). Raises RefusedSetting."""
+        """Open a job's session (see Sessions). Raises RefusedSetting."""
         with self._lock:
             if self._first is None:
                 with kept_interrupt():

@@ -1,4 +1,4 @@
-"""Several jobs in one process and one Spark: each fails, starts again and ends for itself."""
+"""Several jobs in one process and one Spark. Each job fails, restarts and ends independently."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from forebay.utils.flags import Flag
 log = logging.getLogger(__name__)
 
 TURN_SECONDS = 45.0
-"""How long a job that starts keeps others waiting."""
+"""How long a starting job may delay the start of other jobs."""
 
 _POLL_SECONDS = 0.1
 
 
 class OneJob(Protocol):
-    """What is asked of a job (JobApplication)."""
+    """The interface of a job (see `JobApplication`)."""
 
     health: Health
 
@@ -43,7 +43,7 @@ class JobsFailed(Exception):
     """Jobs ended because they cannot continue.
 
     Args:
-        problems: a line for each, with its application id.
+        problems: a line for each job, with its application id.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ class JobsFailed(Exception):
 
 
 class _Running:
-    """One job on a thread of its own."""
+    """One job on its own thread."""
 
     def __init__(self, job: OneJob) -> None:
         self.job = job
@@ -91,8 +91,8 @@ class SeveralJobs:
     """Runs jobs until `stop`, or until all have ended.
 
     Args:
-        at_once: how many may start together: each keeps a core or two busy while it does.
-        close: stops what they share, once all have ended.
+        close: stops what the jobs share, once all have ended.
+        at_once: how many jobs may start together. A starting job keeps a core or two busy.
     """
 
     def __init__(self, jobs: Sequence[OneJob], close: Callable[[], None], at_once: int = 0) -> None:
@@ -119,7 +119,7 @@ class SeveralJobs:
             JobsFailed: once all have ended, if some cannot continue.
         """
         try:
-            while self._goes_on():
+            while self._start_due():
                 time.sleep(_POLL_SECONDS)
         finally:
             self._close()
@@ -127,7 +127,8 @@ class SeveralJobs:
         if problems:
             raise JobsFailed(problems)
 
-    def _goes_on(self) -> bool:
+    def _start_due(self) -> bool:
+        """Start the jobs whose turn has come; return whether any job waits for its start or runs."""
         now = time.monotonic()
         if not self._stopping.is_set():
             for running in self._next(now):
@@ -136,7 +137,7 @@ class SeveralJobs:
         return waiting or any(running.is_alive for running in self._running)
 
     def _next(self, now: float) -> list[_Running]:
-        """Return the jobs whose turn it is: in order, never more than `at_once` on their way to the first commit."""
+        """Return the jobs to start now, in order; at most `at_once` jobs may not have committed yet."""
         free = self._at_once - sum(running.is_busy_starting(now) for running in self._running)
         return [running for running in self._running if running.started_at is None][: max(0, free)]
 

@@ -16,13 +16,13 @@ Job = tuple[Health, CollectorRegistry]
 
 
 def joint(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Return what holds for all: yes, or the reason of each job for which it does not."""
+    """Return the verdict for all jobs: positive, or the reasons of the jobs with a negative one."""
     against = [f"{name}: {verdict.reason}" for name, verdict in verdicts.items() if not verdict.ok]
     return Verdict(not against, "; ".join(against) or f"all of {', '.join(verdicts)}")
 
 
 def several_page(request: Request, jobs: Mapping[str, Job]) -> Answer | None:
-    """Answer the pages of all jobs and of each; None: it is none of them."""
+    """Answer the pages of all jobs and of single jobs; None if the request is for none of them."""
     match request.path:
         case (name, page) if name in jobs:
             return health_page(replace(request, path=(page,)), *jobs[name])
@@ -50,7 +50,7 @@ class _Merged(Collector):
         self._registries = registries
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing: it collides with no other, being alone."""
+        """Return nothing, because no other collector is registered that this one could collide with."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

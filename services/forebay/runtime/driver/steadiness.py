@@ -1,18 +1,18 @@
-"""Whether a job's workers work without interruption: leases last for weeks, so their ends show no progress."""
+"""Detects that a job's workers run without interruption. Leases last for weeks, so their ends show no progress."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
 
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 
 class Steadiness:
     """Watches the tasks' reports.
 
     Args:
-        seconds: how long all tasks must have worked in the same processes.
+        seconds: how long all tasks must have run in the same processes.
     """
 
     def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -22,7 +22,7 @@ class Steadiness:
         self._before: dict[tuple[int, int], TaskFigures] = {}
 
     def observe(self, reports: Iterable[TaskFigures], trouble: str) -> bool:
-        """Return whether an interval has passed in which the same processes ran all tasks, and none is in trouble.
+        """Return whether an interval has passed in which the same processes ran all tasks, and no group waits.
 
         Args:
             trouble: what a group waits for, or "".
@@ -37,7 +37,7 @@ class Steadiness:
             and not trouble
             and before.keys() == current.keys()
             and all(
-                # The process id shows a worker that was replaced, and the time one that only repeats its last report.
+                # The process id shows that a worker was replaced, and the time that it only repeats its last report.
                 report.worker == before[place].worker and report.at > before[place].at
                 for place, report in current.items()
             )

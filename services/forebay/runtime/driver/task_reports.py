@@ -1,4 +1,4 @@
-"""What the tasks of a job report, in the job's metrics, health and log."""
+"""Records the reports of a job's tasks in the job's metrics, health and log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forebay.http.health import Health
 from forebay.runtime.driver.remedies import explain as with_remedy
 from forebay.runtime.observability.metrics import JobMetrics
 from forebay.runtime.observability.worker_restarts import WorkerRestarts
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ _EXPLAIN_SECONDS = 10.0
 
 
 class TaskReports:
-    """Record the reports of a job's tasks.
+    """Records the reports of a job's tasks.
 
     Args:
         explain: returns the reason of a failure with the rights that the job lacks.
@@ -44,7 +44,7 @@ class TaskReports:
         """Record what the tasks report while their leases run, or when they end.
 
         Args:
-            trouble: what a group waits for; "" for nothing.
+            trouble: what a group waits for; "" if nothing.
             placed_at: when Spark last began to place the groups, by the monotonic clock.
         """
         reported = self._metrics.observe(figures)
@@ -63,7 +63,7 @@ class TaskReports:
         self.log()
 
     def _report_trouble(self, trouble: str) -> None:
-        """Report what the tasks wait for, with its remedy, which may change while the reason does not."""
+        """Report what the tasks wait for, with the remedy, which may change while the reason stays the same."""
         now = time.monotonic()
         if trouble != self._trouble or now - self._explained_at > _EXPLAIN_SECONDS:
             explained = self._explain(with_remedy(trouble, trouble))
@@ -74,7 +74,7 @@ class TaskReports:
         self._health.failing(self._explained)
 
     def log(self, seconds: float = _LOG_SECONDS) -> None:
-        """Log what was done since the last time, unless that was less than `seconds` ago."""
+        """Log the work since the last line, unless that was logged less than `seconds` ago."""
         now, totals = time.monotonic(), self._metrics.totals
         if now - self._logged_at < seconds:
             return
@@ -85,7 +85,7 @@ class TaskReports:
 
 
 def as_text(before: Mapping[str, int], now: Mapping[str, int]) -> str:
-    """Return what has been done since `before`, as a line for people; "" for nothing. What is zero is left out."""
+    """Return a line about the work since `before`, without counts that are zero; "" if there was none."""
     passed = {name: now[name] - before.get(name, 0) for name in now}
     if not any(passed[name] for name in ("commits", "restored_rows")):
         return ""

@@ -1,4 +1,4 @@
-"""Starts a Python worker and has it import what a task group needs, while Spark still plans the query."""
+"""Starts a Python worker that imports the modules of a task group while Spark still plans the query."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from forebay.runtime.spark.sealed import SealedSpec
 log = logging.getLogger(__name__)
 
 _FAILED = "PythonException"
-"""In what Spark says where the imports failed, and not the start as a whole."""
+"""Sign in Spark's message that the imports failed, and not the start as a whole."""
 
 
 def warm_worker(session: SparkSession, application: str, sealed: SealedSpec) -> None:
-    """Have a worker on this machine ready for the first lease: Spark gives it the worker that this leaves idle.
+    """Start a worker on this machine for the first lease, to which Spark then assigns this idle worker.
 
-    A start is a chain of processes, one waiting for the other, of which the last takes a second and a half to import.
-    If this fails, the query reports why, because it needs the same.
+    A start is a chain of processes that wait for each other. The last of them, the worker, takes a second and a half to
+    import its modules. If this fails, the query reports why, because it needs the same modules.
     """
 
     def work() -> None:

@@ -11,9 +11,9 @@ from confluent_kafka import KafkaException
 
 from forebay.http.health import Health
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.patience import REFUSED_S
+from forebay.kafka.retrying import REFUSED_S
 from forebay.runtime.driver.broker_lag import BrokerLag
-from forebay.runtime.driver.matched import MatchWatch
+from forebay.runtime.driver.pattern_inputs import MatchWatch
 from forebay.runtime.driver.rights import JobRights
 from forebay.runtime.errors import StopJob, Unavailable
 from forebay.runtime.observability.metrics import JobMetrics
@@ -26,13 +26,13 @@ _RIGHTS_SECONDS = 10.0
 
 
 class Watcher:
-    """Looks at the job every few seconds, on a thread of its own.
+    """Checks the job every few seconds, on its own thread.
 
     Args:
-        rights: explains what the broker refuses, and is asked now and then: some refusals just look like silence.
-        compare_topics: called with the digest of the topics (`LeasePlanner.topics`) once two looks in turn have shown
+        rights: explains refusals of the broker, and is checked at intervals, because some refusals look like silence.
+        compare_topics: called with the digest of the topics (`LeasePlanner.topics`) once two checks in a row have shown
             the same. While the controller moves, a broker may describe topics wrongly for a moment.
-        end: called with the reason once the broker has refused our login for a minute. None: the job keeps trying.
+        end: called with the reason once the broker has refused the login for a minute. None: the job keeps trying.
         planner: describes the topics; None: a new one.
         lag: reads the lag from the broker; None: a new reader.
         monotonic: returns the time in seconds.
@@ -57,7 +57,7 @@ class Watcher:
         self._interval = spec.limits.checkpoint_interval_ms / 1000
         self._topics_due_at = monotonic() + self._interval
         self._topics: str | None = None
-        """Digest of the topics at the latest look; None: the broker did not answer."""
+        """Digest of the topics at the latest check; None: the broker did not answer."""
         self._metrics, self._health, self._seconds = metrics, health, seconds
         self._application = spec.application
         self._tasks, self._lag = spec.tasks, lag or BrokerLag(spec.kafka, spec.application)
@@ -82,7 +82,7 @@ class Watcher:
             self.look()
 
     def look(self) -> None:
-        """Look at what is due. Only the watcher's thread calls this."""
+        """Run the checks that are due. Only the watcher's thread calls this."""
         self._guard(self._look_at_lag)
         if self._monotonic() >= self._topics_due_at:
             self._guard(self._look_at_topics)
@@ -99,7 +99,11 @@ class Watcher:
             log.debug("watching failed: %s", error)
         except Exception:
             # Without this thread, the job would never read partitions that are added.
-            log.exception("%s: watching failed: retrying in %.0f s", self._application, self._seconds)
+            log.exception(
+                "%s: the driver's check of topics, rights and lag failed: retrying in %.0f s",
+                self._application,
+                self._seconds,
+            )
 
     def _look_at_topics(self) -> None:
         # Set before the request, so that a request that fails is not repeated in each round.
@@ -122,7 +126,7 @@ class Watcher:
             self._ended = True
             self._end(trouble)
         if trouble != self._logged:
-            log.warning("%s: %s", self._application, trouble or "the broker lets us do everything again")
+            log.warning("%s: %s", self._application, trouble or "the broker reports no missing right any more")
             self._logged = trouble
 
     def _look_at_matches(self) -> None:
@@ -133,7 +137,7 @@ class Watcher:
                 )
 
     def _look_at_lag(self) -> None:
-        """Take the lag from the tasks that report it, otherwise from the broker.
+        """Use the lag that tasks report; for the other partitions, read it from the broker.
 
         A running job commits to the marker group once a second, so the broker's figure is up to a second behind.
         """

@@ -36,7 +36,7 @@ class ApiConflict(Exception):
 
 @cache
 def api_client() -> Any:
-    """Return the client of this pod's service account. It keeps connections open and reads the token again."""
+    """Return the client of this pod's service account. It keeps connections open and rereads the token."""
     from kubernetes import client, config  # noqa: PLC0415
 
     configuration = client.Configuration()
@@ -68,7 +68,7 @@ def _translate_errors(doing: str) -> Iterator[None]:
 def is_followed(pods: ExecutorPods) -> bool:
     """Return whether this driver's Deployment creates another driver when this one ends.
 
-    If the API does not answer, or the Role does not allow the question, the answer is no.
+    If the API does not answer, or the Role does not allow the request, this is False.
     """
     from kubernetes import client  # noqa: PLC0415
 
@@ -90,9 +90,9 @@ def watch_events(
     """Yield the changes of objects, the existing ones first, until the API ends the connection after minutes.
 
     Args:
-        what: the objects, in errors.
+        what: name of the objects in error messages.
         list_of: returns the client's method that lists the objects.
-        selector: chooses some of them.
+        selector: selects some of them.
 
     Raises:
         ApiConflict, ApiRefused, ApiUnavailable.
@@ -110,7 +110,7 @@ def watch_events(
 
 
 class WantedExecutors:
-    """Watches how many executors are wanted, on a thread of its own: one open connection, no request a second."""
+    """Watches how many executors are wanted, on its own thread, with one open connection instead of polling."""
 
     def __init__(self, pods: ExecutorPods) -> None:
         self._pods = pods
@@ -152,14 +152,14 @@ class WantedExecutors:
 
 
 class LeaseObject:
-    """A Lease of Kubernetes, which the chart creates: who holds it."""
+    """A Lease of Kubernetes, which the chart creates."""
 
     def __init__(self, namespace: str, name: str) -> None:
         self._namespace, self._name = namespace, name
         self._object: Any = None
 
     def read(self) -> tuple[str, str]:
-        """Return the holder ("": none) and a text that differs after each renewal."""
+        """Return the holder ("" if none) and a text that changes with each renewal."""
         from kubernetes import client  # noqa: PLC0415
 
         with _translate_errors(f"read Lease {self._name}"):
@@ -170,7 +170,7 @@ class LeaseObject:
         return (spec.holder_identity or "", str(spec.renew_time)) if spec is not None else ("", "")
 
     def write(self, holder: str, seconds: float) -> None:
-        """Make `holder` ("": none) hold what `read` returned. Raises ApiConflict if it has changed since."""
+        """Set the holder ("" for none) of the Lease that was read. Raises ApiConflict if it has changed since."""
         from kubernetes import client  # noqa: PLC0415
 
         now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Which of a job's drivers runs it: the driver that holds the Lease of its Kubernetes Deployment.
+"""Decides which of a job's drivers runs it: the driver that holds the Lease of its Kubernetes Deployment.
 
 A Deployment replaces a pod as soon as it has to end, or its node is lost. Two drivers then overlap. Kafka keeps
 the job exact, because a group's producer fences the previous one. The Lease keeps the drivers from fencing each other
@@ -56,9 +56,9 @@ class DriverLease:
         self._thread = threading.Thread(target=self._renew, name="driver-lease", daemon=True)
 
     def try_acquire(self) -> str:
-        """Return "" if this driver may run the job, else the name of the driver that runs it.
+        """Return "" if this driver may run the job, otherwise the name of the driver that runs it.
 
-        The age of another driver's renewal is measured by this process's clock only.
+        The age of another driver's renewal is measured only by this process's clock.
         """
         now = self._clock()
         try:
@@ -74,15 +74,19 @@ class DriverLease:
                 return other
             self._lease.write(self._holder, LEASE_SECONDS)
         except ApiConflict:
-            # Another driver wrote the Lease between our read and our write. The next attempt reads who it is.
+            # Another driver wrote the Lease between this read and this write. The next attempt reads its name.
             return self._seen[0] if self._seen and self._seen[0] else "another driver"
         except ApiUnavailable as error:
             if now - self._silent_since < _SILENCE_SECONDS:
                 return f"unknown ({error})"
-            log.warning("the Lease is not used: %s", error)
+            log.warning("continuing without the Kubernetes Lease, so a second driver is not prevented: %s", error)
             return ""
         except ApiRefused as error:
-            log.warning("the Lease is not used, see the chart's Role: %s", error)
+            log.warning(
+                "continuing without the Kubernetes Lease, so a second driver is not prevented: grant the rights of the "
+                "chart's Role: %s",
+                error,
+            )
             return ""
         self._is_held = True
         return ""
@@ -93,14 +97,14 @@ class DriverLease:
             self._thread.start()
 
     def release(self) -> None:
-        """Stop renewing; let the next driver start at once."""
+        """Stop renewing, and let the next driver start at once."""
         self._closed.set()
         # It was never held, or another driver has taken it.
         if not self._thread.is_alive():
             return
         self._thread.join(10.0)
         with suppress(ApiConflict, ApiRefused, ApiUnavailable):
-            # Another driver may have taken the lease since. It must keep it.
+            # Another driver may have taken the Lease since, and must keep it.
             if self._lease.read()[0] == self._holder:
                 self._lease.write("", LEASE_SECONDS)
 
@@ -127,10 +131,10 @@ class DriverLease:
 def driver_lease(
     pods: ExecutorPods | None, health: Health, pause: Callable[[float], None], stop: Callable[[], None]
 ) -> Iterator[None]:
-    """Hold the Lease of this driver's Deployment. Elsewhere than on Kubernetes there is none.
+    """Hold the Lease of this driver's Deployment. Outside of Kubernetes, this does nothing.
 
     Args:
-        pause: waits for seconds; raises if the job was asked to stop.
+        pause: waits for a number of seconds; raises if the job was asked to stop.
         stop: called if another driver has taken the Lease.
     """
     if pods is None:

@@ -1,4 +1,4 @@
-"""Watches the pods of the executors: which of them have to end, and whether their successors can start before that."""
+"""Watches the executors' pods: which of them have to end, and whether their successors can start before that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.runtime.kubernetes.executors import ExecutorPods
 log = logging.getLogger(__name__)
 
 _SETTLE_SECONDS = 2.0
-"""The scheduler may find a node a moment later."""
+"""How long a pod must lack a node, because the scheduler may find one a moment later."""
 
 _ENDED = ("Failed", "Succeeded")
 """Phases of pods whose containers have ended for good."""
@@ -22,7 +22,7 @@ _ENDED = ("Failed", "Succeeded")
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """What matters of an executor's pod.
+    """The relevant state of an executor's pod.
 
     Args:
         is_ending: whether Kubernetes has asked the pod to end.
@@ -56,12 +56,12 @@ class Blocking:
 
 
 def find_blocking(pods: Iterable[tuple[str, PodState]]) -> Blocking | None:
-    """Return the pods that keep their successors from starting; None: no pod waits for that."""
+    """Return the pods that prevent their successors from starting; None if no pod waits for that."""
     states = dict(pods)
     ending = frozenset(name for name, state in states.items() if state.is_ending)
     waiting = [state for state in states.values() if state.lacks_node and not state.is_ending]
     running = [state for state in states.values() if not state.lacks_node and not state.is_ending]
-    # A pod that waits for a node is taken for a successor of the pods that end: it can start once they are gone.
+    # A pod that waits for a node counts as a successor of the pods that end, and can start once they are gone.
     return Blocking(ending, not running) if ending and waiting else None
 
 
@@ -74,14 +74,14 @@ class Blockade:
         self._handled: frozenset[str] = frozenset()
 
     def due(self, blocking: Blocking | None, now: float) -> Blocking | None:
-        """Return pods that have kept their successors from starting for a while, once for each set of pods.
+        """Return pods that have prevented their successors from starting for a while, once for each set of pods.
 
         Args:
             now: monotonic seconds.
         """
         if blocking != self._seen:
             self._seen, self._since = blocking, now
-        # Pods whose leases were ended once are not handled again: ending the leases each second would pause all groups.
+        # Pods whose leases were ended are not handled again, because ending leases every second would pause all groups.
         if blocking is None or blocking.pods <= self._handled or now - self._since < _SETTLE_SECONDS:
             return None
         self._handled = blocking.pods
@@ -89,7 +89,7 @@ class Blockade:
 
 
 class ExecutorPodWatch:
-    """Watches the pods on a thread of its own: one open connection, no request a second."""
+    """Watches the pods on its own thread, with one open connection instead of polling."""
 
     def __init__(self, pods: ExecutorPods) -> None:
         self._pods = pods
@@ -99,7 +99,7 @@ class ExecutorPodWatch:
 
     @property
     def blocking(self) -> Blocking | None:
-        """The pods that keep their successors from starting; None: none, or the API does not answer."""
+        """The pods that prevent their successors from starting; None if there are none, or the API does not answer."""
         return find_blocking(list(self._states.items()))
 
     def start(self) -> None:
@@ -123,15 +123,15 @@ class ExecutorPodWatch:
                     label_selector=f"spark-app-selector={self._pods.name}",
                 ):
                     _note(states, event)
-                    # What the previous connection knew is valid until this one has listed pods.
+                    # The states of the previous connection are valid until this connection has listed pods.
                     self._states = states
                     if self._closed.is_set():
                         return
                 self._states = states
             except (ApiConflict, ApiRefused, ApiUnavailable) as error:
                 log.debug("%s", error)
-                # What was known is out of date. Without the API, no pod counts as blocking, and pods end as Kubernetes
-                # and Spark end them.
+                # The known states are out of date. Without the API, no pod counts as blocking, and pods end as
+                # Kubernetes and Spark end them.
                 self._states = {}
                 self._closed.wait(RETRY_SECONDS)
 

@@ -1,4 +1,4 @@
-"""A job's driver on Kubernetes: the executors are pods of a Deployment, not pods that Spark creates."""
+"""Settings of a driver on Kubernetes, whose executors are pods of a Deployment, not pods that Spark creates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forebay.runtime.launch.rpc_secret import driver_settings
 
 DRIVER_PORT = 7078
 EXECUTOR_SLOTS = 64
-"""Groups that an executor takes at most. They mostly wait, and fewer executors than groups must do."""
+"""Largest number of groups of an executor. Groups mostly wait, and a job must run with fewer executors than groups."""
 BLOCK_MANAGER_PORT = 7079
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -27,15 +27,15 @@ EXECUTOR_LOSS: Mapping[str, str] = {
     "spark.stage.maxConsecutiveAttempts": "10",
     "spark.task.maxFailures": "8",
 }
-"""An executor may end at any time. Its tasks run again elsewhere, soon, and that is not a failure of the job.
+"""An executor may end at any time. Its tasks soon run again on other executors, and this is no failure of the job.
 
-Executors choose their ids themselves, so Spark finds no id on their pods and must not take them for lost pods. An
+Executors choose their ids themselves, so Spark finds no id on their pods and must not consider the pods lost. An
 executor whose node is lost is detected by its missing heartbeats, after 40 to 45 s.
 """
 
 
 class NotOnKubernetes(RuntimeError):
-    """This process does not run in a pod with a service account; the message says what to do."""
+    """This process does not run in a pod with a service account. The message names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class ExecutorPods:
     """The Deployment whose pods are the executors of this driver.
 
     Args:
-        name: of the Deployment; also Spark's application id, which the pods have as a label.
-        driver_host: name under which the executors find this process; it begins with the name of its Deployment.
-        namespace: of both.
-        secret: file with what both sides prove themselves by; None: their calls are neither proven nor encrypted.
+        name: name of the Deployment; also Spark's application id, which the pods have as a label.
+        driver_host: host name of this process for the executors. It begins with the name of its Deployment.
+        namespace: namespace of both.
+        secret: file with the secret of both sides; None: their calls are neither authenticated nor encrypted.
     """
 
     name: str
@@ -56,7 +56,7 @@ class ExecutorPods:
 
     @classmethod
     def of_this_pod(cls, name: str, driver_host: str, secret: Path | None = None) -> ExecutorPods:
-        """Take the namespace of the pod this process runs in. Raises NotOnKubernetes."""
+        """Return the executors in the namespace of this process's pod. Raises NotOnKubernetes."""
         try:
             namespace = (SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip()
         except OSError as error:
@@ -67,7 +67,7 @@ class ExecutorPods:
         return cls(name, driver_host, namespace, secret)
 
     def settings(self) -> dict[str, str]:
-        """Return Spark's settings: master, addresses, nothing made or deleted by Spark itself."""
+        """Return Spark's settings: master and addresses. Spark itself creates and deletes no pods."""
         return {
             "spark.master": "k8s://https://kubernetes.default.svc",
             "spark.app.id": self.name,

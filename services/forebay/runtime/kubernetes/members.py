@@ -1,4 +1,4 @@
-"""Follow the executors: wait for them before the query starts, start it again when others have come."""
+"""Follows the executors: waits for them before the query starts, and redistributes the tasks when others join."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _PATIENCE_SECONDS = 20.0
 
 
 class Membership:
-    """Decides when to spread the tasks over the executors again. It does no I/O; the caller passes the time.
+    """Decides when to redistribute the tasks over the executors. It does no I/O; the caller passes the time.
 
-    A query's tasks stay with the executors they started on: an executor that comes later would idle for ever. One that
-    goes needs nothing, Spark gives its tasks to the others.
+    A query's tasks stay with the executors on which they started, so an executor that joins later would stay idle. If
+    an executor leaves, nothing has to be done, because Spark assigns its tasks to the other executors.
     """
 
     def __init__(self) -> None:
@@ -41,10 +41,10 @@ class Membership:
         self._shrunk_at = float("inf")
 
     def complete(self, present: Executors, wanted: int | None, now: float) -> bool:
-        """Return whether `present` is what there will be: all that are wanted, or the same ones for a while.
+        """Return whether `present` is complete: all wanted executors, or the same ones for a while.
 
         Args:
-            wanted: number of executors; None if unknown: a set that stays the same for 3 s is then complete.
+            wanted: number of executors; None if unknown. Then a set that stays the same for 3 s is complete.
             now: monotonic seconds.
         """
         if present != self._seen:
@@ -53,26 +53,26 @@ class Membership:
             return False
         if wanted is None:
             return now - self._since >= _SETTLE_SECONDS
-        # Executors that can't start, such as pods without a node, must not keep the others from working.
+        # Executors that can't start, such as pods without a node, must not prevent the others from working.
         return len(present) >= wanted or now - self._since >= _PATIENCE_SECONDS
 
     def use(self, present: Executors) -> None:
-        """Note that a query starts on these."""
+        """Record that a query starts on these executors."""
         self._used = self._seen = present
 
     def outgrown(self, present: Executors, wanted: int | None, now: float) -> bool:
-        """Return whether a query shall start again, to use executors that came after its start."""
-        # None of the former executors is left, so Spark has started all tasks on the present ones: there is nothing to
-        # spread.
+        """Return whether to redistribute the tasks, to use executors that joined after the start of the query."""
+        # If none of the former executors is left, Spark has started all tasks on the present ones, and nothing has to
+        # be redistributed.
         if not present & self._used:
             self._used = present
         complete = self.complete(present, wanted, now)
         return complete and not present <= self._used and now - self._since >= _SETTLE_SECONDS
 
     def shrunk(self, wanted: int | None, now: float) -> bool:
-        """Return, once for each time that fewer executors are wanted, whether the query shall start again.
+        """Return whether to redistribute the tasks because fewer executors are wanted; once for each such change.
 
-        Otherwise the executors that leave would finish their leases first. By then Spark gives them no new tasks.
+        Otherwise the executors that leave would finish their leases first. By then, Spark assigns them no new tasks.
         """
         if wanted is not None:
             if self._wanted is not None and wanted < self._wanted:
@@ -86,7 +86,7 @@ class Membership:
 
 
 class ExecutorWatch:
-    """Watches the executors of a session on a thread of its own."""
+    """Watches the executors of a session on its own thread."""
 
     def __init__(
         self, session: SparkSession, pods: ExecutorPods, health: Health, runner: JobRunner, stopping: threading.Event
@@ -100,7 +100,7 @@ class ExecutorWatch:
         self._thread = threading.Thread(target=self._watch, name="executors", daemon=True)
 
     def wait(self) -> None:
-        """Wait until all wanted executors are there, or those that are there have been alone for a while."""
+        """Wait until all wanted executors have joined, or no other one has joined for a while."""
         begun, said = time.monotonic(), 0.0
         self._wanted.start()
         self._pod_watch.start()
@@ -158,18 +158,22 @@ class ExecutorWatch:
                     self._runner.abandon()
             elif self._membership.outgrown(present, wanted, time.monotonic()):
                 log.info("%s: now %d executors: redistributing the tasks", self._pods.name, len(present))
-                # Before the leases end. If it came later, the next round would find the same executors, and end the new
-                # leases, too.
+                # Before the leases end. Otherwise the next round would find the same executors, and end the new leases,
+                # too.
                 self._membership.use(present)
                 self._runner.rebalance()
             alone = not present
 
     def _must_make_room(self) -> Blocking | None:
-        """Return pods whose workers should end now, since their successors can't start before; None: there are none."""
+        """Return pods whose workers should end now, because their successors can't start before; None if none."""
         blocking = self._blockade.due(self._pod_watch.blocking, time.monotonic())
         if blocking is not None:
             names = ", ".join(sorted(blocking.pods))
-            log.info("%s: no node has room for a successor of %s: ending its leases", self._pods.name, names)
+            log.info(
+                "%s: no node has room for a replacement of %s: ending the leases, so that these pods can end",
+                self._pods.name,
+                names,
+            )
         return blocking
 
     def _present(self) -> Executors:
@@ -196,7 +200,7 @@ def following_executors(
     runner: JobRunner,
     stopping: threading.Event,
 ) -> Iterator[None]:
-    """Wait for the executors, then follow them; nothing to do for a job whose tasks run on this machine."""
+    """Wait for the executors, then follow them. For a job whose tasks run on this machine, this does nothing."""
     if pods is None:
         yield
         return

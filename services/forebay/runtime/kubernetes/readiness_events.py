@@ -20,9 +20,10 @@ _NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 
 class ReadinessEvents:
-    """Decides which changes of the readiness become Events.
+    """Decides which changes of the readiness reason are written as Events.
 
-    A reason counts once two looks in a row have seen it. Reasons that differ in numbers only, such as seconds, are one.
+    A reason counts once two checks in a row have seen it. Reasons that differ only in numbers, such as seconds, are the
+    same reason.
 
     Args:
         write: called with the verdict. Raises ApiRefused, ApiUnavailable.
@@ -34,7 +35,7 @@ class ReadinessEvents:
         self._is_refused = False
 
     def look(self, verdict: Verdict) -> None:
-        """Write an Event if the reason has changed. An Event that could not be written is written at the next look."""
+        """Write an Event if the reason has changed. If it can't be written, the next call writes it."""
         reason = _NUMBERS.sub("N", verdict.reason)
         is_stable, self._seen = reason == self._seen, reason
         if not is_stable or reason == self._written or self._is_refused:
@@ -46,13 +47,13 @@ class ReadinessEvents:
             return
         except ApiRefused as error:
             self._is_refused = True
-            log.warning("no Events are written, see the chart's Role: %s", error)
+            log.warning("no Kubernetes Events are written: grant the rights of the chart's Role: %s", error)
         self._written = reason
 
 
 @contextmanager
 def readiness_events(pods: ExecutorPods | None, health: Health) -> Iterator[None]:
-    """Write Events while the block runs. Elsewhere than on Kubernetes nothing is written."""
+    """Write Events while the block runs. Outside of Kubernetes, nothing is written."""
     pod, uid = os.environ.get("POD_NAME", ""), os.environ.get("POD_UID", "")
     if pods is None or not pod:
         yield

@@ -1,9 +1,9 @@
-"""Replaces a Python process that Spark starts: the fork server makes it, and this one ends when it has ended.
+"""Replaces a Python process that Spark starts: the fork server creates it, and this process ends with it.
 
     python -I -S fork_client.py -m MODULE [ARGUMENT]...
 
-It is started alone, of the standard library, and imports little. Without a fork server it becomes the process itself.
-While it waits it is `cat`, which reads the server's socket to its end: Python would take 4 MB for that.
+It imports only a few modules of the standard library. Without a fork server, it becomes the process itself. While it
+waits, it is `cat`, which reads the server's socket to its end, because Python would take 4 MB for that.
 """
 
 import json
@@ -22,14 +22,14 @@ def main() -> None:
     server = socket.socket(socket.AF_UNIX)
     if not _is_forked(server, order):
         os.execv(sys.executable, [sys.executable, *command])
-    # Spark's pipes would stay open behind the process.
+    # Otherwise Spark's pipes would stay open after the process has ended.
     os.dup2(server.fileno(), 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.execvp("cat", ["cat"])
 
 
 def _is_forked(server: socket.socket, order: dict[str, object]) -> bool:
-    """Ask the server for a process. Return whether it forked one: the server may end before."""
+    """Ask the server for a process. Return whether it forked one, because the server may end before."""
     try:
         server.connect(os.environ[VARIABLE])
         socket.send_fds(server, [b"\0"], [0, 1, 2])

@@ -1,11 +1,11 @@
-"""Forks the Python processes that Spark starts, from one that has imported what they need.
+"""Forks the Python processes that Spark starts, from a process that has imported their modules.
 
     python -m forebay.runtime.launch.fork_server LISTENING < (a pipe that ends with the driver)
 
-A start takes nine of them, a quarter to half a second of imports each. This process imports once, while Java starts;
-what it forks shares those pages. It listens at a socket it inherits. Who wants a process (`fork_client.py`) sends the
-three standard streams, then a JSON object with `command`, `environment` and `directory`, gets a byte from the fork, and
-waits until that connection ends, with the fork.
+A start takes nine processes, each with a quarter to half a second of imports. This process imports once, while Java
+starts, and its forks share the memory pages. It listens on an inherited socket. A client (`fork_client.py`) sends its
+three standard streams, then a JSON object with `command`, `environment` and `directory`. It receives a byte from the
+fork, and waits until the connection ends together with the fork.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ Order = dict[str, Any]
 
 
 def main() -> None:
-    """Fork what is asked for until our stdin ends; in a fork, become what was asked for."""
-    # The driver ends us: a SIGTERM to all of its processes must leave Spark alone until its leases have ended.
+    """Fork the requested processes until stdin ends. In a fork, become the requested process."""
+    # The driver ends this process. A SIGTERM to all of the driver's processes must not affect Spark until its leases
+    # have ended.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for name in _NEEDED:
@@ -63,11 +64,11 @@ def main() -> None:
     if order is not None:
         return _become(order)
     shutil.rmtree(place, ignore_errors=True)
-    os._exit(0)  # all else that was imported has nothing to tidy up
+    os._exit(0)  # the imported modules have nothing to clean up
 
 
 def _serve(listening: socket.socket) -> Order | None:
-    """Return in each fork what it is to be; in the server None, once stdin has ended."""
+    """Return in each fork the process that it is to become; return None in the server, once stdin has ended."""
     poller = select.poll()
     poller.register(listening, select.POLLIN)
     poller.register(sys.stdin.fileno(), select.POLLIN)
@@ -90,7 +91,7 @@ def _serve(listening: socket.socket) -> Order | None:
 
 
 def _receive(client: socket.socket) -> tuple[list[int], Order] | None:
-    """Return streams and order; None of a client that was killed before it had said what it wants."""
+    """Return streams and order; None if the client was killed before it had sent its order."""
     client.settimeout(_SECONDS)
     with suppress(OSError, ValueError):
         _, streams, _, _ = socket.recv_fds(client, 1, _STREAMS)
@@ -100,7 +101,7 @@ def _receive(client: socket.socket) -> tuple[list[int], Order] | None:
 
 
 def _fork() -> int:
-    """Fork; give -1 where the system has no room: the client, who gets no byte, tries by itself."""
+    """Fork; return -1 if the system lacks resources. The client, which receives no byte, then starts the process."""
     try:
         return os.fork()
     except OSError as error:
@@ -119,12 +120,12 @@ def _take_over(client: int, streams: list[int]) -> None:
         if held:
             os.close(held.pop())
 
-    # The client waits for this process, not for what it forks in its turn.
+    # The client waits for this process, not for the processes that this one forks.
     os.register_at_fork(after_in_child=leave)
 
 
 def _end_with(client: int) -> None:
-    """Have the client's end come as SIGTERM, which is what Spark ends a process with: it reaches the client alone."""
+    """Receive SIGTERM when the client ends. Spark ends a process by SIGTERM, which only the client receives."""
     if sys.platform == "linux":
         fcntl.fcntl(client, fcntl.F_SETSIG, signal.SIGTERM)
         fcntl.fcntl(client, fcntl.F_SETOWN, os.getpid())
@@ -140,8 +141,8 @@ def _become(order: Order) -> None:
     _, module, *arguments = order["command"]
     if not sys.flags.safe_path:
         sys.path[0] = order["directory"]
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[1:1] = [place for place in given if place and place not in sys.path]
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [place for place in folders if place and place not in sys.path]
     random.seed()
     _show(order["command"])
     sys.argv = [module, *arguments]
@@ -150,7 +151,7 @@ def _become(order: Order) -> None:
 
 
 def _show(command: list[str]) -> None:
-    """Have this process listed under the command that it replaces, if the system supports it (Linux)."""
+    """List this process under the command that it replaces, if the system supports it (Linux)."""
     with suppress(OSError, ValueError, IndexError):
         import ctypes  # noqa: PLC0415 (needed once, by forks)
 

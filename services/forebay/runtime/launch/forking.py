@@ -1,4 +1,4 @@
-"""Starts the fork server of a driver, and says where it listens."""
+"""Starts the fork server of a driver, and publishes its address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 _SECONDS = 5.0
 _ROOM = " " * 100
-"""An argument whose place the forks' command lines take: they are longer than the server's."""
+"""An argument that reserves space for the forks' command lines, which are longer than the server's."""
 
 
 _SERVERS: list[subprocess.Popen[bytes]] = []
@@ -27,7 +27,7 @@ _SERVERS: list[subprocess.Popen[bytes]] = []
 def start_fork_server(environment: MutableMapping[str, str]) -> None:
     """Start the server once, and publish its address in the environment of Spark's Python workers.
 
-    It ends with this process, whose end closes its stdin. Where it has ended, processes are started one by one.
+    It ends with this process, whose end closes its stdin. After its end, processes are started one by one.
     """
     if _SERVERS or not is_own(environment):
         return
@@ -53,7 +53,7 @@ def _start(path: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]
             stdin=subprocess.PIPE,
             pass_fds=[listening.fileno()],
             process_group=0,
-            # As Spark starts Python: the same hashes in all of its processes, nothing kept back.
+            # As Spark starts Python: the same hashes in all of its processes, and unbuffered output.
             env={"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "YES", **environment},
         )
 

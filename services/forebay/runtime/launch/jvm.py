@@ -1,4 +1,4 @@
-"""The driver's JVM, started before Spark has its settings, and apart from signals that are the driver's alone."""
+"""The driver's JVM, which starts before Spark has its settings, and ignores signals that are meant for the driver."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ON_COMMAND_LINE = ("spark.driver.memory", "spark.driver.extraJavaOptions")
 
 
 class _Apart(dict[str, Any]):
-    """How the JVM is started: what Spark does in the new process before it becomes Java, and ignoring SIGTERM there.
+    """The arguments of the JVM's process: Spark's `preexec_fn` is extended so that the process ignores SIGTERM.
 
-    Java leaves a signal alone that it was started to ignore.
+    Java keeps ignoring a signal that was ignored when it started.
     """
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -37,11 +37,11 @@ def _ignoring_sigterm(prepare: Callable[[], None]) -> Callable[[], None]:
 
 
 def start_jvm(given: Mapping[str, str]) -> None:
-    """Start the JVM with settings on its command line; Spark gets all of them through the gateway.
+    """Start the JVM with settings on its command line. Spark gets all settings through the gateway.
 
-    In a process group of its own, and deaf to SIGTERM: one that is sent to all of the driver's processes (by systemd,
-    supervisors, `timeout`) would shut Spark down before the driver has ended its leases. The JVM ends with the driver,
-    whose end closes its stdin.
+    The JVM has its own process group and ignores SIGTERM. A SIGTERM that is sent to all of the driver's processes (by
+    systemd, supervisors, `timeout`) would shut Spark down before the driver has ended its leases. The JVM ends with
+    the driver, whose end closes its stdin.
     """
     with _STARTING:
         if SparkContext._gateway is None:
@@ -55,6 +55,6 @@ def start_jvm(given: Mapping[str, str]) -> None:
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that must be on the JVM's command line.
 
-    A command line shows a secret to everybody, and spark-submit refuses to start without executors on Kubernetes.
+    All users can read a secret on a command line, and spark-submit refuses to start without executors on Kubernetes.
     """
     return {name: settings[name] for name in _ON_COMMAND_LINE}

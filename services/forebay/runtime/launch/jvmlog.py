@@ -1,4 +1,4 @@
-"""What Spark's JVM writes to stderr: passed on, except for lines that do not help an operator."""
+"""Forwards the stderr of Spark's JVM, without lines that do not help an operator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
-"""How Spark's JVMs log."""
+"""Logging configuration of Spark's JVMs."""
 
 _NOISE = (
     "WARNING: Using incubator modules",
@@ -21,7 +21,7 @@ _NOISE = (
 
 @contextmanager
 def filtered_stderr() -> Iterator[int]:
-    """Give the stderr of a process that is started inside, and of all that it starts: a filter before our own."""
+    """Yield a stderr for a process that is started in the block: a filter in front of this process's stderr."""
     reading, writing = os.pipe()
     threading.Thread(target=_pass_on, args=(reading, os.dup(2)), name="jvm-stderr", daemon=True).start()
     try:

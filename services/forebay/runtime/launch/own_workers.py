@@ -1,4 +1,4 @@
-"""Python workers of one job alone, where several share a Spark."""
+"""Separate Python workers for each job, if several jobs share a Spark."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from contextlib import contextmanager
 from pyspark import SparkContext
 
 JOBS = "spark.forebay.jobs"
-"""The setting that says how many jobs share a Spark."""
+"""The setting with the number of jobs that share a Spark."""
 
 VARIABLE = "FOREBAY_JOB"
 _AS_READERS = {"SPARK_SIMPLIFIED_TRACEBACK": "1"}
-"""What Spark adds to the environment of a data source's readers, which hold the leases, but not to that of an RDD."""
+"""Variables that Spark sets for a data source's readers, which hold the leases, but not for an RDD."""
 _LOCK = threading.Lock()
 
 
 @contextmanager
 def own_workers(context: SparkContext, application: str) -> Iterator[None]:
-    """Have the Python functions made in the block run in the workers of the job's leases, which no other job gets.
+    """Let Python functions that are created in the block run in the workers of this job's leases, and of no other job.
 
-    Spark hands an idle worker to whichever task asks next, among those of one environment (PythonWorkerFactory, by
-    PythonWorkersKey), and ends that worker with a task that fails. Another job's loop must not be in it, so each has an
-    environment of its own. A worker that was warmed in another environment would never get a lease.
+    Spark assigns an idle worker to the next task with the same environment (PythonWorkerFactory, by PythonWorkersKey),
+    and ends the worker with a task that fails. It must not contain another job's loop, so each job has its own
+    environment. A worker that was started in advance in another environment would never get a lease.
     """
     added = dict(_AS_READERS)
     if context.getConf().get(JOBS, "1") != "1":
@@ -38,5 +38,5 @@ def own_workers(context: SparkContext, application: str) -> Iterator[None]:
 
 
 def is_local(master: str) -> bool:
-    """Return whether tasks run in the driver's own JVM: its workers are children of this machine, started on demand."""
+    """Return whether tasks run in the driver's own JVM, which starts workers on this machine on demand."""
     return master.startswith("local[")

@@ -1,4 +1,4 @@
-"""Keeps pyarrow and Spark from importing pandas in processes that do not use it."""
+"""Prevents pyarrow and Spark from importing pandas in processes that do not use it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ASKING = threading.Lock()
 
 @contextmanager
 def pandas_unasked() -> Iterator[None]:
-    """Have Spark make functions in the block without importing pandas to ask for its version.
+    """Let Spark create functions in the block without importing pandas to check its version.
 
-    `mapInArrow` asks, though its batches are pyarrow's. Images of services have no pandas.
+    `mapInArrow` checks it, although its batches are pyarrow's. Images of services have no pandas.
     """
     from pyspark.sql.pandas import functions  # noqa: PLC0415 (the forks' server imports it in its own order)
 
@@ -34,10 +34,10 @@ def pandas_unasked() -> Iterator[None]:
 
 
 def leave_pandas() -> None:
-    """Have pyarrow do without pandas until a module imports it. From then on pyarrow uses it as usual.
+    """Let pyarrow run without pandas until a module imports it. From then on, pyarrow uses it as usual.
 
-    The first value that pyarrow converts makes it import pandas if it is installed. This takes 0.4 s of CPU and 40 MB
-    in each of Spark's Python processes, which convert leases.
+    When pyarrow converts its first value, it imports pandas if it is installed. This takes 0.4 s of CPU and 40 MB in
+    each of Spark's Python processes, which convert leases.
     """
     if _PANDAS in sys.modules:
         return
@@ -69,7 +69,7 @@ class _Awaited(MetaPathFinder):
 
 
 class _Told(Loader):
-    """Loads pandas, and has pyarrow use it."""
+    """Loads pandas and lets pyarrow use it."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader

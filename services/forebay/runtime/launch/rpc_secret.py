@@ -1,4 +1,4 @@
-"""The secret by which a driver and its executors prove themselves to each other; it encrypts their calls too."""
+"""The secret by which a driver and its executors authenticate to each other, and which encrypts their calls."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ ENCRYPTED: Mapping[str, str] = {
     "spark.network.crypto.authEngineVersion": "2",
     "spark.network.crypto.cipher": "AES/GCM/NoPadding",
 }
-"""Both sides must say the same: who says nothing is not heard. In a JVM that is alone Spark makes the secret."""
+"""Settings that must be equal on both sides. In a single JVM, Spark creates the secret."""
 
 ENVIRONMENT = "_SPARK_AUTH_SECRET"
-"""Where Spark's executors look for the secret (SecurityManager.ENV_AUTH_SECRET)."""
+"""Environment variable from which Spark's executors read the secret (SecurityManager.ENV_AUTH_SECRET)."""
 
 
 class NoSecret(ValueError):
-    """The secret's file can't be read, or is too short; the message says what to do."""
+    """The secret's file can't be read, or is too short."""
 
 
 _LEAST_BYTES = 16
 
 
 def driver_settings(file: Path) -> dict[str, str]:
-    """Return a driver's settings of Spark, which reads the file by itself."""
+    """Return the settings of a driver's Spark, which reads the file itself."""
     return {**ENCRYPTED, "spark.authenticate.secret.file": str(file)}
 
 
@@ -36,7 +36,7 @@ def executor_environment(file: Path) -> dict[str, str]:
 
 
 def read_secret(file: Path) -> str:
-    """Return the secret as Spark reads it from a file: its bytes in base 64. Raises NoSecret."""
+    """Return the secret in the form in which Spark reads it from a file: its bytes in base64. Raises NoSecret."""
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Where the archive of Spark's classes is, and the JVM's options that use it: of drivers and of executors."""
+"""The path of the archive of Spark's classes, and the options with which the JVMs of drivers and executors use it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from importlib.metadata import version
 from pathlib import Path
 
 _FIXED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
-"""Map the archive where it was made for, as Java did up to 16: elsewhere 80 MB of it are rewritten at each start."""
+"""Map the archive at its own address, as Java did up to 16. Otherwise 80 MB of it are rewritten at each start."""
 
 
 def archive_file() -> Path:
-    """Return the archive of Spark's classes, if there is one (`python -m forebay.runtime.driver.class_archive`)."""
+    """Return the path of the archive of Spark's classes (see `python -m forebay.runtime.driver.class_archive`)."""
     return Path(sys.prefix, "share", "forebay", f"spark-{version('pyspark')}.jsa")
 
 
 def archive_options() -> tuple[str, ...]:
-    """Return the JVM's options that use the archive, and keep silent about one that does not fit; none without one."""
+    """Return the JVM's options that use the archive, without messages if it does not fit; () if it does not exist."""
     file = archive_file()
     if not file.exists():
         return ()
@@ -24,9 +24,9 @@ def archive_options() -> tuple[str, ...]:
 
 
 def class_path(spark: Path) -> str:
-    """Return the class path as Spark's launcher has it, so that the archive fits executors too.
+    """Return the class path in the form of Spark's launcher, so that the archive fits executors, too.
 
-    The JVM compares it: an archive is for the classes of one path.
+    The JVM compares it, because an archive is valid for one class path only.
 
     Args:
         spark: folder of the installed pyspark.

@@ -1,4 +1,4 @@
-"""The program that Spark starts Python workers with."""
+"""The program with which Spark starts Python workers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _STARTER = Path(__file__).with_suffix(".sh")
 
 
 def choose_python(environment: MutableMapping[str, str]) -> None:
-    """Set PYSPARK_PYTHON, unless it is given: to this interpreter, started so that it imports the installed pyspark.
+    """Set PYSPARK_PYTHON, unless it is set, to this interpreter, started so that it imports the installed pyspark.
 
-    A Spark elsewhere (SPARK_HOME) may be another version than the installed one: its workers import what it ships.
+    Another Spark (SPARK_HOME) may have another version than the installed one. Its workers import its own pyspark.
     """
     installed = Path(pyspark.__file__).parent.resolve()
     own = Path(environment.get("SPARK_HOME", installed)).resolve() == installed and os.access(_STARTER, os.X_OK)
@@ -24,5 +24,5 @@ def choose_python(environment: MutableMapping[str, str]) -> None:
 
 
 def is_own(environment: Mapping[str, str]) -> bool:
-    """Return whether Spark starts Python by our program, which knows of the fork server."""
+    """Return whether Spark starts Python by Forebay's program, which uses the fork server."""
     return environment.get("PYSPARK_PYTHON") == str(_STARTER)

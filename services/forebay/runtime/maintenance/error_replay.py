@@ -1,4 +1,4 @@
-"""Records of `<application>.errors`, sent back to the input topics they came from: unchanged, each once."""
+"""Sends records of `<application>.errors` to the input topics they came from, unchanged and exactly once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGEST = 64 * 1024 * 1024
 
 
 class ReplayRefused(Exception):
-    """Records would be sent twice, or passed over for good; the message says what to do."""
+    """Records would be sent twice, or passed over for good. The message names the remedy."""
 
 
 class _RecordsRefused(Exception):
@@ -40,12 +40,12 @@ class _RecordsRefused(Exception):
 
 @dataclass(slots=True)
 class Replayed:
-    """What was sent again, or would be.
+    """The result of a replay, or its forecast.
 
     Args:
-        sent: records by input topic and by what they failed of.
-        passed_over: records that can't be sent again, by why.
-        too_large: number of those among them that are larger than their topics take.
+        sent: number of records by input topic and reason of the failure.
+        passed_over: number of records that can't be sent again, by reason.
+        too_large: number of these records that are larger than their topics allow.
         is_first: whether no position of an earlier replay is known.
     """
 
@@ -63,9 +63,9 @@ class ErrorReplay:
     the end that the partitions had when it began, so a record that always fails does not keep it running for ever.
 
     Args:
-        topic: the job's `.errors`.
-        inputs: its input topics with their numbers of partitions.
-        begin: offset in `.errors` to begin at if no position of an earlier replay is known.
+        topic: the job's `.errors` topic.
+        inputs: the job's input topics with their numbers of partitions.
+        begin: first offset in `.errors` to send if no position of an earlier replay is known.
         left_out: other topics, whose records are passed over.
     """
 
@@ -86,12 +86,12 @@ class ErrorReplay:
         self._begin = begin
         self._left_out = left_out
         self._is_one_by_one = False
-        """Whether a batch is one record, after a broker refused a batch: it compares the limit with whole batches."""
+        """Whether batches have one record, after a refused batch, because the limit applies to whole batches."""
         self._too_large: set[tuple[int, int]] = set()
         """Partitions and offsets in `.errors` of records that are too large for their topics."""
 
     def look(self, max_bytes: Mapping[str, int]) -> Replayed:
-        """Return what a run would do now; changes nothing. Raises Unavailable.
+        """Return the forecast of a run, without changing anything. Raises Unavailable.
 
         Args:
             max_bytes: max.message.bytes of the input topics, as far as they are known.
@@ -105,11 +105,11 @@ class ErrorReplay:
         return replayed
 
     def run(self, on_transaction: Callable[[Replayed], None]) -> Replayed:
-        """Send the records not sent yet; call `on_transaction` after each.
+        """Send the records that were not sent yet; call `on_transaction` after each transaction.
 
         Raises:
-            ReplayRefused: it is not known which were sent, or a record failed in a topic that is no input.
-            Unavailable: run it again.
+            ReplayRefused: it is unknown which records were sent, or a record failed in a topic that is no input.
+            Unavailable: call it again.
         """
         done = Replayed()
         ends = self._failed.ends()
@@ -127,18 +127,18 @@ class ErrorReplay:
             on_transaction(done)
 
     def _send_next(self, ends: Mapping[int, int], done: Replayed) -> bool:
-        """Send some records before `ends` in one transaction; return whether there were any.
+        """Send some records before `ends` in one transaction; return whether any were left.
 
-        Each transaction has a producer epoch of its own: if the client repeats a request, a late copy of it (an
-        EndTxn, or the group's offsets) can't change the next transaction. A run at the same time is fenced off
-        first: what it sent shows in the group, which is read then.
+        Each transaction has its own producer epoch. If the client repeats a request, a late copy of it (an EndTxn, or
+        the group's offsets) can't change the next transaction. A concurrent run is fenced before the group is read, so
+        the group contains everything that it has sent.
         """
         producer = self._producer()
         starts, _ = self._failed.starts(ends, self._begin)
         with closing(self._failed.batches(starts, ends)) as batches:
             messages = next(batches, [])
-        # The positions of all partitions, even if nothing is sent: otherwise the broker would delete the position of a
-        # partition in which nothing failed for a while, and keep the others.
+        # The positions of all partitions, even if nothing is sent. Otherwise the broker would delete the position of a
+        # partition without recent failures, and keep the others.
         self._send(producer, starts, messages, done)
         return bool(messages)
 
@@ -152,10 +152,10 @@ class ErrorReplay:
             )
         if is_first and self._begin is None and any(starts[number] < end for number, end in ends.items()):
             raise ReplayRefused(
-                f"the group {self._group} has no position in {self._topic}, so it is not known which records were sent "
-                "before: brokers delete a position after offsets.retention.minutes (7 days) without a replay. Nothing "
-                "was sent. If there was no replay before, give `--from beginning`; if there was, give the first offset "
-                f"of {self._topic} to send, `--from OFFSET`"
+                f"the group {self._group} has no position in {self._topic}, so it is not known which records were "
+                "sent before: brokers delete a position after offsets.retention.minutes (7 days) without a replay. "
+                "Nothing was sent. If there was no replay before, use `--from beginning`. If there was, use `--from "
+                f"OFFSET` with the first offset of {self._topic} to send"
             )
 
     def _send(self, producer: Producer, starts: Mapping[int, int], messages: list[Message], done: Replayed) -> None:
@@ -171,7 +171,7 @@ class ErrorReplay:
                 record = self._sort(message, batch)
                 if record is not None:
                     produce_again(producer, record, partial(note_too_large, refused, place))
-            # The client calls back in here and not in the commit.
+            # Delivery callbacks run here, and not in the commit.
             producer.flush(_SECONDS)
             places = [TopicPartition(self._topic, number, position) for number, position in positions.items()]
             producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), _SECONDS)
@@ -192,10 +192,10 @@ class ErrorReplay:
         done.too_large += batch.too_large
 
     def _sort(self, message: Message, found: Replayed, max_bytes: Mapping[str, int] | None = None) -> Again | None:
-        """Return a record to send and count it. Raises ReplayRefused: it would be passed over by mistake.
+        """Count a record and return it if it can be sent. Raises ReplayRefused: it would be passed over by mistake.
 
         Args:
-            max_bytes: of the input topics, if nothing is sent. Otherwise the broker decides what is too large.
+            max_bytes: limits of the input topics for a forecast. In a run (None), the broker decides.
         """
         try:
             record = again(message, self._inputs)
@@ -206,8 +206,8 @@ class ErrorReplay:
             if max_bytes is None and isinstance(unfit, NoInput) and unfit.topic not in self._left_out:
                 raise ReplayRefused(
                     f"the record at offset {message.offset()} of {self._topic} failed in {unfit.topic}, which is no "
-                    "input of the job. If the job has other topic names, give its --topic options; to pass over the "
-                    f"records of this topic for good, give `--leave-out {unfit.topic}`"
+                    "input of the job. If the job has other topic names, pass its --topic options. To skip the "
+                    f"records of this topic permanently, use `--leave-out {unfit.topic}`"
                 ) from None
             found.passed_over[str(unfit)] += 1
             found.too_large += isinstance(unfit, TooLarge)
@@ -218,7 +218,7 @@ class ErrorReplay:
     def _producer(self) -> Producer:
         options: dict[str, Any] = {"transactional.id": self._group, "message.max.bytes": _LARGEST}
         if self._is_one_by_one:
-            # A record that its producer compressed may be too large without.
+            # A record that its producer compressed may be too large without compression.
             options |= {"batch.num.messages": 1, "compression.type": "gzip"}
         producer = Producer(self._kafka.producer(**options))
         try:

@@ -1,4 +1,4 @@
-"""Failed records within a transaction that sends them again."""
+"""Sends failed records again within a transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def place_of(message: Message) -> tuple[int, int]:
 def note_too_large(
     refused: set[tuple[int, int]], place: tuple[int, int], error: KafkaError | None, _message: Message
 ) -> None:
-    """Note the place of a record that the broker refused as too large (a delivery callback)."""
+    """Record the place of a record that the broker refused as too large (a delivery callback)."""
     if error is not None and error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
         refused.add(place)
 
@@ -43,12 +43,12 @@ def produce_again(producer: Producer, record: Again, on_delivery: Callable[[Kafk
             )
             break
         except BufferError:
-            # The client's queue is full. It is emptied by the broker's answers, or when the transaction times out.
+            # The client's queue is full. The broker's answers empty it, or the transaction times out.
             producer.poll(_POLL_S)
     producer.poll(0)
 
 
 def abort(producer: Producer) -> None:
-    """Abort what can't be committed: an open transaction hides what comes behind it until it times out."""
+    """Abort a transaction that can't be committed, because it hides later records until it times out."""
     with suppress(KafkaException):
         producer.abort_transaction(_SECONDS)

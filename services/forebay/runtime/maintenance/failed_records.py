@@ -1,4 +1,4 @@
-"""Records of `<application>.errors` as the input records that they were."""
+"""Converts records of `<application>.errors` to the input records that they were."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REPARTITION = repartition_topic("", "").lstrip("-")
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A record as it is sent again; `timestamp` in ms, None where it had none."""
+    """A record to send again; `timestamp` in ms, None if it had none."""
 
     topic: str
     partition: int
@@ -33,7 +33,7 @@ class Again:
 
 
 class Unfit(Exception):
-    """A record can't be sent again as it was; the message says why."""
+    """A record can't be sent again as it was. The message contains the reason."""
 
 
 class NoInput(Unfit):
@@ -45,7 +45,7 @@ class NoInput(Unfit):
 
 
 class TooLarge(Unfit):
-    """A record is larger than its topic takes."""
+    """A record is larger than its topic allows."""
 
     def __init__(self, offset: int | None, errors: str, topic: str) -> None:
         super().__init__(
@@ -55,7 +55,7 @@ class TooLarge(Unfit):
 
 
 def fits(record: Again, max_bytes: int) -> bool:
-    """Return whether a topic with this max.message.bytes takes a record, at least compressed."""
+    """Return whether a topic with this max.message.bytes accepts a record, at least compressed."""
     parts = [record.key or b"", record.value or b""]
     for name, value in record.headers:
         parts += [name.encode(), value or b"", bytes(HEADER_BYTES)]
@@ -64,7 +64,7 @@ def fits(record: Again, max_bytes: int) -> bool:
 
 
 def again(message: Message, inputs: Mapping[str, int]) -> Again:
-    """Return the record that a record of `.errors` was. Raises Unfit.
+    """Return the input record that a record of `.errors` was. Raises Unfit.
 
     Args:
         inputs: the job's input topics with their numbers of partitions.

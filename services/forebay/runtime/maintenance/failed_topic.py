@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from forebay.kafka.committed import read_committed
-from forebay.kafka.ends import watermarks
+from forebay.kafka.committed_offsets import read_committed
 from forebay.kafka.errors import failure_of
+from forebay.kafka.partition_ends import watermarks
 from forebay.kafka.settings import KafkaSettings
 
 _SECONDS = 30.0
@@ -19,10 +19,10 @@ _POLL_S = 1.0
 
 
 class FailedTopic:
-    """A job's `.errors`, as its replay reads it.
+    """The reader of a job's `.errors` topic for a replay.
 
     Args:
-        group: consumer group of the replay, which has the positions.
+        group: consumer group with the positions of the replay.
     """
 
     def __init__(self, kafka: KafkaSettings, group: str, topic: str) -> None:
@@ -31,7 +31,7 @@ class FailedTopic:
         self._topic = topic
 
     def batches(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> Generator[list[Message], None, None]:
-        """Yield what stands between `starts` and `ends`, some records at a time."""
+        """Yield the records between `starts` and `ends`, some at a time."""
         consumer = self.consumer()
         try:
             left = {number for number, end in ends.items() if end > starts[number]}
@@ -60,7 +60,7 @@ class FailedTopic:
             consumer.close()
 
     def ends(self) -> dict[int, int]:
-        """Return where each partition ends now. Raises Unavailable."""
+        """Return the present end of each partition. Raises Unavailable."""
         consumer = self.consumer()
         try:
             known = consumer.list_topics(self._topic, timeout=_SECONDS).topics[self._topic]
@@ -71,13 +71,13 @@ class FailedTopic:
             consumer.close()
 
     def starts(self, numbers: Iterable[int], first: int | None) -> tuple[dict[int, int], bool]:
-        """Return from where on each partition was not sent yet, or is still kept, and whether no position is known.
+        """Return the first existing offset of each partition that was not sent yet, and whether no position is known.
 
-        A position behind the end of its partition is one of a topic that was deleted. Of a partition without a position
-        nothing was sent, if others have one.
+        A position after the end of its partition is of a topic that was deleted, and is ignored. If only some
+        partitions have positions, nothing of the others was sent.
 
         Args:
-            first: offset to begin at if no partition has a position.
+            first: first offset to send if no partition has a position.
         """
         consumer = self.consumer()
         try:

@@ -1,4 +1,4 @@
-"""Follows the changelogs of a job's tasks, and says where whole batches end."""
+"""Follows the changelogs of a job's tasks, and determines where complete commits end."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.ends import Place, partition_ends
 from forebay.kafka.errors import TopicMissing
+from forebay.kafka.partition_ends import Place, partition_ends
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.broker.tombstones import TombstoneWatch, kept_seconds
 from forebay.runtime.changelog.sub_topology_log import SubTopologyLog
@@ -31,12 +31,12 @@ from forebay.runtime.protocol.snapshot_mark import MARK
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
 _FETCH_WAIT_MS = 20
-"""How long the broker holds an answer without new records. A transaction's marker follows its records and is not handed
-to consumers, so only the next, empty answer shows that everything was read."""
+"""How long the broker delays an answer without new records. A transaction's marker follows its records and is not
+returned to consumers, so only the next, empty answer shows that everything was read."""
 _QUEUED_KB = 16_384
-"""Read ahead by the client: memory that a process with millions of rows shall not need."""
+"""Limit of the client's read-ahead, because a process with millions of rows has no memory to spare."""
 _AGAIN_SECONDS = 0.01
-"""When to look again for what a transaction held back: the transactions of a live job end within milliseconds."""
+"""Time until the next round after an open transaction, because a live job's transactions end within milliseconds."""
 
 _Waiting = tuple[int, bytes, bytes | None, int]
 """Offset, key, value and timestamp (ms) of a record."""
@@ -46,14 +46,14 @@ Offsets = Mapping[str, int]
 
 
 class ChangelogsAnew(Unavailable):
-    """The changelogs were recreated, or belong to another checkpoint now: read them from the beginning."""
+    """The changelogs were recreated, or belong to another checkpoint now. They must be read from the beginning."""
 
 
 class FollowedTask(abc.ABC):
-    """One task's rows, gathered from its changelogs until whole batches of them can be applied.
+    """One task's rows, buffered from its changelogs until complete commits can be applied.
 
     Args:
-        rows: of the task's sub-topology.
+        rows: converts records of the sub-topology's changelogs to rows.
     """
 
     def __init__(self, rows: ChangelogRows) -> None:
@@ -63,17 +63,17 @@ class FollowedTask(abc.ABC):
         self._waiting: dict[str, deque[_Waiting]] = {topic: deque() for topic in rows.topics}
         self._positions: deque[tuple[int, bytes, int]] = deque()
         self.committed_ms = -1
-        """When the newest batch that was applied was written, in ms; -1: none was."""
+        """Time (ms) at which the newest applied commit was written; -1: none was applied."""
         self.begins: Mapping[str, int] = {}
-        """Offsets to resume from, by topic; none: from the beginning."""
+        """Offsets at which to resume, by topic. Missing topics are read from the beginning."""
         self._until: Offsets = {}
 
     def expect(self, ends: Offsets) -> None:
-        """Learn that everything up to `ends` is going to be taken."""
+        """Record that all records before `ends` will be passed to `take`."""
         self._until = ends
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
-        """Take a record; each topic's in order of offset. `timestamp` in ms."""
+        """Buffer a record (`timestamp` in ms). Records of a topic arrive in the order of their offsets."""
         # A mark is no row (see `snapshot_mark`).
         if value is None and key == MARK:
             return
@@ -85,27 +85,27 @@ class FollowedTask(abc.ABC):
 
     @abc.abstractmethod
     def batches_end(self, ends: Offsets) -> int:
-        """Learn that whole batches end at `ends`, up to which everything was taken.
+        """Apply the complete commits before `ends`. All records before `ends` were passed to `take`.
 
         Returns:
-            The rows' commit number now; -1 if they did not change.
+            The new commit number of the rows; -1 if they did not change.
         """
 
     @property
     @abc.abstractmethod
     def row_count(self) -> int:
-        """Rows held."""
+        """Number of rows."""
 
     def _newest(self, ends: Offsets) -> TaskPosition | None:
-        """Return the position of the last batch before `ends`, unless it was given before."""
+        """Return the position of the last commit before `ends`; None if it was returned before."""
         position = None
-        # The last one: several commits that ended by now are applied as one.
+        # Only the last position, because several commits that have ended are applied as one.
         while self._positions and self._positions[0][0] < ends[self.internal]:
             _, position, self.committed_ms = self._positions.popleft()
         return None if position is None else TaskPosition.from_json(position)
 
     def _changes(self, until: Offsets) -> dict[bytes, bytes | None]:
-        """Take out what the batches before `until` changed: each row's last value."""
+        """Remove the buffered records before `until` and return the last value of each row."""
         changes: dict[bytes, bytes | None] = {}
         for topic, waiting in self._waiting.items():
             while waiting and waiting[0][0] < until[topic]:
@@ -119,7 +119,7 @@ class FollowedTask(abc.ABC):
         return changes
 
     def _rows_after(self, changes: Mapping[bytes, bytes | None]) -> ChangelogRows:
-        """Return what turns records into rows, once these changes of the task's own rows are made."""
+        """Return the converter of records to rows that applies after these changes of the task's own rows."""
         return self._rows
 
 
@@ -128,8 +128,8 @@ class Follower:
 
     Args:
         consumer: read_committed, with partition end events; assigned here.
-        tasks: by number, of every sub-topology; each resumes at its `begins`.
-        watch: detects that the follower was cut off for too long to resume.
+        tasks: the tasks of all sub-topologies, with their numbers. Each resumes at its `begins`.
+        watch: detects that the follower was disconnected for too long to resume.
     """
 
     def __init__(
@@ -157,14 +157,14 @@ class Follower:
     def follow(self, stop: threading.Event, seconds: float, on_round: Callable[[int, int], None]) -> None:
         """Catch up every `seconds` until `stop` is set. After Unavailable it can be called again, and resumes.
 
-        A round that a transaction held back is followed by one soon, then ever later: one that hangs costs no more
-        than none.
+        If an open transaction delays a round, the next one follows soon, and then at growing intervals, so that a
+        transaction that stays open costs little.
 
         Args:
             on_round: called after each round with the newest commit it applied (-1: none) and the number of rows.
 
         Raises:
-            Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
+            Unavailable: the broker can't be reached. ChangelogsAnew: everything must be read again.
         """
         again = min(_AGAIN_SECONDS, seconds)
         while not stop.is_set():
@@ -176,25 +176,27 @@ class Follower:
 
     @property
     def lag(self) -> int:
-        """Records (offsets) that were there at the last look and are not read yet."""
+        """Number of unread offsets before the ends of the last round."""
         return sum(max(0, end - self._read.get(place, 0)) for place, end in list(self._known.items()))
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connection."""
         self._consumer.close()
 
     def catch_up(self, stop: threading.Event) -> int:
         """Read the available records and apply all complete commits. Return the number of the newest one, -1 for none.
 
-        A task's batches end at the last stable offsets, unless a transaction was under way just then in any of its
-        changelogs. Its end is written to one partition after the other: a position may be there before its rows are.
+        A task's commits are complete at the last stable offsets, unless a transaction was open in any of its changelogs
+        at that moment. The end of a transaction is written to one partition after the other, so a position may be
+        readable before its rows.
 
         Raises:
-            Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
+            Unavailable: the broker can't be reached. ChangelogsAnew: everything must be read again.
         """
         asked = self._watch.now()
         # In this order: if a transaction is open or ends between the first and the last answer, the answers differ, and
-        # the task waits for the next round. Every transaction of a task writes its internal changelog.
+        # the task waits for the next round. This works because every transaction of a task writes its internal
+        # changelog.
         before = self._ends(self._internal, IsolationLevel.READ_COMMITTED)
         ends = self._ends(self._of_place, IsolationLevel.READ_COMMITTED)
         after = self._ends(self._of_place, IsolationLevel.READ_UNCOMMITTED)
@@ -204,7 +206,7 @@ class Follower:
         self._read_to(ends, stop)
         if stop.is_set():
             return -1
-        # After the read: deletes may have been compacted away while it lasted.
+        # After the read, because compaction may have removed deletes during it.
         away = self._watch.missed_seconds()
         if away:
             raise ChangelogsAnew(
@@ -217,7 +219,7 @@ class Follower:
             if before[task.internal, number] == after[task.internal, number]
             and all(ends[topic, number] == after[topic, number] for topic in task.topics)
         ]
-        # The transactions of a running job are short, so a second look soon is cheap, and the copy is not a whole
+        # The transactions of a running job are short, so an early next round is cheap, and the copy is not a whole
         # interval behind.
         self._held_back = len(whole) < len(self._tasks)
         batches = [task.batches_end({topic: ends[topic, number] for topic in task.topics}) for number, task in whole]
@@ -232,7 +234,7 @@ class Follower:
                 self._take(message)
 
     def _first(self) -> list[Message]:
-        """Wait for one record: consume() itself would wait until it has as many as it may give."""
+        """Wait for one record, because `consume` would wait until it has the full number of records."""
         message = self._consumer.poll(_POLL_SECONDS)
         return [] if message is None else [message]
 
@@ -244,7 +246,7 @@ class Follower:
             return
         if error is None:
             if offset < self._read.get((topic, number), 0):
-                return  # after another leader's election the client may hand over records once more
+                return  # after a leader election, the client may return records again
             self._read[topic, number] = offset + 1
             key, value, timestamp = message.key() or b"", message.value(), message.timestamp()[1]
             self._of_place[topic, number].take(topic, offset, key, value, timestamp)
@@ -256,12 +258,14 @@ def count_followed(kafka: KafkaSettings, log: SubTopologyLog) -> int:
     """Return the number of a job's tasks: the partitions of an internal changelog. Raises TopicMissing."""
     tasks = TopicAdmin(kafka).partitions([log.internal]).get(log.internal)
     if tasks is None:
-        raise TopicMissing(f"there is no topic {log.internal}: `forebay topics create` makes a service's topics")
+        raise TopicMissing(
+            f"the topic {log.internal} does not exist: start the job, or run `forebay topics create SERVICE`"
+        )
     return tasks
 
 
 def follower_of(kafka: KafkaSettings, group: str, tasks: Iterable[tuple[int, FollowedTask]]) -> Follower:
-    """Return what follows the tasks, connected under a consumer group's name (it commits nothing)."""
+    """Return a follower of the tasks, connected under a consumer group's name. It commits nothing."""
     followed = list(tasks)
     watch = TombstoneWatch(kept_seconds(kafka, {topic for _, task in followed for topic in task.topics}))
     options = {"group.id": group, "fetch.wait.max.ms": _FETCH_WAIT_MS, "queued.max.messages.kbytes": _QUEUED_KB}

@@ -1,7 +1,8 @@
-"""Gives a drained job's state another number of tasks: its changelogs are rewritten, by way of a staging topic.
+"""Changes the number of tasks of a drained job: its changelogs are rewritten through a staging topic.
 
-Until the staging topic's one transaction is committed nothing has changed; from then on the staging topic is what
-counts, and publishing it can be repeated until it is through. Nothing is deleted before what replaces it was counted.
+Nothing changes until the single transaction of the staging topic is committed. From then on the staging topic is
+authoritative, and publishing it can be repeated until it is complete. Nothing is deleted before its replacement was
+counted.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from forebay.runtime.changelog.sub_topology_log import SubTopologyLog, sub_topol
 from forebay.runtime.changelog.topics import former_topics, internal_topic
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.maintenance.staging import MAX_BYTES, Record, Staging
-from forebay.runtime.maintenance.unread import former_repartitions, places_with_records
+from forebay.runtime.maintenance.unread_repartitions import former_repartitions, places_with_records
 from forebay.runtime.positions import undelivered_tasks
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.tail import Tail
@@ -38,12 +39,12 @@ from forebay.stores.upgrade import describe_store
 
 
 class Rescale:
-    """One job's way from one number of tasks to another. The job must not run.
+    """The change of one job's number of tasks. The job must not run.
 
     Args:
         logic: settings of the service's logic.
-        before: tasks so far, one changelog partition each.
-        after: tasks from now on.
+        before: present number of tasks, each with one partition of every changelog.
+        after: new number of tasks.
     """
 
     def __init__(
@@ -70,60 +71,60 @@ class Rescale:
         self._global = actual_topics(service.inputs, global_tables(job))
 
     def begin(self) -> None:
-        """Delete a staging topic that does not count.
+        """Delete an incomplete staging topic.
 
         Raises:
-            StateConflict: the job had more sub-topologies once. Their positions would stay those of other tasks.
+            StateConflict: the job had more sub-topologies before. Their positions can't be moved to the new tasks.
         """
         admin = TopicAdmin(self._kafka)
         former = former_topics(self._application, self._service.stages, admin.names())
         if former:
             raise StateConflict(
-                f"{self._application} had more sub-topologies once, and {', '.join(former)} have their "
-                "positions, which can't be moved to other tasks: nothing was changed. Start the job once with the "
+                f"an earlier release of {self._application} had more sub-topologies. Their positions in "
+                f"{', '.join(former)} can't be moved to other tasks: nothing was changed. Start the job once with the "
                 "topology that has these sub-topologies, and rescale it then; or delete these topics, if you do not "
-                f"need the sub-topologies; or `forebay reset {self._service.name}`, which deletes the whole "
-                "state of the job"
+                f"need the sub-topologies; or run `forebay reset {self._service.name}`, which deletes the whole state "
+                "of the job"
             )
         admin.delete([self._topic])
 
     def stage(self) -> int:
-        """Write the state as the new tasks will have it to the staging topic, in one transaction; give its records.
+        """Write the new tasks' state to the staging topic in one transaction; return its number of records.
 
         Raises:
             NotSpreadable: rows can't be moved to other tasks.
-            StateConflict: as `begin`; the job was not drained, never ran, or had another topology as it last
-                committed; a row is too large for its changelog. Unavailable.
+            StateConflict: as `begin`; the job was not drained, has never run, or had another topology at its last
+                commit; a row is too large for its changelog. Unavailable.
         """
         self.begin()
-        # All of them, before the first one is written: they are counted, and their sizes are checked.
+        # All records before the first one is written, because they are counted, and their sizes are checked.
         records = list(self._records())
         self._staging.write(records, self._limits())
         return len(records)
 
     def publish(self) -> int:
-        """Recreate the changelogs from the staging topic, forget the markers, and delete it; return its records.
+        """Recreate the changelogs from the staging topic, then delete markers and topic; return the number of records.
 
         Raises:
-            StateConflict: the staging topic, or what was written from it, has not as many records as it should.
+            StateConflict: the staging topic, or a changelog that was written from it, has a wrong number of records.
         """
         admin = TopicAdmin(self._kafka)
         records, said = self._staging.read()
         recreated = self._service.repartitions(self._application, self._after)
-        # Recreated, not overwritten: rows of the former tasks, or of an attempt that was interrupted, must not stay.
+        # Recreated, not overwritten, because rows of the former tasks or of an interrupted attempt must not stay.
         admin.delete(topic.name for topic in (*self._changelogs, *recreated))
         admin.create(self._spec(topic, said.limits[topic.name]) for topic in self._changelogs)
         admin.create(spec_of(topic) for topic in recreated)
         self._staging.send(((record.topic, record) for record in records), max(said.limits.values()))
         self._staging.compare(self._staging.published_counts(), said, "what was published")
-        # Its offsets belong to the former tasks. The job recreates the group from the positions in the changelogs.
+        # The group's offsets belong to the former tasks. The job recreates it from the positions in the changelogs.
         delete_groups(self._kafka, (marker_group(self._application),))
         # Last: until it is deleted, an interrupted run can be completed from it.
         admin.delete([self._topic])
         return len(records)
 
     def _limits(self) -> dict[str, int]:
-        """Return the largest record of each new changelog: as declared, or as an operator raised it."""
+        """Return the largest record (bytes) of each new changelog: as declared, or as raised by an operator."""
         changelogs = TopicAdmin(self._kafka).describe(topic.name for topic in self._changelogs)
         held = {name: int(topic.config.get(MAX_BYTES, 0)) for name, topic in changelogs.items()}
         return {topic.name: max(int(topic.config[MAX_BYTES]), held.get(topic.name, 0)) for topic in self._changelogs}
@@ -142,22 +143,26 @@ class Rescale:
         }
         if not positions:
             raise StateConflict(
-                f"{self._application} has no commits: run it with the new number of tasks, nothing needs to be moved"
+                f"{self._application} has no commits, so there is no state to move: run it with --tasks and the new "
+                "number"
             )
         # Records between sub-topologies would be in the partitions of their former tasks.
         if undelivered_tasks(positions):
-            raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
-        # Before any row is spread: it is spread by the keys of the sub-topology that wrote it.
+            raise StateConflict(
+                f"{self._application} has records between sub-topologies that release 0.1 has not processed: run it "
+                "with release 0.1 and --trigger available-now first"
+            )
+        # Before any row is spread, because rows are spread by the keys of the sub-topology that wrote them.
         refuse_other_topology(self._application, positions, self._identities)
         recreated = self._repartitions | self._refuse_unread(positions.values())
         for sub_topology, (tables, positions_of) in enumerate(sub_topologies):
             yield from self._sub_topology_records(sub_topology, tables, positions_of, recreated)
 
     def _refuse_unread(self, positions: Collection[TaskPosition]) -> set[str]:
-        """Refuse records that wait for a removed sub-topology; return the repartition topics that it would read.
+        """Refuse records that wait for a removed sub-topology; return that sub-topology's repartition topics.
 
         Raises:
-            StateConflict: the records are in the partitions that their keys have had so far. Unavailable.
+            StateConflict: such records are in partitions of the former number of tasks. Unavailable.
         """
         offsets = former_repartitions(self._application, positions, self._repartitions)
         if not offsets:
@@ -199,7 +204,7 @@ class Rescale:
         log = self._logs[sub_topology]
         internal = log.internal
         spreader = Spreader(log.stores, log.processor.record_key, self._before, self._after)
-        # In memory, all at once: a new task has rows of several of the former ones.
+        # In memory, all at once, because a new task has rows of several former tasks.
         for task, rows in enumerate(spreader.spread([table.scan(b"") for table in tables])):
             known = [position for a in spreader.ancestors(task) if (position := positions[a]) is not None]
             if not known:
@@ -215,11 +220,11 @@ class Rescale:
 def refuse_other_topology(
     application: str, positions: Mapping[tuple[int, int], TaskPosition], identities: Sequence[str]
 ) -> None:
-    """Refuse positions that other sub-topologies left: their keys may be those of another `record_key`.
+    """Refuse positions of other sub-topologies, because their rows may have keys of another `record_key`.
 
     Args:
         positions: by sub-topology and task.
-        identities: of the sub-topologies, in their order.
+        identities: names of the sub-topologies, in order.
 
     Raises:
         StateConflict.
@@ -234,10 +239,10 @@ def refuse_other_topology(
 
 
 def refuse_other_kinds(name: str, table: Table, log: SubTopologyLog, service: str) -> None:
-    """Refuse rows of stores that are declared differently now: they would be written as what they are not.
+    """Refuse rows of stores that are declared differently now, because they would be written in the wrong format.
 
     Args:
-        name: of the task.
+        name: name of the task.
 
     Raises:
         StateConflict.
@@ -259,11 +264,11 @@ def merge_positions(
     repartitions: AbstractSet[str],
     whole: AbstractSet[str] = frozenset(),
 ) -> TaskPosition:
-    """Return the position of a new task whose keys come from tasks at `positions`.
+    """Return the position of a new task whose keys come from tasks with `positions`.
 
     Args:
-        repartitions: topics that are drained and recreated, so no position in them is kept.
-        whole: topics that every task has read whole.
+        repartitions: topics that are drained and recreated, so that offsets in them become invalid.
+        whole: topics of which every task has read all partitions.
     """
     global_stores = {record for position in positions for record in position.global_stores}
     # The changelogs of removed stores stay as they are, so global tables that are not read lose their positions.
@@ -272,7 +277,7 @@ def merge_positions(
         (topic, partition): end
         for position in positions
         for topic, partition, end in position.ends
-        # Repartition topics are recreated, so offsets in them mean nothing afterwards.
+        # Repartition topics are recreated, so offsets in them become invalid.
         if topic not in repartitions | former and (partition % tasks == task or topic in whole)
     }
     return replace(

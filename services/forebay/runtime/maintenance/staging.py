@@ -1,4 +1,4 @@
-"""The staging topic of a rescale: the rows of the new tasks in one transaction, with their number."""
+"""The staging topic of a rescale: the rows of the new tasks and their number, in one transaction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CONFIG: Mapping[str, str] = {
 
 
 class Record(NamedTuple):
-    """A record of a changelog to be; `timestamp` in ms."""
+    """A record of a new changelog; `timestamp` in ms."""
 
     topic: str
     partition: int
@@ -45,11 +45,11 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What a staging topic says of its records.
+    """The description of a staging topic's records.
 
     Args:
-        records: how many each changelog has, by partition.
-        limits: the largest record each changelog takes, in bytes.
+        records: number of records of each changelog, by partition.
+        limits: largest record of each changelog, in bytes.
     """
 
     records: dict[str, list[int]]
@@ -65,7 +65,7 @@ def count_records(records: Iterable[Record], topics: Iterable[str], partitions: 
 
 
 def check_sizes(records: Iterable[Record], limits: Mapping[str, int]) -> None:
-    """Refuse records that their changelog would not take. Raises StateConflict; names the first and the remedy."""
+    """Refuse records that are too large for their changelog. Raises StateConflict, which names the first one."""
     for record in records:
         size, limit = len(record.key) + len(record.value or b"") + _OVERHEAD, limits[record.topic]
         if size > limit:
@@ -81,7 +81,7 @@ class Staging:
 
     Args:
         topics: the changelogs.
-        partitions: of each: the new number of tasks.
+        partitions: number of partitions of each: the new number of tasks.
     """
 
     def __init__(self, kafka: KafkaSettings, name: str, topics: Sequence[str], partitions: int) -> None:
@@ -100,10 +100,10 @@ class Staging:
         self.send(_with_counts(self._name, records, said), largest)
 
     def read(self) -> tuple[list[Record], Staged]:
-        """Return the records, all of them, and what was said of them.
+        """Return all records, and their description.
 
         Raises:
-            StateConflict: they are not as many as were written. KafkaUnavailable, KafkaRefused: it can't be read.
+            StateConflict: the number of records differs from the description. KafkaUnavailable, KafkaRefused.
         """
         records, said = [], None
         for message in _messages(self._kafka, self._name):
@@ -114,8 +114,8 @@ class Staging:
                 said = Staged(**json.loads(record.value or b"{}"))
         if said is None:
             raise StateConflict(
-                f"the topic {self._name} lacks the record with the number of its records: complete the change of the "
-                "number of tasks with the release that began it. Nothing was deleted"
+                f"the topic {self._name} has no record with the number of its records, so another release wrote it: "
+                "complete the change of the number of tasks with that release. Nothing was deleted"
             )
         self.compare(count_records(records, said.records, self._partitions), said, f"the topic {self._name}")
         return records, said
@@ -126,7 +126,7 @@ class Staging:
             for partition, count in enumerate(counts):
                 if found[topic][partition] != count:
                     raise StateConflict(
-                        f"{where} holds {found[topic][partition]} records of {topic}, partition {partition}, where "
+                        f"{where} holds {found[topic][partition]} records of {topic}, partition {partition}, but "
                         f"{count} were written: the topic {self._name} is kept. Find out what deletes records "
                         "(retention, other clients), then run the command again"
                     )
@@ -140,10 +140,10 @@ class Staging:
         return counts
 
     def send(self, records: Iterable[tuple[str, Record]], largest: int) -> None:
-        """Write records, each to the topic it is paired with, in one transaction; return once readers see them.
+        """Write records in one transaction, each to its paired topic; return once they are visible to readers.
 
         Args:
-            largest: bytes of the largest record that may come.
+            largest: largest size of a record, in bytes.
         """
         producer = self._producer(largest)
         try:
@@ -157,7 +157,7 @@ class Staging:
                 while len(producer) > _QUEUED:
                     producer.poll(0.05)
             producer.commit_transaction(_TRANSACTION_MS / 1000)
-            # A commit is answered before its markers are written; who takes over the id waits for them.
+            # A commit is answered before its markers are written. Taking over the id waits for them.
             self._producer(largest).init_transactions(_SECONDS)
         except KafkaException as error:
             raise Unavailable(f"{self._name}: the rescaled state was not written: {error}") from error
@@ -168,7 +168,7 @@ class Staging:
 
 
 def is_staged(kafka: KafkaSettings, name: str) -> bool:
-    """Return whether a staging topic is there and its transaction was committed."""
+    """Return whether a staging topic exists and its transaction was committed."""
     return bool(TopicAdmin(kafka).partitions([name])) and next(_messages(kafka, name), None) is not None
 
 

@@ -1,4 +1,4 @@
-"""A standby: keeps warm copies of a job's tables, each as of one committed batch."""
+"""A standby, which keeps copies of a job's tables up to date, each as of one commit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog.sub_topology_log import sub_topology_logs
 from forebay.runtime.changelog.topics import ChangelogRows
 from forebay.runtime.maintenance.follower import FollowedTask, Follower, Offsets, count_followed, follower_of
-from forebay.stores.copies import CopyTable, copy_file
 from forebay.stores.kinds import PREFIX
+from forebay.stores.standby_tables import CopyTable, copy_file
 from forebay.stores.upgrade import row_value_of
 
 
 class TaskCopy(FollowedTask):
-    """One task's copy, as of its last commit that was seen whole.
+    """One task's copy, as of its last complete commit.
 
     Args:
-        rows: of the task's sub-topology.
+        rows: converts records of the sub-topology's changelogs to rows.
     """
 
     def __init__(self, table: CopyTable, rows: ChangelogRows) -> None:
@@ -33,9 +33,9 @@ class TaskCopy(FollowedTask):
         return len(self.table)
 
     def _rows_after(self, changes: Mapping[bytes, bytes | None]) -> ChangelogRows:
-        """Read a store's records in the format that its job wrote: a standby may be of another release.
+        """Read a store's records in the format that its job wrote, because a standby may be of another release.
 
-        A conversion writes all rows again in one commit, so records before it don't count.
+        A conversion writes all rows again in one commit, so earlier records don't count.
         """
         return self._rows.of_formats(
             {
@@ -46,7 +46,7 @@ class TaskCopy(FollowedTask):
         )
 
     def batches_end(self, ends: Offsets) -> int:
-        """Apply what is committed up to `ends`."""
+        """Apply all commits before `ends`."""
         newest = self._newest(ends)
         if newest is None:
             return -1
@@ -57,7 +57,7 @@ class TaskCopy(FollowedTask):
 def standby_of(
     kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any], directory: str
 ) -> Follower:
-    """Return the standby of a job, its copies in `directory`. Raises TopicMissing: there are no changelogs."""
+    """Return the standby of a job, with copies in `directory`. Raises TopicMissing: the job has no changelogs."""
     logs = sub_topology_logs(service, application, logic)
     copies = [
         (task, TaskCopy(open_copy(copy_file(directory, application, sub_topology, task)), log.rows()))

@@ -34,7 +34,7 @@ class StandbyMetrics:
         self._lag.set_function(lambda: float(follower.lag))
 
     def observe(self, rows: int) -> None:
-        """Note that a round is over, and the rows that the copies hold."""
+        """Record that a round has ended, and the number of rows of the copies."""
         self._rows.set(rows)
         self._caught_up.set_to_current_time()
         self.health.working()

@@ -1,4 +1,4 @@
-"""What converting a job's stores would do, read from its changelogs; and what their topics need."""
+"""Forecasts the conversion of a job's stores from its changelogs, and the settings that their topics need."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from forebay.stores.upgrade import describe_store, row_value_of
 from forebay.stores.versioned import VersionedKeyValueStore
 
 LAG_BUFFER_MS = 86_400_000
-"""Beyond the history retention, as Kafka Streams has it: what a restore may lag behind."""
+"""Time added to the history retention, as in Kafka Streams: how far a restore may lag behind."""
 
 _LATEST = b"\x01latest\0"
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What would happen to one store of one task.
+    """The forecast for one store of one task.
 
     Args:
         task: `<application>-<sub-topology>-<task>`.
         rows: the store's rows.
-        recorded: the declaration that wrote them; "" where none is recorded.
-        outcome: what would be done, or why nothing can be.
-        refused: whether there is no way from one declaration to the other.
+        recorded: the declaration that wrote them; "" if none is recorded.
+        outcome: the result of a conversion, or the reason why it is impossible.
+        refused: whether no conversion between the two declarations exists.
     """
 
     task: str
@@ -65,7 +65,7 @@ class TopicChange:
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """A value as its bytes: a forecast needs no contract."""
+    """A value as bytes, because a forecast needs no contract."""
 
     data: bytes
 
@@ -89,7 +89,7 @@ _Row = tuple[bytes, int]
 
 
 def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> list[Forecast]:
-    """Return what converting each store of each task would do. Reads committed records; changes nothing."""
+    """Return the forecast for each store of each task. Reads committed records and changes nothing."""
     forecasts: list[Forecast] = []
     for sub_topology, log in enumerate(sub_topology_logs(service, application, logic)):
         internal = _read(kafka, log.internal)
@@ -105,7 +105,7 @@ def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Ma
 def needed_settings(
     kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]
 ) -> list[TopicChange]:
-    """Return what the changelogs of versioned stores lack: no version may be compacted within its history."""
+    """Return the settings that changelogs of versioned stores need, so that no version in the history is compacted."""
     lags = {
         log.topics[store.name]: store.history_retention_ms + LAG_BUFFER_MS
         for log in sub_topology_logs(service, application, logic)
@@ -120,7 +120,7 @@ def needed_settings(
 
 
 def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
-    """Return what a changelog says in the end, by partition; nothing where it does not exist."""
+    """Return the final rows of a changelog, by partition; empty if it does not exist."""
     if not TopicAdmin(kafka).describe([topic]):
         return {}
     rows_by_task: dict[int, dict[bytes, _Row]] = {}
@@ -142,12 +142,12 @@ def forecast_task(
     own: Mapping[str, Mapping[bytes, _Row]],
     key_format_of: KeyFormatOf = key_formats_of(None),  # noqa: B008
 ) -> Iterator[Forecast]:
-    """Yield what converting a task's stores would do.
+    """Yield the forecasts for a task's stores.
 
     Args:
-        name: of the task.
-        internal: what its partition of the internal changelog says in the end.
-        own: the same of its stores' changelogs, by store.
+        name: name of the task.
+        internal: final rows of its partition of the internal changelog.
+        own: final rows of its partitions of the stores' changelogs, by store.
         key_format_of: returns the formats of keys.
     """
     table = MemoryTable()
@@ -179,8 +179,8 @@ def _outcome(
     if recorded == describe_store(store):
         return False, "nothing to do"
     if not recorded:
-        counted = "its rows count as the declared kind's" if rows else "new"
-        return False, f"nothing to do: {counted}; the kind is recorded with its next change"
+        counted = "its rows are assumed to have the declared format" if rows else "the store is new"
+        return False, f"nothing to do: {counted}. The format is recorded with its next change"
     raw = copy.copy(store)
     raw.value = _Raw
     lent = TaskStores(table, Journal(), _NoClock())

@@ -1,4 +1,4 @@
-"""What happened to a job on this machine: starts, restarts and ends, in a file next to its log."""
+"""The events of a job on this machine (starts, restarts and ends), in a file next to its log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EventFile:
 
     Args:
         home: directory of the platform.
-        servers: the broker. A job of the same name on another broker is another job.
+        servers: the broker's address. A job with the same name on another broker is another job.
     """
 
     def __init__(self, home: Path, application: str, servers: str) -> None:
@@ -35,14 +35,14 @@ class EventFile:
         self._path = log_path(home, application).with_suffix(".events.jsonl")
 
     def append(self, what: str, reason: str, at_ms: int = 0, **more: Any) -> None:
-        """Write an event of now, or of `at_ms`. A file that can't be written loses it, and the job continues."""
+        """Write an event, by default of now. If the file can't be written, the event is lost and the job continues."""
         event = {"at_ms": at_ms or time.time_ns() // 1_000_000, "what": what, "reason": reason, **more}
         line = json.dumps({**event, "servers": self._servers})
         with suppress(OSError), self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
     def begin(self) -> None:
-        """Write that this process starts the job, after the last events of earlier processes."""
+        """Write the start of the job by this process, after the last events of earlier processes."""
         former = self._read_all()[-_COUNT:]
         with suppress(OSError):
             make_private_directory(self._path.parent)
@@ -50,11 +50,11 @@ class EventFile:
         self.append(STARTED, "", pid=os.getpid(), process_since=psutil.Process().create_time())
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the events; none if there is no file."""
+        """Return the events; an empty list if there is no file."""
         return [event for event in self._read_all() if event.get("servers") == self._servers]
 
     def _read_all(self) -> list[dict[str, Any]]:
-        """Return the events on all brokers. A line that was cut by a kill is left out."""
+        """Return the events on all brokers, without a line that was truncated by a kill."""
         events: list[dict[str, Any]] = []
         with suppress(OSError, UnicodeDecodeError):
             for line in self._path.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""Prometheus histograms: what happened between two looks, and quantiles."""
+"""Prometheus histograms: the observations between two readings, and quantiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Histogram:
     Args:
         bounds: upper bounds of the buckets, rising; the last one is infinite.
         counts: observations up to each bound (cumulative).
-        sum: of all observed values.
+        sum: sum of all observed values.
     """
 
     bounds: tuple[float, ...] = ()
@@ -26,16 +26,16 @@ class Histogram:
         return self.counts[-1] if self.counts else 0.0
 
     def since(self, earlier: Histogram) -> Histogram:
-        """Return the observations made after `earlier`; all if it has other buckets or more observations."""
+        """Return the observations since `earlier`; all if that has other buckets or more observations."""
         if earlier.bounds != self.bounds or earlier.count > self.count:
             return self
         counts = tuple(now - then for now, then in zip(self.counts, earlier.counts, strict=True))
         return Histogram(self.bounds, counts, self.sum - earlier.sum)
 
     def quantile(self, share: float) -> float | None:
-        """Estimate the value that `share` of the observations do not exceed; None without any.
+        """Estimate the value that `share` of the observations do not exceed; None without observations.
 
-        Linear within a bucket, the last finite bound beyond it (as Prometheus' histogram_quantile).
+        Like Prometheus' histogram_quantile, it is linear within a bucket, and at most the last finite bound.
         """
         if not self.count:
             return None

@@ -1,4 +1,4 @@
-"""Latencies and event-time delays for Prometheus: a histogram of all, quantiles of the last minute as gauges."""
+"""Latencies and event-time delays for Prometheus: a histogram, and quantiles of the last minute as gauges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from forebay.runtime.observability.histogram import Histogram
-from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
+from forebay.runtime.task.statistics import LATENCY_MS, TaskFigures
 
 NAME = "forebay_end_to_end_latency_seconds"
 LAST_MINUTE = "forebay_end_to_end_latency_last_minute_seconds"
@@ -50,7 +50,7 @@ class _Window:
         return Histogram(_BOUNDS, tuple(map(float, accumulate(self._counts))), self._sum)
 
     def _forget(self) -> None:
-        """Drop what is older than the window, except the moment at its beginning."""
+        """Drop moments older than the window, except the one at its beginning."""
         first = self._clock() - _WINDOW_SECONDS
         while len(self._moments) > 1 and self._moments[1][0] <= first:
             self._moments.popleft()
@@ -59,10 +59,10 @@ class _Window:
 
 
 class Latencies(Collector):
-    """Gathers the latencies that tasks report: from the append of a record to the commit that includes it.
+    """Collects the latencies that tasks report: from the append of a record to the commit that includes it.
 
-    A record passes the sub-topologies of a job one after the other. The latency of the job is the sum of theirs, so
-    its quantiles are estimated by the sum of the sub-topologies' quantiles.
+    A record passes the sub-topologies of a job one after the other, so the job's latency is the sum of their latencies.
+    Its quantiles are estimated as the sum of the sub-topologies' quantiles.
 
     Args:
         service: label of both metrics.
@@ -79,11 +79,11 @@ class Latencies(Collector):
         self._by_sub_topology: dict[int, _Window] = {}
 
     def add(self, passed: TaskFigures) -> None:
-        """Take in what passed between two reports of a task."""
+        """Add the increase between two reports of a task."""
         self.count(passed.sub_topology, passed.latencies, passed.latency_ms)
 
     def count(self, sub_topology: int, counts: Sequence[int], total_ms: int) -> None:
-        """Count durations of a sub-topology, in steps of LATENCY_MS."""
+        """Count durations of a sub-topology, in the buckets of LATENCY_MS."""
         if sub_topology not in self._by_sub_topology:
             self._by_sub_topology[sub_topology] = _Window(self._clock)
         for window in (self._all, self._by_sub_topology[sub_topology]):
@@ -94,13 +94,13 @@ class Latencies(Collector):
         return self._all.last_minute()
 
     def quantile(self, share: float) -> float | None:
-        """Return the estimate, in seconds, of a quantile of the last minute; None without any."""
+        """Return the estimate (s) of a quantile of the last minute; None without latencies."""
         values = [window.last_minute().quantile(share) for window in self._by_sub_topology.values()]
         counted = [value for value in values if value is not None]
         return sum(counted) if counted else None
 
     def collect(self) -> Iterator[Metric]:
-        """Return the metrics as they stand; without a latency in the last minute there is no quantile."""
+        """Return the present metrics, without quantiles if there was no latency in the last minute."""
         whole = HistogramMetricFamily(self.name, self.text, labels=["service"])
         total = self._all.all()
         bounds = ["+Inf" if math.isinf(bound) else str(bound) for bound in total.bounds]
@@ -117,14 +117,14 @@ class Latencies(Collector):
 
 
 class EventTimeDelays(Latencies):
-    """Gathers event-time delays: from the timestamp of an output to its commit.
+    """Collects event-time delays: from the timestamp of an output to its commit.
 
-    They include how late the producer sent a record, so they may be hours without a fault of the job.
+    They include the time until the producer sent the record, so they may be hours without a fault of the job.
     """
 
     name, last_minute_name = DELAY_NAME, DELAY_LAST_MINUTE
     text = "From a record's timestamp to its output's commit"
 
     def add(self, passed: TaskFigures) -> None:
-        """Take in what passed between two reports of a task. A delay counts from the event, so parts do not add up."""
+        """Add the increase between two reports of a task. Delays count from the event, so they are not added up."""
         self.count(0, passed.delays, passed.delay_ms)

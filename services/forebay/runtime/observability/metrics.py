@@ -11,7 +11,7 @@ from forebay.http.former_names import keep_former_name
 from forebay.runtime.observability.latencies import EventTimeDelays, Latencies
 from forebay.runtime.observability.reported_lag import ReportedLag
 from forebay.runtime.observability.store_metrics import StoreMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 _KINDS = ("output", "errors", "late")
 _COUNTED = ("commits", "outputs", "errors", "late", "duplicates", "timers_fired", "restored_rows")
@@ -21,9 +21,9 @@ N = TypeVar("N", int, float)
 
 
 class JobMetrics:
-    """Metrics of one job; all names begin with `forebay_`, times are in seconds, sizes in bytes.
+    """Metrics of one job. All names begin with `forebay_`, times are in seconds, and sizes in bytes.
 
-    Tasks report sums since their worker opened them; here they are sums since this process began.
+    Tasks report sums since their worker opened them. The metrics are sums since this process started.
 
     Args:
         service: label of every metric.
@@ -77,7 +77,7 @@ class JobMetrics:
 
         self._keep_former_names()
 
-        # Counters begin at 0, or a rate would not see what comes first.
+        # Counters begin at 0, because a rate would otherwise miss the first increase.
         for zero in (self._restarts, self._worker_restarts, self._duplicates, self._commits):
             zero.labels(service)
         for kind in _KINDS:
@@ -103,7 +103,7 @@ class JobMetrics:
         self.reported_lag.observe(figures)
         for now in figures:
             before = self._known.get((now.sub_topology, now.task))
-            # Times of one worker are compared, never those of two: their clocks may be hours apart.
+            # Only times of the same worker are compared, because clocks of two workers may be hours apart.
             if before is not None and _same(before, now) and before.at >= now.at:
                 continue
             self._known[now.sub_topology, now.task] = now
@@ -156,7 +156,7 @@ class JobMetrics:
         self.totals = totals
 
     def observe_lag(self, lag: dict[tuple[str, int], int]) -> None:
-        """Take in the records waiting by (topic, partition)."""
+        """Set the lag in records, by topic and partition."""
         for (topic, partition), records in lag.items():
             self._lag.labels(self._service, topic, str(partition)).set(records)
 
@@ -165,7 +165,7 @@ class JobMetrics:
         self._dropped.labels(self._service, topic).inc(count)
 
     def count_restart(self) -> None:
-        """Count a start of the query after a failure."""
+        """Count a restart of the query after a failure."""
         self._restarts.labels(self._service).inc()
 
     def worker_restarted(self) -> None:
@@ -174,7 +174,7 @@ class JobMetrics:
 
 
 def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
-    """Return what a task did between two reports: all that it has done if another worker has it now."""
+    """Return the increase between two reports of a task; the whole report if another worker has the task now."""
     if before is None or not _same(before, now):
         return now
     return TaskFigures(
@@ -217,7 +217,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
 
 
 def _same(before: TaskFigures, now: TaskFigures) -> bool:
-    """Return whether both are of one worker since it opened the task."""
+    """Return whether both are of the same worker, since it opened the task."""
     return before.opened == now.opened and before.worker == now.worker
 
 

@@ -1,4 +1,4 @@
-"""Lag of input partitions as the tasks that read them reported it last."""
+"""Lag of input partitions, as last reported by the tasks that read them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 FRESH_SECONDS = 5.0
-"""Tasks report every second. If one has not done so for this long, its worker may be dead."""
+"""Age up to which a report is used. Tasks report every second, so the worker of an older report may be dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class _Report:
 
 
 class ReportedLag:
-    """Keeps the lag that each task reported last.
+    """The lag that each task last reported.
 
     Args:
         monotonic: seconds. Workers' clocks may be wrong, so the age of a report counts from its arrival.
@@ -32,7 +32,7 @@ class ReportedLag:
         self._reports: dict[tuple[int, int], _Report] = {}
 
     def observe(self, figures: Iterable[TaskFigures]) -> None:
-        """Take in reports; one that was seen before is not fresh again."""
+        """Record reports. A repeated report keeps its time of arrival."""
         now = self._monotonic()
         for item in figures:
             before = self._reports.get((item.sub_topology, item.task))
@@ -41,9 +41,9 @@ class ReportedLag:
                 self._reports[item.sub_topology, item.task] = _Report(item.at, item.worker, now, lag)
 
     def of(self, topic: str, partition: int, tasks: int) -> int | None:
-        """Return the lag of a partition: None unless all tasks with its number, of `tasks`, reported it just now.
+        """Return the lag of a partition; None unless all tasks with its number, of `tasks`, have reported recently.
 
-        A partition of a global table is read by all tasks; the task that is furthest behind counts.
+        All tasks read a partition of a global table. The largest lag counts.
         """
         now, number = self._monotonic(), partition % tasks
         reports = [report for (_, task), report in self._reports.items() if task == number]

@@ -1,4 +1,4 @@
-"""How far a restore came: tasks commit what they have read to a consumer group of its own."""
+"""Progress of a restore: tasks commit how far they have read to a separate consumer group."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.ends import watermarks
 from forebay.kafka.identities import restore_group
+from forebay.kafka.partition_ends import watermarks
 from forebay.kafka.settings import KafkaSettings
 
 _SECONDS = 10.0
@@ -17,12 +17,12 @@ _SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RestoreProgress:
-    """What was read of the changelogs so far.
+    """How much of the changelogs was read so far.
 
     Args:
-        records: offsets passed: transaction markers and compacted records count.
-        total: offsets there are.
-        bytes: of the keys and values read.
+        records: number of offsets passed, including transaction markers and compacted records.
+        total: number of all offsets.
+        bytes: bytes of the keys and values read.
     """
 
     records: int
@@ -31,7 +31,7 @@ class RestoreProgress:
 
 
 class RestoreWatch:
-    """Looks at the progress of a restore. `topics` are the changelogs; progress of an earlier restore is forgotten."""
+    """Reads the progress of a restore of the changelogs `topics`. Progress of an earlier restore is reset."""
 
     def __init__(self, kafka: KafkaSettings, application: str, topics: Iterable[str]) -> None:
         self._consumer = Consumer(kafka.consumer(**{"group.id": restore_group(application)}))
@@ -40,14 +40,14 @@ class RestoreWatch:
         self._bounds: dict[tuple[str, int], tuple[int, int]] = {}
 
     def begin(self) -> None:
-        """Read the bounds of the changelogs, and forget earlier progress. Raises KafkaException."""
+        """Read the bounds of the changelogs, and reset the progress. Raises KafkaException."""
         for place in self._places:
             self._bounds[place] = watermarks(self._consumer, TopicPartition(*place), _SECONDS)
         offsets = [TopicPartition(*place, low, "0") for place, (low, _) in self._bounds.items()]
         self._consumer.commit(offsets=offsets, asynchronous=False)
 
     def look(self) -> RestoreProgress | None:
-        """Return the progress; None where the broker does not answer."""
+        """Return the progress; None if the broker does not answer."""
         try:
             committed = self._consumer.committed([TopicPartition(*place) for place in self._places], _SECONDS)
         except KafkaException:
@@ -57,5 +57,5 @@ class RestoreWatch:
         return RestoreProgress(records, sum(high - low for low, high in self._bounds.values()), size)
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connection."""
         self._consumer.close()

@@ -1,7 +1,7 @@
-"""Notices workers that were replaced while their query ran: they failed, or were killed.
+"""Detects workers that were replaced while their query ran, because they failed or were killed.
 
-Spark starts another worker and repeats its task without a word to the driver, so the statistics that workers report are
-all that shows it: the tasks of a group come from another process than before.
+Spark starts another worker and repeats the task without a report to the driver. Only the statistics of the workers show
+it: the tasks of a group are reported by another process than before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from forebay.http.health import Health
 from forebay.runtime.observability.metrics import JobMetrics
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +27,12 @@ _PLACING_SECONDS = 60.0
 
 
 class WorkerRestarts:
-    """Logs and counts them.
+    """Logs and counts replaced workers.
 
     Args:
-        application: of the job.
-        metrics: count them.
-        health: lists them with their reasons.
+        application: id of the job.
+        metrics: counts the restarts.
+        health: lists the restarts with their reasons.
         monotonic: seconds.
     """
 
@@ -45,22 +45,22 @@ class WorkerRestarts:
         self._monotonic = monotonic
         self._last: dict[Place, tuple[TaskFigures, float]] = {}
         self._placed: dict[Place, float] = {}
-        """When Spark began to place the groups, as of the latest placement that each task's reports were seen of."""
+        """When Spark began the latest placement of groups of which a report was seen, by task."""
         self._counted = (0, 0)
         self._count = 0
 
     def observe(self, reports: Iterable[TaskFigures], placed_at: float) -> None:
-        """Take in what tasks report.
+        """Compare the tasks' reports with the previous ones.
 
         Args:
-            placed_at: when Spark last began to place the groups, by the monotonic clock. The workers that it uses first
-                are no restarts.
+            placed_at: when Spark last began to place the groups, by the monotonic clock. The first workers after that
+                do not count as restarts.
         """
         now = self._monotonic()
         for report in reports:
             place = report.sub_topology, report.task
             before = self._last.get(place)
-            # The same report again: the control group keeps the last one until the worker commits another.
+            # The same report again, because the control group holds the last one until the worker commits another.
             if before is not None and report.at <= before[0].at and report.worker == before[0].worker:
                 continue
             self._last[place] = report, now

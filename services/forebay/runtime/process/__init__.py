@@ -1,1 +1,1 @@
-"""What each process of a job does for itself: it logs, measures its memory, notices that it hangs or is alone."""
+"""Functions of every process of a job: logging, memory limits, a watchdog, and workers that survive their executor."""

@@ -17,23 +17,23 @@ _ROTATE_BYTES = 20_000_000
 
 
 def log_path(home: Path, application: str) -> Path:
-    """Return where `forebay run` keeps the log of a job; the previous one is next to it (.1)."""
+    """Return the path of a job's log, as `forebay run` writes it. The previous log is next to it (.1)."""
     return home / "logs" / f"run-{application}.log"
 
 
 def name_log(home: Path, applications: Sequence[str]) -> None:
-    """Name the log file in the environment, which Spark's workers inherit from the JVM. In a pod stderr is enough.
+    """Set the log file in the environment, which Spark's workers inherit from the JVM. In a pod, stderr is enough.
 
-    Nothing is written yet: the JVM starts while the services are still being checked.
+    Nothing is written yet, because the JVM starts while the services are still being checked.
     """
     if not in_kubernetes():
         os.environ[_VARIABLE] = f"{os.getpid()}:{log_path(home, applications[0])}"
 
 
 def keep_log(home: Path, applications: Sequence[str]) -> None:
-    """Have this process and its workers write their log to a file: of several jobs in a process it is the same one.
+    """Let this process and its workers write their log to a file. Several jobs of a process share one file.
 
-    In a pod stderr is enough, and if the directory can't be written, too.
+    In a pod, or if the directory can't be written, only stderr is used.
     """
     if in_kubernetes():
         return
@@ -51,7 +51,7 @@ def keep_log(home: Path, applications: Sequence[str]) -> None:
 
 
 def log_file_handler() -> logging.Handler | None:
-    """Return what writes to the file of this process's job. Without such a file, return None."""
+    """Return the handler that writes to the log file of this process's job; None if it has no file."""
     pid, _, path = os.environ.get(_VARIABLE, "").partition(":")
     if not path or not os.access(path, os.W_OK):
         return None
@@ -66,11 +66,11 @@ def in_kubernetes() -> bool:
 
 
 def log_of_process(environment: Mapping[str, str], directory: Path) -> Path | None:
-    """Return the log that a job's process writes to; None: the process belongs to no job.
+    """Return the log file of a job's process; None if the process belongs to no job.
 
     Args:
-        environment: of the process.
-        directory: in which the process was started.
+        environment: environment variables of the process.
+        directory: directory in which the process was started.
     """
     path = environment.get(_VARIABLE, "").partition(":")[2]
     return (directory / path).resolve() if path else None

@@ -1,4 +1,4 @@
-"""Logging of a job: text for people, JSON for collectors; one line per batch at most."""
+"""Logging of a job: text for people, JSON for collectors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging(log_format: str, level: int = logging.INFO) -> None:
-    """Send the library's log to stderr in `log_format`; called again, it changes nothing."""
+    """Send the library's log to stderr in `log_format`. Later calls change nothing."""
     root = logging.getLogger("forebay")
     if root.handlers:
         return

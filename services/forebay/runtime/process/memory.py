@@ -1,4 +1,4 @@
-"""How much memory there is, and how much of it a batch may take."""
+"""The available memory, and the limits that are derived from it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import psutil
 
 MOST_BATCH_BYTES = 256 << 20
 SHARE_OF_MEMORY = 16
-"""A batch's records are in memory about four times: as read, decoded, as outputs, on their way to the broker."""
+"""A commit's records are in memory about four times: as read, decoded, as outputs, on their way to the broker."""
 
 SHARE_OF_STATE = 2
-"""The other half is the JVM's, and that of what a batch takes."""
+"""The other half is for the JVM and for the records of a commit."""
 
 _MOST_OUTPUT_BYTES = 128 << 20
 _SHARE_OF_OUTPUTS = 8
@@ -23,21 +23,21 @@ _SHARE_OF_TABLES = 4
 
 _YOUNG_OBJECTS = 400_000
 _COLLECTIONS = 3, 10
-"""Young objects that the cyclic collector waits for, and how often it looks at these before it looks at older ones.
+"""Number of young objects after which the cyclic collector runs, and how often before it includes older objects.
 
-A commit's 50,000 records, with what they give, are 300,000 objects that live until it is through and lie in no cycle.
-Python's own 700 had them looked at again and again, and all cached rows with them. Logic that makes nothing but cycles
-leaves at most so many objects, about 50 MB, waiting.
+A commit's 50,000 records and their results are 300,000 objects that live until its end and are in no cycle. With
+Python's default of 700, the collector traversed them again and again, together with all cached rows. Logic that creates
+only cycles leaves at most this number of objects uncollected, about 50 MB.
 """
 
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 def memory_bytes(limits: Iterable[Path] = _LIMITS) -> int:
-    """Return the machine's memory, or what the container may have of it.
+    """Return the machine's memory (bytes), or the limit of the container.
 
     Args:
-        limits: files of the control group, of either version.
+        limits: files with the control group's limit, of either version.
     """
     total = psutil.virtual_memory().total
     for file in limits:
@@ -50,25 +50,25 @@ def memory_bytes(limits: Iterable[Path] = _LIMITS) -> int:
 
 
 def batch_bytes(memory: int) -> int:
-    """Return the default limit of a batch's records where there is that much memory (bytes)."""
+    """Return the default limit (bytes) of a commit's records for a worker with this memory (bytes)."""
     return min(MOST_BATCH_BYTES, memory // SHARE_OF_MEMORY)
 
 
 def output_bytes(memory: int) -> int:
-    """Return the default limit of one record's outputs where there is that much memory (bytes)."""
+    """Return the default limit (bytes) of one record's outputs for a worker with this memory (bytes)."""
     return min(_MOST_OUTPUT_BYTES, memory // _SHARE_OF_OUTPUTS)
 
 
 def state_bytes(memory: int, on_disk: bool) -> int:
-    """Return the default limit of a task's state where there is that much memory (bytes)."""
+    """Return the default limit (bytes) of a task's state for a worker with this memory (bytes)."""
     return _DISK_STATE_BYTES if on_disk else memory // SHARE_OF_STATE
 
 
 def table_memory_bytes(memory: int) -> int:
-    """Return how much of that much memory (bytes) a worker's tables on disk have mapped by default."""
+    """Return the default number of bytes of this memory that a worker's tables on disk may map."""
     return memory // _SHARE_OF_TABLES
 
 
 def collect_seldom() -> None:
-    """Have this process's cyclic collector wait for as many objects as a commit has."""
+    """Let this process's cyclic collector run only after as many new objects as a commit has."""
     gc.set_threshold(_YOUNG_OBJECTS, *_COLLECTIONS)

@@ -1,9 +1,9 @@
 """Workers that survive the executor that started them, while the job's driver or the executor's pod is replaced.
 
-An executor's JVM ends with its driver, and when its pod is terminated; Spark's Python workers end with it. The pod
-itself stays for its grace period at least, and the workers may stay with it: their loops continue to commit until the
-workers with the next leases fence them, or until no lease came for long. The successor reads what a loop did since its
-last snapshot from the changelogs, as after any loss.
+An executor's JVM ends with its driver, and when its pod is terminated. By default, Spark's Python workers end with it.
+The pod itself stays at least for its grace period, and the workers may stay with it: their loops continue to commit
+until the workers with the next leases fence them, or until the grace period of the loops is over. The successor reads a
+loop's commits since its last snapshot from the changelogs, as after any loss.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class _Survival:
     """Whether this process may survive its executor.
 
     Attributes:
-        prepared: whether its end waits.
-        room: whether, at its last lease, the pod had memory for a second copy of each worker.
+        prepared: whether the process waits for its loops before it ends.
+        room: whether the pod had memory for a second copy of each worker at the last lease.
     """
 
     prepared = False
@@ -40,27 +40,27 @@ class _Survival:
 
 
 def allow_survivors(environment: MutableMapping[str, str]) -> None:
-    """Let the workers of an executor survive it: this process, which starts the executor, waits for them.
+    """Let the workers of an executor survive it. This process, which starts the executor, waits for them.
 
-    Their log lines then go where this process logs, because an executor that has ended passes nothing on.
+    Their log lines then go to the log of this process, because an executor that has ended forwards nothing.
     """
     environment[_VARIABLE] = str(os.getpid())
 
 
 def is_supervised() -> bool:
-    """Return whether this worker's executor is one of those that are replaced on their own, each with its own code."""
+    """Return whether this worker's executor has a supervisor, as in a pod, and may have other code than the driver."""
     return _VARIABLE in os.environ
 
 
 def leave_driver(why: Exception) -> None:
-    """Have this worker's executor leave its driver, whose leases it can't hold. Does nothing without a supervisor."""
+    """Let this worker's executor leave its driver, whose leases it can't hold. Does nothing without a supervisor."""
     with suppress(KeyError, ProcessLookupError):
         os.kill(int(os.environ[_VARIABLE]), LEAVE)
-        log.warning("%s", why)  # Spark tries the task elsewhere: the driver hears of it only if all fail.
+        log.warning("%s", why)  # Spark retries the task on other executors, and the driver learns only if all fail.
 
 
 def surviving_workers() -> list[psutil.Process]:
-    """Return what an executor that has ended left running: a container's first process inherits it."""
+    """Return the running workers of executors that have ended, which a container's first process inherits."""
     return [process for process in psutil.Process().children() if not _is_over(process)]
 
 
@@ -79,7 +79,7 @@ def survives_executor() -> bool:
 
 
 def survive_executor(is_working: Callable[[], bool]) -> None:
-    """Have this worker of Spark, where that is allowed, end only when nothing works in it any more.
+    """Let this worker of Spark, if that is allowed, end only when no loop works in it any more.
 
     Args:
         is_working: returns whether a loop still works; called five times a second.
@@ -104,12 +104,12 @@ def survive_executor(is_working: Callable[[], bool]) -> None:
             log.info("the loops of this worker have ended")
         leave(code)
 
-    # The daemon's child always ends by this call, however its executor ended.
+    # The daemon's child always ends by this call, regardless of how its executor ended.
     os._exit = leave_later  # type: ignore[assignment]
 
 
 def _log_where(keeper: str) -> None:
-    """Have what is written to our standard error arrive where another process's does, as far as the system lets us."""
+    """Redirect this process's stderr to that of another process, if the system allows it."""
     with suppress(OSError):
         # The pipe to the executor has no reader any more, so log lines would be lost.
         there = os.open(f"/proc/{keeper}/fd/2", os.O_WRONLY | os.O_APPEND)
@@ -118,7 +118,7 @@ def _log_where(keeper: str) -> None:
 
 
 def _has_room() -> bool:
-    """Return whether the memory is enough for each of the executor's workers once more."""
+    """Return whether the pod has memory for a second copy of each of the executor's workers."""
     own = psutil.Process()
     parent = own.parent()
     workers = 1 if parent is None else len(parent.children())
@@ -129,7 +129,7 @@ def _has_room() -> bool:
 
 
 def _share(process: psutil.Process) -> int:
-    """Return the memory (bytes) a process takes, of pages that several have its part."""
+    """Return the memory (bytes) of a process, including its share of pages that several processes use."""
     try:
         # Proportional: workers are forked from one daemon and share most of their pages.
         return int(process.memory_full_info().pss)

@@ -1,8 +1,8 @@
-"""Kills this process if it shows no life: one that is stopped, or stuck in native code that holds the interpreter.
+"""Kills this process if it is stopped, or stuck in native code that holds the interpreter.
 
-A worker that hangs holds up Spark's batch, and with it the leases of all groups. It can't end itself, and no
-other process of a job is placed to watch it everywhere. So the kernel does: a timer sends SIGKILL, which reaches a
-stopped process too, unless a thread of this process sets it again in time.
+A worker that hangs delays Spark's batch, and with it the leases of all groups. It can't end itself, and no other
+process of a job can watch it everywhere. Therefore the kernel does: a timer sends SIGKILL, which also reaches a stopped
+process, unless a thread of this process sets the timer again in time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STARTED = threading.Lock()
 
 
 def die_when_silent(seconds: float = SILENT_SECONDS) -> None:
-    """Have the kernel kill this process once its interpreter has not run for so long. Only Linux can.
+    """Let the kernel kill this process once its interpreter has not run for `seconds`. Only Linux supports this.
 
     Calls after the first change nothing.
     """

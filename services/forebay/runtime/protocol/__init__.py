@@ -1,1 +1,1 @@
-"""What driver and workers agree on: leases, positions, task groups."""
+"""The protocol between driver and workers: leases, positions, announced times and snapshot marks."""

@@ -1,4 +1,4 @@
-"""How positions show that a backfill wrote them: by their checkpoint, which no checkpoint of Spark is named like."""
+"""Checkpoint ids of positions that a backfill wrote. No checkpoint of Spark has such an id."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ def is_finished(application: str, positions: Collection[TaskPosition]) -> bool:
     Raises:
         StopJob: the backfill has not finished.
     """
-    # One unfinished task is enough: its state covers only a part of the history, and a job would continue behind the
-    # rest.
+    # One unfinished task is enough: its state covers only a part of the history, and a job would skip the rest.
     if any(position.checkpoint.startswith(_UNFINISHED) for position in positions):
         raise StopJob(
             f"{application}: a backfill is not complete: run the same `forebay backfill` again, and it resumes; or "
@@ -34,12 +33,12 @@ def is_finished(application: str, positions: Collection[TaskPosition]) -> bool:
 
 
 def refuse_other_positions(application: str, positions: Collection[TaskPosition], checkpoint: str) -> None:
-    """Refuse a backfill of an application that has read records, unless the same backfill did it.
+    """Refuse a backfill of an application that has read records, unless the same backfill has read them.
 
     Raises:
-        StopJob: says what to do.
+        StopJob: names the remedy.
     """
-    # Positions of the same backfill are of an earlier attempt, which this one resumes.
+    # Positions of the same backfill are of an earlier attempt, which this attempt resumes.
     others = sorted({position.checkpoint for position in positions if position.checkpoint != checkpoint})
     if not others:
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class WrongGap(ValueError):
-    """Text that names no topic or partition; says what to write."""
+    """A text names no topic or partition. The message says what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +15,8 @@ class AcceptedGaps:
     """Topics, and partitions of topics, whose lost records the user accepts.
 
     Args:
-        topics: all partitions of these.
-        partitions: topic and number.
+        topics: topics whose partitions all count.
+        partitions: single partitions, by topic and number.
     """
 
     topics: frozenset[str] = frozenset()
@@ -26,7 +26,7 @@ class AcceptedGaps:
     def parse(cls, texts: Iterable[str]) -> AcceptedGaps:
         """Return the gaps named by texts such as `clicks`, `orders:3` or both with a comma. Raises WrongGap."""
         topics, partitions = set(), set()
-        for text in (part.strip() for given in texts for part in given.split(",")):
+        for text in (part.strip() for value in texts for part in value.split(",")):
             topic, colon, number = text.partition(":")
             if not topic or (colon and not (number.isascii() and number.isdecimal())):
                 raise WrongGap(f"{text!r}: use a topic, or a topic and a partition, such as orders:3")
@@ -41,7 +41,7 @@ class AcceptedGaps:
 
     @property
     def all_topics(self) -> frozenset[str]:
-        """Names of all topics that are mentioned."""
+        """Names of all topics with accepted gaps."""
         return self.topics | {topic for topic, _ in self.partitions}
 
 

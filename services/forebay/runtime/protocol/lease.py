@@ -1,4 +1,4 @@
-"""Leases: what the driver hands a task group in one Spark batch."""
+"""Leases, by which the driver assigns task groups to workers for one Spark batch."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 from forebay.runtime.errors import StateConflict
 
 FORMAT = 2
-"""Of the offsets in Spark's checkpoint."""
+"""Format of the offsets in Spark's checkpoint."""
 
 ROW_FORMAT = 3
-"""Of a lease's row. Rows of format 2 hold the offsets of all partitions of the job and do not name their format."""
+"""Format of a lease's row. Rows of format 2 hold the offsets of all partitions of the job, and no format number."""
 
 OTHER_RELEASE = (
     "the checkpoint was written by another release: move it away, and `forebay run --restore` makes one from the "
@@ -34,18 +34,18 @@ class Lease:
     """One Spark batch of one task group.
 
     Args:
-        checkpoint: identity of the checkpoint, made at first start.
-        number: of the Spark batch, from 1; carried in the source's offsets.
+        checkpoint: id of the checkpoint, created at the first start.
+        number: number of the Spark batch, from 1; part of the source's offsets.
         group: the group's number.
-        groups: their number, fixed at first start.
-        tasks: number of state tasks, fixed at first start.
-        planned_at: wall clock of the driver in ms: a command to end holds for leases planned before it.
-        start: where reading begins, for tasks that never committed anything. It holds at least the group's partitions.
-        until: ends up to which the job reads before it ends by itself, of the same partitions; None: the job continues.
-        topic_ids: the broker's ids of the changelogs, which local copies of tables must be of.
-        restore: whether state is taken from changelogs that another checkpoint wrote.
+        groups: number of groups, fixed at the first start.
+        tasks: number of state tasks, fixed at the first start.
+        planned_at: wall clock of the driver in ms. A command to end leases applies to those planned before it.
+        start: offsets at which tasks without commits begin. It holds at least the group's partitions.
+        until: end offsets of the same partitions, at which the job ends by itself; None: the job continues.
+        topic_ids: the broker's ids of the changelogs. Local copies of tables must be of these topics.
+        restore: whether state is read from changelogs that another checkpoint wrote.
         restore_only: whether the job ends once it has its state.
-        close_until: time (ms) that closing times are moved on to before the job ends; -1: none.
+        close_until: time (ms) to which closing times advance before the job ends; -1: none.
     """
 
     checkpoint: str
@@ -63,25 +63,25 @@ class Lease:
 
     @property
     def numbers(self) -> range:
-        """Return the numbers of the group's tasks."""
+        """Numbers of the group's tasks."""
         # Round robin: with more tasks than groups, their numbers differ by one at most.
         return range(self.group, self.tasks, self.groups)
 
     @property
     def token(self) -> int:
-        """A number that no other lease of the job has, under whichever checkpoint; never 0."""
-        # Batch numbers begin again at 1 in another checkpoint, and a position keeps `done` through a restore. By the
-        # number alone, a sender could count as done in a lease that it has not worked in.
+        """A number that no other lease of the job has, under any checkpoint; never 0."""
+        # In another checkpoint, batch numbers begin at 1 again, and positions keep `done` through a restore. By the
+        # number alone, a sender could count as done in a lease in which it has not run.
         return _digest(self.checkpoint) << 32 | self.number
 
     @property
     def topics(self) -> str:
         """Digest of the topics that the lease was planned for; "" if the lease has ends, which no topic changes."""
-        # The ends of such a lease are fixed, so a topic that changes must not end it: the run would report unread
+        # The ends of such a lease are fixed, so a changed topic must not end it. Otherwise the run would report unread
         # records.
         if self.until is not None:
             return ""
-        # A group has the partitions of its tasks, and all of a global table. Each task has equally many.
+        # A group has the partitions of its tasks, and all partitions of a global table. All tasks have equally many.
         counts = {
             topic: len(offsets) if isinstance(offsets, tuple) else len(offsets) * self.tasks // len(self.numbers)
             for topic, offsets in self.start.items()
@@ -89,8 +89,9 @@ class Lease:
         return digest_topics(self.topic_ids or {}, counts)
 
     def to_json(self) -> str:
-        """Return the lease as the source's row holds it."""
-        # Release 0.2 does not know the field "v". It must fail: it would read a map of offsets as a list of partitions.
+        """Return the lease as the row of the source."""
+        # Release 0.2 does not know the field "v", and fails. Otherwise it would read a map of offsets as a list of
+        # partitions.
         return json.dumps({"v": ROW_FORMAT, **asdict(self)}, separators=(",", ":"), sort_keys=True)
 
     @classmethod
@@ -100,13 +101,13 @@ class Lease:
         version = fields.pop("v", 2)
         if version not in (2, ROW_FORMAT):
             raise StateConflict(
-                f"the driver's leases have format {version}, this worker reads formats 2 and {ROW_FORMAT}: give driver "
-                "and executors one image"
+                f"the driver's leases have format {version}, this worker reads formats 2 and {ROW_FORMAT}: use the "
+                "same image for driver and executors"
             )
         fields["start"] = _offsets(fields["start"])
         fields["until"] = None if fields["until"] is None else _offsets(fields["until"])
-        # A field that this release does not know raises TypeError here: a worker must not hold a lease without what it
-        # demands.
+        # An unknown field of a newer release raises TypeError here, because a worker must not run a lease without
+        # regard to it.
         lease = cls(**fields)
         assert 0 <= lease.group < lease.groups, f"lease {lease.number} is of group {lease.group}, which does not exist"
         return lease
@@ -114,11 +115,10 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseOffset:
-    """The source's offset, as kept in Spark's checkpoint: the number of the last lease, and what all leases share.
+    """The source's offset in Spark's checkpoint: the number of the last lease, and the fields that all groups share.
 
     Args:
-        topic_ids: the broker's ids of inputs and changelogs.
-        lease: what the lease that ends here said beyond its number: see Lease.
+        topic_ids: the broker's ids of inputs and changelogs. The other fields are those of `Lease`.
     """
 
     checkpoint: str
@@ -134,7 +134,7 @@ class LeaseOffset:
     close_until: int = -1
 
     def to_json(self) -> dict[str, Any]:
-        """Return the offset as Spark keeps it. Keys are always in the same order: Spark compares the text."""
+        """Return the offset as Spark stores it. Keys are always in the same order, because Spark compares the text."""
         fields = {"v": FORMAT, **asdict(self)}
         fields["topic_ids"] = dict(sorted(self.topic_ids.items()))
         for name in ("start", "until"):
@@ -144,7 +144,7 @@ class LeaseOffset:
 
     @classmethod
     def from_json(cls, offset: Mapping[str, Any]) -> LeaseOffset | None:
-        """Read an offset; None for the sentinel that stands before the first lease. Raises StateConflict."""
+        """Read an offset; return None for the sentinel before the first lease. Raises StateConflict."""
         if offset == SENTINEL:
             return None
         fields = dict(offset)
@@ -158,7 +158,7 @@ class LeaseOffset:
         """Return the lease of every group, each with the offsets of the group's partitions.
 
         Args:
-            whole: global tables' topics, of which every group reads all partitions.
+            whole: topics of global tables, of which every group reads all partitions.
         """
         leases = [
             Lease(
@@ -177,7 +177,7 @@ class LeaseOffset:
             )
             for group in range(self.groups)
         ]
-        # Asserted where leases are made and (per lease) where they are read: a task that is in two groups would have
+        # Asserted when leases are created and (per lease) when they are read, because a task in two groups would have
         # two owners, and no fencing between them.
         numbers = sorted(number for lease in leases for number in lease.numbers)
         assert numbers == list(range(self.tasks)), f"lease {self.number} does not give each task to one group"
@@ -187,18 +187,19 @@ class LeaseOffset:
         numbers = range(group, self.tasks, self.groups)
         shares: dict[str, Offsets] = {}
         for topic, ends in offsets.items():
-            # Partition p belongs to task p % tasks also if an input grows to a multiple: its keys stay with their task.
+            # Partition p belongs to task p % tasks. If an input grows to a multiple of its partitions, its keys
+            # therefore stay with their task.
             own = (partition for number in numbers for partition in range(number, len(ends), self.tasks))
             shares[topic] = ends if topic in whole else {partition: ends[partition] for partition in own}
         return shares
 
 
 SENTINEL: dict[str, Any] = {"v": FORMAT, "start": None}
-"""Stands before the first lease: Spark asks for it again when that lease is replayed, so it never changes."""
+"""The offset before the first lease. Spark asks for it again when that lease is replayed, so it must never change."""
 
 
 def digest_topics(ids: Mapping[str, str], partitions: Mapping[str, int]) -> str:
-    """Return a digest that changes with the ids of topics and with the numbers of partitions of those that are read."""
+    """Return a digest that changes with topic ids, and with the numbers of partitions of the topics that are read."""
     text = json.dumps([dict(ids), dict(partitions)], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 

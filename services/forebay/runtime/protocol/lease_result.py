@@ -1,4 +1,4 @@
-"""What a lease leaves to the driver when it ends."""
+"""The result that a lease returns to the driver when it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class LeaseResult:
-    """The end of a lease.
+    """The result of a lease that has ended.
 
     Args:
         planned_at: when (ms) the lease was planned.

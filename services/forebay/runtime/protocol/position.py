@@ -1,4 +1,4 @@
-"""Where a task's last transaction left it, as its internal changelog says. A task resumes from here."""
+"""A task's position as of its last transaction, in its internal changelog. The task resumes from there."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ Ends = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class SenderTime:
-    """What a sender of a repartition said of itself, as far as a reader has used its records.
+    """The state of a sender of a repartition, as announced up to the records that the reader has used.
 
-    Whether the sender has caught up is not part of it: after a restart, records may wait that it has not read.
+    It does not contain whether the sender has caught up, because after a restart there may be records that the sender
+    has not read.
 
     Args:
-        sender: the sub-topology and task that forwards, as `<sub-topology>-<task>`.
-        next_offset: its records from here on are not used yet; -1: none beyond where the partition is read from.
-        stream_time: in ms; what it forwards in order is not older.
-        done: token of the lease in which it forwards nothing more; 0: none.
+        sender: the sub-topology and task that forward the records, as `<sub-topology>-<task>`.
+        next_offset: offset of its first unused record; -1: the offset from which the partition is read.
+        stream_time: in ms. Records that it forwards in order are not older.
+        done: token of the lease in which it forwards no more records; 0: none.
     """
 
     topic: str
@@ -46,20 +47,21 @@ class TaskPosition:
     """A task's position, sent with every transaction of the task under POSITION.
 
     Args:
-        checkpoint: identity of the checkpoint it runs from.
+        checkpoint: id of the checkpoint under which the task runs.
         n: number of the task's commits.
         stream_time, closing_time: in ms.
-        code_version: of library, logic and settings; reported, never compared.
-        ends: of its input partitions, repartitions included.
-        senders: of its repartitions.
+        code_version: version of library, logic and settings, which is reported and never compared.
+        ends: offsets of its input partitions, repartitions included.
+        senders: states of the senders of its repartitions.
         recent: how many of the latest records failed.
-        groups: number of groups the job had.
-        sub_topology: the task's sub-topology, by its name (see `SubTopology.identity`); "" if a release wrote it that
-            knew sub-topologies by their number only.
+        groups: number of groups of the job.
+        sub_topology: name of the task's sub-topology (see `SubTopology.identity`); "" in positions of a release that
+            knew sub-topologies only by number.
         reports: offsets of global tables before which the task reports bad records itself (see `own_reports`).
-        global_stores: topics of global tables, each with the name of the store that has its rows up to `ends`; () if
-            a release wrote the position that recorded none.
-        handed_to: in positions of releases that handed records over through Spark: tasks that were handed any.
+        global_stores: topics of global tables, each with the name of the store that has its rows up to `ends`; () in
+            positions of a release that did not record them.
+        formats: digests of the formats of its repartitions' records, by topic (see `RecordFormat`).
+        handed_to: in positions of releases that sent records through Spark: the tasks that received any, as bits.
     """
 
     checkpoint: str
@@ -75,10 +77,11 @@ class TaskPosition:
     sub_topology: str = ""
     reports: Ends = ()
     global_stores: tuple[tuple[str, str], ...] = ()
+    formats: tuple[tuple[str, str], ...] = ()
 
     @property
     def tag(self) -> bytes:
-        """Return the mark of a table that has the rows up to this position."""
+        """Tag of a table that has the rows up to this position."""
         return tag_of(self.checkpoint, self.n, self.sub_topology)
 
     def to_json(self) -> bytes:
@@ -96,14 +99,16 @@ class TaskPosition:
             "done": [(s.topic, s.sender, s.done) for s in self.senders if s.done],
             "recent": (self.recent.records, self.recent.errors),
             "groups": self.groups,
-            # The name in the record is that of release 0.2, whose positions this release reads.
+            # The field has the name that release 0.2 used, whose positions this release reads.
             "part": self.sub_topology,
         }
-        # Absent if empty: the position is written with every commit, and most jobs have no global tables.
+        # Absent if empty, because the position is written with every commit, and most jobs have no global tables.
         if self.reports:
             fields["reports"] = self.reports
         if self.global_stores:
             fields["globals"] = self.global_stores
+        if self.formats:
+            fields["formats"] = self.formats
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
@@ -126,6 +131,7 @@ class TaskPosition:
                 sub_topology=fields.get("part", ""),
                 reports=_ends(fields.get("reports", ())),
                 global_stores=tuple((str(topic), str(store)) for topic, store in fields.get("globals", ())),
+                formats=tuple((str(topic), str(digest)) for topic, digest in fields.get("formats", ())),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StateConflict(
@@ -169,22 +175,22 @@ def _digest(owner: str) -> bytes:
 
 
 def commits_in(tag: bytes, checkpoint: str, sub_topology: str = "") -> int:
-    """Return how many commits a table marked with `tag` holds; -1 if it is not filled, or its owner is another."""
+    """Return how many commits a table with this tag holds; -1 if it is not complete, or has another owner."""
     # A table that was only partly filled has a tag of another length, such as that of an unfinished replay.
     if len(tag) != 16 or tag != tag_of(checkpoint, int.from_bytes(tag[:8], "big"), sub_topology):
         return -1
     return int.from_bytes(tag[:8], "big")
 
 
-def _ends(found: Any) -> Ends:
-    return tuple((str(topic), int(partition), int(end)) for topic, partition, end in found)
+def _ends(values: Any) -> Ends:
+    return tuple((str(topic), int(partition), int(end)) for topic, partition, end in values)
 
 
-def _senders(found: Any, done: Any) -> tuple[SenderTime, ...]:
+def _senders(values: Any, done: Any) -> tuple[SenderTime, ...]:
     tokens = {(str(topic), str(sender)): int(token) for topic, sender, token in done}
     return tuple(
         SenderTime(topic, sender, offset, time, tokens.get((topic, sender), 0))
-        for topic, sender, offset, time, _ in found
+        for topic, sender, offset, time, _ in values
     )
 
 

@@ -1,25 +1,27 @@
-"""What tasks say to the tasks behind them, in a repartition topic: who sends, and how far its time has come."""
+"""Headers in repartition topics, by which tasks name themselves and announce their time to downstream tasks."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 
-from forebay.processor.forwarded import SENDER
 from forebay.processor.messages import Headers, Message
+from forebay.processor.repartition_headers import SENDER
 
 TIME = "forebay.time"
+_FORMAT = "@"
+"""Stands between a sender and the digest of its records' format."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskTime:
-    """How far a task has come, announced to every task that it forwards to.
+    """A task's progress, announced to every task to which it forwards records.
 
     Args:
         stream_time: in ms.
-        caught_up: whether it has read all that was there, and so have those before it.
-        idle_ms: how long nothing has come to it.
-        done: token of the lease in which it will send nothing more; 0: none.
+        caught_up: whether it and all of its own senders have read and used all records.
+        idle_ms: how long it has been idle.
+        done: token of the lease in which it will send no more records; 0: none.
     """
 
     stream_time: int = -1
@@ -37,13 +39,13 @@ class TaskTime:
         fields = json.loads(data)
         # Not `isinstance`: JSON's `true` is an int in Python, and a user's header may hold anything.
         if type(fields) is not list or len(fields) != 4 or any(type(number) is not int for number in fields):
-            raise ValueError(f"{data!r} is not an announcement")
+            raise ValueError(f"{data!r} is not a time announcement")
         stream_time, caught_up, idle_ms, done = fields
         return cls(stream_time, bool(caught_up), idle_ms, done)
 
 
 def sender_name(sub_topology: str | int, task: int) -> str:
-    """Return what names a sender: its sub-topology and the task's number.
+    """Return a sender's name, from its sub-topology and the task's number.
 
     Args:
         sub_topology: its name (see `SubTopology.identity`); its number in records that release 0.2 wrote.
@@ -51,9 +53,20 @@ def sender_name(sub_topology: str | int, task: int) -> str:
     return f"{sub_topology}-{task}"
 
 
-def data_headers(sender: str) -> Headers:
-    """Return the headers that a forwarded record begins with."""
-    return [(SENDER, sender.encode())]
+def data_headers(sender: str, digest: str = "") -> Headers:
+    """Return the first headers of a forwarded record.
+
+    Args:
+        digest: of the record's format; "": it is not known.
+    """
+    # No header of its own: one more for each record would cost sender, broker and reader more.
+    return [(SENDER, f"{sender}{_FORMAT}{digest}".encode() if digest else sender.encode())]
+
+
+def sender_and_digest(name: bytes) -> tuple[bytes, str]:
+    """Return a record's sender and the digest of its format, from the value of its first header."""
+    sender, mark, digest = name.rpartition(_FORMAT.encode())
+    return (sender, digest.decode(errors="replace")) if mark else (name, "")
 
 
 def time_headers(sender: str, time: TaskTime) -> Headers:
@@ -67,7 +80,7 @@ def announced_time(message: Message, headers: Headers) -> TaskTime | None:
     A forwarded record never has TIME as its second header (see `forwarded_headers`). Release 0.2 did not
     ensure that: its records are distinguished by their key, value and number of headers.
     """
-    # A user may set a header of this name. If such a record were taken for an announcement, it would vanish.
+    # A user may set a header of this name. If such a record were mistaken for an announcement, it would be lost.
     if len(headers) != 2 or headers[1][0] != TIME or message.key() is not None or message.value() is not None:
         return None
     try:

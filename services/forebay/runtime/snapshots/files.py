@@ -26,7 +26,7 @@ class Files(Protocol):
     """A directory of files. Every method raises StoreUnavailable if the store does not answer or refuses."""
 
     def list(self, folder: str) -> list[str]:
-        """Return the names of the files in a folder; none if there is no such folder."""
+        """Return the names of the files in a folder; an empty list if it does not exist."""
         ...
 
     def read(self, path: str) -> bytes:
@@ -34,15 +34,15 @@ class Files(Protocol):
         ...
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file, whole or not at all as far as the store can do that."""
+        """Write a file, completely or not at all, as far as the store supports this."""
         ...
 
     def delete(self, path: str) -> None:
-        """Delete a file, if there is one."""
+        """Delete a file if it exists."""
         ...
 
     def exists(self, path: str) -> bool:
-        """Return whether there is such a file."""
+        """Return whether a file exists."""
         ...
 
 
@@ -103,7 +103,7 @@ class ArrowFiles:
 
     def read(self, path: str) -> bytes:
         def data() -> bytes:
-            # A stream would ask an object store for each 256 kB.
+            # A stream would send a request to an object store for every 256 kB.
             with self._system.open_input_file(self._path(path)) as file:
                 content: bytes = file.read()
                 return content
@@ -114,8 +114,8 @@ class ArrowFiles:
         def put() -> None:
             self._make_folder(path.rpartition("/")[0])
             target = self._path(path)
-            # A local file gets its name once it is whole, so that no reader takes a part of it for a torn snapshot. In
-            # an object store, a file appears when it is whole.
+            # A local file gets its name once it is complete, so that no reader takes a part of it for a torn snapshot.
+            # In an object store, a file appears only when it is complete.
             unfinished = f"{target}{_UNFINISHED}" if self._is_local else target
             if self._is_local:
                 make_private_file(Path(unfinished))
@@ -127,7 +127,7 @@ class ArrowFiles:
         try:
             self._call(f"write {path}", put)
         except FileNotFoundError as error:
-            # Which folders exist is remembered. That is no longer true, so the next write creates them again.
+            # The cache of existing folders is no longer true. The next write creates the folders again.
             self._folders.clear()
             raise StoreUnavailable(f"can't write {path}: its folder was deleted") from error
 
@@ -145,7 +145,7 @@ class ArrowFiles:
         return self._call(f"look for {path}", is_there)
 
     def has_folder(self, folder: str) -> bool:
-        """Return whether there is a folder. Raises StoreUnavailable."""
+        """Return whether a folder exists. Raises StoreUnavailable."""
 
         def is_there() -> bool:
             (info,) = self._system.get_file_info([self._path(folder)])
@@ -154,7 +154,7 @@ class ArrowFiles:
         return self._call(f"look for {folder}", is_there)
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder with all it holds. Raises StoreUnavailable, FileNotFoundError."""
+        """Delete a folder with its contents. Raises StoreUnavailable, FileNotFoundError."""
         self._call(f"delete {folder}", lambda: self._system.delete_dir(self._path(folder)))
 
     def _path(self, path: str) -> str:
@@ -167,14 +167,14 @@ class ArrowFiles:
             for parent in (*reversed(PurePath(folder).parents), folder):
                 make_private_directory(Path(self._path(str(parent))))
         elif not isinstance(self._system, fs.S3FileSystem):
-            # In S3 a folder needs no object of its own, and the right to make one may be missing.
+            # In S3 a folder needs no object, and the right to create one may be missing.
             self._system.create_dir(self._path(folder), recursive=True)
         self._folders.add(folder)
 
     def _call(self, what: str, call: Callable[[], T]) -> T:
         try:
             return call()
-        # It is an OSError, but not an outage: callers read it as "no such file" and use an older snapshot.
+        # An OSError, but not an outage: for callers it means that the file does not exist.
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException) as error:
@@ -182,7 +182,7 @@ class ArrowFiles:
 
 
 def _reason(error: Exception) -> str:
-    """Return one line that says why a store failed."""
+    """Return one line with the reason why a store failed."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "No space left on device"
     return _first_line(error)

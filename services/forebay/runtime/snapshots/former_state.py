@@ -1,4 +1,4 @@
-"""Removes Spark's state from a checkpoint of release 0.2: Spark refuses it for a query that keeps none."""
+"""Removes Spark's state from a checkpoint of release 0.2, because Spark refuses it for a query without state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 _OPERATOR, _OFFSETS = "state/0", "offsets"
 _LAYOUT = f"{_OPERATOR}/_metadata"
-"""Spark writes it for the state of an operator: a folder `state` without it belongs to something else."""
+"""Spark writes this folder for an operator's state. A folder `state` without it belongs to something else."""
 
 
 def drop_former_state(checkpoint: str, settings: Mapping[str, str]) -> None:

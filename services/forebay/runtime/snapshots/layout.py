@@ -4,7 +4,7 @@
     <checkpoint>/snapshots/<checkpoint id>/<sub-topology>-<task>/<commits>-<written at>-<writer>.manifest
 
 A block number begins with its writer, so two writers never write the same file. The manifest with the largest number
-of commits is the one to use; of manifests with the same number, the later one.
+of commits is used. Among manifests with the same number of commits, it is the latest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MANIFEST = re.compile(r"(\d{20})-(\d{20})-([0-9a-f]{8})\.manifest")
 
 @dataclass(frozen=True, slots=True, order=True)
 class ManifestName:
-    """A manifest's name; the larger one is the newer one.
+    """A manifest's name. The larger of two names is newer.
 
     Args:
         commits: number of commits that the snapshot holds.
@@ -64,6 +64,6 @@ def block_number(name: str) -> int | None:
 
 
 def manifest_name(name: str) -> ManifestName | None:
-    """Return a manifest's name in its parts, or None if the file is not a manifest."""
+    """Return the parts of a manifest's name, or None if the file is not a manifest."""
     match = _MANIFEST.fullmatch(name)
     return ManifestName(int(match[1]), int(match[2]), int(match[3], 16)) if match else None

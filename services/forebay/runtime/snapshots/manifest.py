@@ -14,7 +14,7 @@ _HEAD = len(_MARK) + _SUM.size
 
 
 class DamagedManifest(Exception):
-    """A manifest can't be used; the message says why."""
+    """A manifest can't be used. The message contains the reason."""
 
 
 def encode_manifest(snapshot: TaskSnapshot) -> bytes:
@@ -30,15 +30,15 @@ def decode_manifest(data: bytes, checkpoint: str) -> TaskSnapshot:
         checkpoint: id of the checkpoint that the snapshot must belong to.
 
     Raises:
-        DamagedManifest: it is torn or changed, of another format, or of another checkpoint.
+        DamagedManifest: the manifest is torn or changed, or has another format or checkpoint.
     """
     content = data[_HEAD:]
     if not data.startswith(_MARK):
-        raise DamagedManifest("it is torn, or another release wrote it")
+        raise DamagedManifest("it is incomplete, or another release wrote it")
     # An object store shows a file only when it is whole, but a local disk may lose the end of a file in a power
     # failure.
     if data[len(_MARK) : _HEAD] != _SUM.pack(crc32(content)):
-        raise DamagedManifest(f"its {len(content)} bytes don't have its checksum")
+        raise DamagedManifest(f"its checksum does not match its {len(content)} bytes")
     try:
         snapshot = decode_state(content)
     except StateConflict as error:

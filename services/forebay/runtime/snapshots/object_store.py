@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 _PREFIX = "spark.hadoop.fs.s3a."
 _CONNECT_SECONDS = 5.0
 _REQUEST_SECONDS = 10.0
-"""A lease that waits for its snapshot holds up those of the other groups, whose loops wait 20 s for the next lease."""
+"""Short, because a lease that waits for its snapshot delays those of all groups, whose loops wait 20 s for them."""
 ATTEMPTS = 2
 
 
@@ -21,13 +21,13 @@ def store_settings(conf: Mapping[str, str]) -> dict[str, str]:
 def s3_options(settings: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of `pyarrow.fs.S3FileSystem`.
 
-    Without keys among the settings the client takes them from the environment, from a web identity or from the
+    If the settings contain no keys, the client gets them from the environment, from a web identity or from the
     machine's role, as Spark's client does.
     """
     options: dict[str, Any] = {
         "connect_timeout": _CONNECT_SECONDS,
         "request_timeout": _REQUEST_SECONDS,
-        # A file is one request, not an upload in parts of three.
+        # A file is written by one request, instead of the three requests of an upload in parts.
         "allow_delayed_open": True,
     }
     endpoint = settings.get(f"{_PREFIX}endpoint", "")

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class NoStorage:
-    """Keeps no snapshots (implements `GroupStorage` and `BlockStorage`): the changelogs hold everything."""
+    """A storage without snapshots (implements `GroupStorage` and `BlockStorage`). Starts read only the changelogs."""
 
     first_block = 0
 
@@ -45,7 +45,7 @@ def open_storage(spec: JobSpec, lease: Lease) -> GroupStorage:
     """Return the snapshots of a lease's group, for one loop. Raises StopJob if the checkpoint can't hold any."""
     if not spec.checkpoint:
         name = spec.transactional_id(lease.group)
-        log.warning("%s: the driver is of release 0.2: no snapshots are kept until it is replaced", name)
+        log.warning("%s: the driver is of release 0.2: no snapshots are written until it is replaced", name)
         return NoStorage()
-    # A new writer for each loop: two loops of one process, one of which is stuck, must not share block numbers.
+    # A new writer for each loop, because a stuck loop and its replacement must not share block numbers.
     return SnapshotFiles(open_files(spec.checkpoint, spec.store_settings), lease.checkpoint)

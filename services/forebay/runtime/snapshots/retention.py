@@ -25,15 +25,15 @@ class Cleanup:
 
 
 def plan_cleanup(listing: Collection[str], needed: Collection[str], planned: Collection[str]) -> Cleanup:
-    """Return what to delete after a commit.
+    """Return the files to delete after a commit.
 
     Args:
         listing: the task's files, listed before that commit or after it.
         needed: files of the last two snapshots.
-        planned: the plan of the round before.
+        planned: the plan of the previous round.
     """
-    # A file that an earlier round planned is deleted only if it is still unused: the snapshot of this round may need
-    # it.
+    # A file that an earlier round planned is deleted only if it is still unused, because the snapshot of this round may
+    # need it.
     unused = set(listing).difference(needed)
     cleanup = Cleanup(tuple(sorted(unused.intersection(planned))), frozenset(unused.difference(planned)))
     assert cleanup.plan.isdisjoint(needed), "a file that a snapshot needs would be deleted in the next round"

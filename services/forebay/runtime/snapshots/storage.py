@@ -45,11 +45,11 @@ class FileBlocks:
 
 
 class SnapshotFiles:
-    """One writer of a group's snapshots (implements `GroupStorage`). Each loop has a writer of its own.
+    """One writer of a group's snapshots (implements `GroupStorage`). Each loop has its own writer.
 
     Args:
         checkpoint: id of the checkpoint.
-        writer: number that no other writer has; None draws one.
+        writer: number that no other writer has; None: a random number.
     """
 
     def __init__(self, files: Files, checkpoint: str, writer: int | None = None) -> None:
@@ -62,16 +62,16 @@ class SnapshotFiles:
         self._tasks: dict[Place, _TaskFiles] = {}
 
     def snapshots(self, place: Place) -> Iterator[TaskSnapshot]:
-        """Return a task's snapshots, the newest first, including those written since this object was made."""
+        """Return a task's snapshots, newest first, including those written since this object was created."""
         return self._task(place).snapshots()
 
     def blocks(self, place: Place) -> BlockStorage:
         return FileBlocks(self._files, self._task(place).folder)
 
     def holds(self, place: Place, directory: Directory) -> bool:
-        """Return whether the blocks of a directory are there, and no other writer has written since.
+        """Return whether the blocks of a directory exist, and no other writer has written since.
 
-        To be asked before each `write`: what is listed here may be deleted two rounds later.
+        Call this before each `write`, because the files that are listed here may be deleted two rounds later.
         """
         return self._task(place).holds(directory)
 
@@ -96,7 +96,7 @@ class _TaskFiles:
         self.folder = task_folder(checkpoint, place)
         self._known: set[ManifestName] = set()
         self._newest: tuple[str, Directory] | None = None
-        """The manifest that was loaded or written last."""
+        """The manifest that was last loaded or written."""
         self._listing: list[str] = []
         self._planned: frozenset[str] = frozenset()
 
@@ -127,10 +127,11 @@ class _TaskFiles:
 
     def holds(self, directory: Directory) -> bool:
         listing = self._listing = self._files.list(self.folder)
+        # A manifest that this writer does not know is of another writer, which may have deleted this writer's blocks.
         other = self._manifests(listing) - self._known
         self._known |= other
         missing = blocks_of(directory).difference(number for number in map(block_number, listing) if number is not None)
-        # A store may list new files late.
+        # A store may list new files late, so a block that is not in the listing is looked up by its name.
         return not other and all(self._files.exists(f"{self.folder}/{block_name(number)}") for number in missing)
 
     def write(self, snapshot: TaskSnapshot) -> None:
@@ -139,11 +140,11 @@ class _TaskFiles:
         assert before is None or name.commits >= before.commits, (
             f"{self.folder}: {name} has fewer commits than {before}"
         )
-        # Before the write: if it fails after the store took the file, the next `holds` must not take it for the
-        # manifest of another writer.
+        # Before the write: if it fails after the store has accepted the file, the next `holds` must not mistake the
+        # file for the manifest of another writer.
         self._known.add(name)
         self._files.write(f"{self.folder}/{name}", encode_manifest(snapshot))
-        # The snapshot before stays, because a successor may not see this one yet: a store may list new files late.
+        # The previous snapshot stays, because a successor may not see this one yet: a store may list new files late.
         last_two = [(str(name), snapshot.directory)] + ([self._newest] if self._newest else [])
         self._newest = last_two[0]
         needed = {manifest for manifest, _ in last_two}

@@ -1,1 +1,1 @@
-"""Where Spark comes in: it hands out leases and keeps snapshots."""
+"""The integration with Spark, which plans leases and runs the workers that hold them."""

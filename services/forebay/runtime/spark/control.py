@@ -1,9 +1,8 @@
-"""How driver and workers communicate while leases last: by the metadata of offsets in the job's control group.
+"""Communication of driver and workers during leases, by the metadata of offsets in the job's control group.
 
-No topic, no open port: what both sides need is the right to commit to one group. The driver commits, for the first
-input partition, a time in ms as an offset: leases planned before it end. A worker commits, for each task's partition of
-the internal changelog, the task's figures. The driver's metadata says whether other leases follow, and names the
-driver.
+It needs no topic and no open port, only the right to commit to one group. For the first input partition, the driver
+commits a time in ms as an offset: leases planned before it end. For each task's partition of the internal changelog, a
+worker commits the task's statistics. The driver's metadata contains whether other leases follow, and the driver's name.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from forebay.runtime.changelog.topics import internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.clock import now_ms
-from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.runtime.worker.deadline import leave
 
 log = logging.getLogger(__name__)
@@ -31,15 +30,15 @@ _REPORT_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
 _FOLLOWED = "followed"
 _NO_PLACE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED)
-"""Errors that concern one place only. A job may write the topic of failed records, but needs no right to read it, which
-a broker with ACLs wants for an offset."""
+"""Errors that concern only one place. A job may write the topic of failed records, but a broker with ACLs requires the
+right to read it for an offset, which the job may not have."""
 
 _CONSUMERS: dict[str, Consumer] = {}
 """A worker's connection, by application."""
 
 
 def _places(spec: JobSpec) -> list[tuple[str, int]]:
-    """Return the partitions whose offsets are the driver's command: two, since one of the topics may be deleted."""
+    """Return the partitions whose offsets are the driver's command: two, because one of the topics may be deleted."""
     return [(spec.entry.inputs[0].name, 0), (spec.entry.errors.name, 0)]
 
 
@@ -49,7 +48,7 @@ def connection(spec: JobSpec) -> Consumer:
 
 
 class WorkerControl:
-    """A worker's side, during one lease."""
+    """The worker's side, during one lease."""
 
     def __init__(
         self, spec: JobSpec, lease: Lease, consumer: Consumer, monotonic: Callable[[], float] | None = None
@@ -63,15 +62,15 @@ class WorkerControl:
         self._answered_at = self._monotonic()
         self._ended = False
         self._unconfirmed: list[TopicPartition] = []
-        """What the latest report committed, until the broker has shown that it has a report of this lease."""
+        """The offsets of the latest report, until the broker has shown that it has a report of this lease."""
         self.is_reported = False
         """Whether the broker has a report of this lease, from which the driver knows that the lease has begun."""
         self.is_followed = False
-        """Whether other leases follow, as the driver said last."""
+        """Whether other leases follow, according to the driver's latest command."""
 
     @classmethod
     def of(cls, spec: JobSpec, lease: Lease) -> WorkerControl:
-        """Return the control of a lease; the worker's connection is made once."""
+        """Return the control of a lease. All leases of a worker share one connection."""
         consumer = _CONSUMERS.get(spec.application)
         if consumer is None:
             consumer = _CONSUMERS[spec.application] = connection(spec)
@@ -79,7 +78,7 @@ class WorkerControl:
 
     @property
     def must_end(self) -> bool:
-        """Whether the driver has ended this lease, as of the latest answer; the broker is asked twice a second."""
+        """Whether the driver has ended this lease, as of the latest answer. The broker is asked twice a second."""
         if not self._ended:
             self._look()
         return self._ended
@@ -108,15 +107,16 @@ class WorkerControl:
         except KafkaException as error:
             log.debug("the control group can't be read: %s", error)
             return
-        # Also if a place has an error of its own: the broker answered, so this executor reaches it.
+        # Also if a place has an error of its own, because the broker has answered and this executor reaches it.
         self._answered_at = self._monotonic()
         if own and all(map(self._is_of_lease, answers[len(places) :])):
             self.is_reported, self._unconfirmed = True, []
         commands = [answer for answer in answers[: len(places)] if answer.error is None]
         if commands:
-            # The two places are written one after the other, so they may differ for a moment. The later command counts.
+            # The two places are written one after the other, so they may differ for a moment. The later command is
+            # used.
             command = max(commands, key=lambda answer: int(answer.offset))
-            # Never reset: the loop may have begun to end, and no lease is revived.
+            # Never reset, because the loop may have begun to end, and a lease can't be continued.
             self._ended = self._ended or command.offset >= self._lease.planned_at
             # The second line names the driver, and release 0.2 knows only the first.
             self.is_followed = (command.metadata or "").partition("\n")[0] == _FOLLOWED
@@ -131,7 +131,11 @@ class WorkerControl:
     def report(
         self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "", *, asynchronous: bool = True
     ) -> bool:
-        """Report the tasks' statistics to the driver, once a second; `beat_ms` says when their loop last went round.
+        """Report the tasks' statistics to the driver, once a second.
+
+        Args:
+            beat_ms: time of the last cycle of the tasks' loop.
+            trouble: what the group waits for; "" if nothing.
 
         Returns:
             Whether they were sent, or with `asynchronous=False` whether they were committed.
@@ -151,7 +155,7 @@ class WorkerControl:
             metadata = json.dumps({**report, "figures": item.to_json()})
             topic = internal_topic(self._spec.application, item.sub_topology)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
-        # An asynchronous commit has no answer here. The next look reads the offset back instead.
+        # An asynchronous commit has no answer here. The next request reads the offset back instead.
         if not self.is_reported:
             self._unconfirmed = offsets
         try:
@@ -174,15 +178,15 @@ class DriverControl:
         self._consumer = connection(spec) if consumer is None else consumer
         self._clock = clock or now_ms
         self.planned = self.begun = -1
-        """When (ms) the latest lease that tasks reported was planned, and the latest that all tasks have reported."""
+        """When (ms) the latest lease was planned that any task has reported, and the latest that all have reported."""
         self.topics = ""
         """Digest of the topics of the latest lease that tasks reported (`Lease.topics`)."""
         self.command = self.sent = -1
-        """Until when (ms) leases were planned that the latest command ends, and the latest of this driver's own, which
-        may have had no answer."""
+        """Times (ms) of the latest command, and of this driver's latest one, which may have had no answer. A command
+        ends the leases that were planned until its time."""
         self._name = f"the driver on {socket.gethostname()} (process {os.getpid()}, run {spec.run})"
         self.other = ""
-        """Name of another driver whose command this driver has read; "": none, or unknown."""
+        """Name of another driver whose command this driver has read; "" if none, or unknown."""
         self._places = [
             TopicPartition(internal_topic(spec.application, sub_topology), task)
             for sub_topology in range(spec.entry.stages)
@@ -190,30 +194,30 @@ class DriverControl:
         ]
 
     def end_leases(self, *, is_followed: bool = False) -> int:
-        """End every lease that was planned until now; return the time of the command in ms. Raises KafkaException.
+        """End all leases that were planned until now; return the time of the command in ms. Raises KafkaException.
 
-        The time does not go back behind the leases and commands that this driver has read, even if the clock does.
+        The time is never before that of a lease or command that this driver has read, even if the clock was set back.
 
         Args:
-            is_followed: whether leases of this driver or the next one follow: until then loops may continue.
+            is_followed: whether leases of this driver or the next one follow. Until then, loops may continue.
         """
         return self._command(max(self._clock(), self.planned, self.command), is_followed=is_followed)
 
     def end_reported(self, *, is_followed: bool) -> int:
-        """End the latest leases that tasks reported, and none that is planned later; return the time as `end_leases`.
+        """End the latest leases that tasks have reported, but no later ones; return the time as `end_leases` does.
 
         Raises:
-            KafkaException: the broker has not taken the command.
+            KafkaException: the broker has not accepted the command.
         """
         return self._command(max(self.planned, self.command), is_followed=is_followed)
 
     def last_command(self) -> int:
-        """Return until when (ms) leases were planned that the latest command ends; -1: none. Raises KafkaException."""
+        """Return the time (ms) of the latest command, until which it ends leases; -1: none. Raises KafkaException."""
         places = [TopicPartition(*place) for place in _places(self._spec)]
         return self._latest(self._consumer.committed(places, _ANSWER_SECONDS))
 
     def _latest(self, commands: Sequence[TopicPartition]) -> int:
-        """Return the time of the latest command in ms, and note who gave it; -1: none."""
+        """Return the time of the latest command in ms, -1: none; record the name of another driver that sent it."""
         valid = [command for command in commands if command.error is None and command.offset >= 0]
         for command in valid:
             _, _, name = (command.metadata or "").partition("\n")
@@ -225,8 +229,8 @@ class DriverControl:
         self.sent = max(self.sent, time_ms)
         word = _FOLLOWED if is_followed else ""
         first, second = _places(self._spec)
-        # Workers of release 0.2 read the first place only, and know only the bare word. The name comes first: another
-        # driver looks for it as soon as its leases end.
+        # Workers of release 0.2 read only the first place, and know only the bare word. The place with the name is
+        # written first, because another driver reads it as soon as its leases end.
         metadata = {second: f"{word}\n{self._name}", first: word}
         missing: list[KafkaException] = []
         for (topic, partition), text in metadata.items():
@@ -234,7 +238,7 @@ class DriverControl:
                 place = TopicPartition(topic, partition, time_ms, text)
                 self._consumer.commit(offsets=[place], asynchronous=False)
             except KafkaException as error:
-                # An outage must not look like a command that was taken: the driver would wait for the end of leases
+                # An outage must not look like an accepted command, because the driver would wait for the end of leases
                 # that have not seen it.
                 if error.args[0].code() not in _NO_PLACE:
                     raise
@@ -245,9 +249,9 @@ class DriverControl:
         return time_ms
 
     def figures(self) -> tuple[list[TaskFigures], str]:
-        """Return what this run's tasks reported last, and what a group waits for. Raises KafkaException.
+        """Return the latest statistics of this run's tasks, and what a group waits for. Raises KafkaException.
 
-        What tasks reported to an earlier run remains until they report to this one.
+        Reports to an earlier run are ignored.
         """
         figures, trouble, leases = [], "", []
         commands = [TopicPartition(*place) for place in _places(self._spec)]
@@ -265,11 +269,11 @@ class DriverControl:
                 figures.append(TaskFigures.from_json(report["figures"]))
                 trouble = trouble or report["trouble"]
         self.planned, self.topics = max([(self.planned, self.topics), *leases])
-        # The earliest of all tasks: a lease counts as begun only when its last task has reported it, and only then has
-        # it loaded its tables.
+        # The earliest of all tasks, because a lease counts as begun only when all of its tasks have loaded their tables
+        # and reported it.
         self.begun = min(leases)[0] if len(leases) == len(self._places) else -1
         return figures, trouble
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connection."""
         leave(self._consumer)

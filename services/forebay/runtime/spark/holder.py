@@ -1,6 +1,7 @@
 """Holds a lease in a worker of Spark.
 
-Spark unpickles this module also where it only plans; what runs a group is imported where a lease comes.
+Spark also unpickles this module in processes that only plan. The modules that run a group are imported when a lease
+arrives.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ def hold_lease(sealed: SealedSpec, lease: str) -> str:
     try:
         return hold(spec, lease)
     except Exception as error:  # any error ends a lease
-        # Elsewhere the driver's own files may have been edited since it started: that excuses nothing.
+        # Without supervision, nothing replaces this executor. Files may have been edited since the driver started,
+        # which is no reason to leave it.
         failure = explain_failure(error, spec) if is_supervised() else error
         if failure is error:
             raise
@@ -33,7 +35,7 @@ def hold_lease(sealed: SealedSpec, lease: str) -> str:
 
 
 class LeaseHolder(StatefulProcessor):
-    """What a driver of release 0.2 sends to its executors: one of this release leaves that driver."""
+    """The class that a driver of release 0.2 sends to its executors. An executor of this release leaves that driver."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         return

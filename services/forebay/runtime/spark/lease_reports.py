@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forebay.runtime.task.clock import now_ms
-from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.runner import GroupRunner
+from forebay.runtime.task.statistics import TaskFigures
 
 
 def final_reports(runner: GroupRunner) -> list[str]:
@@ -19,7 +19,7 @@ def final_reports(runner: GroupRunner) -> list[str]:
 
 
 def measured_figures(runner: GroupRunner) -> Iterator[TaskFigures]:
-    """Measure the lag, then yield the statistics of all tasks. A generator: the lag is measured only for a report."""
+    """Measure the lag, then yield the statistics of all tasks: a generator, so that it runs only for a sent report."""
     runner.group.measure_lag()
     for task in runner.group.tasks:
         yield task.figures

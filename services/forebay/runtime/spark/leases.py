@@ -1,4 +1,4 @@
-"""A task group inside a worker of Spark: it holds a lease until the driver ends it, and keeps snapshots."""
+"""A lease in a worker of Spark: it keeps a group's loop running and writes snapshots until the driver ends it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from forebay.runtime.spark.lease_reports import final_reports, measured_figures
 from forebay.runtime.spark.worker_process import GroupKey, WorkerProcess, is_process_working
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
-from forebay.runtime.task.keeping import ALL_SECONDS
 from forebay.runtime.task.loop_calls import ANSWER_SECONDS, LoopBusy
 from forebay.runtime.task.runner import GroupRunner
+from forebay.runtime.task.snapshot_writing import ALL_SECONDS
 from forebay.runtime.worker.broker_clock import look_again
 
 log = logging.getLogger(__name__)
@@ -28,17 +28,18 @@ log = logging.getLogger(__name__)
 _WAIT_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
 SILENT_SECONDS = 60.0
-"""How long a lease that the driver does not know to have begun lasts without an answer from the broker. Then Spark
-tries another executor. This one would not see that the lease should end. The driver would not end it either, since it
-gives leases that have not begun the time to load their tables. The other groups would get no leases."""
+"""How long a lease waits for an answer from the broker if the driver does not know that it has begun. Then Spark
+retries it on another executor. Without an answer, this executor would not see that the lease should end. The driver
+would wait for it, too, because it allows leases that have not begun the time to load their tables. Meanwhile, the other
+groups would get no leases."""
 _SENDING_SECONDS = 180.0
-"""How long the loop continues while blocks and snapshots are sent: the store may not answer."""
+"""How long the loop continues while blocks and snapshots are sent, because the store may not answer."""
 _STORE_SECONDS = 5.0
 """How long to wait before the next request to a store of snapshots that failed."""
 
 _ORPHANED = "the executor of this worker has ended"
 _INIT = 1
-"""The process that adopts a worker whose executor has ended, perhaps before the lease began."""
+"""Id of the process that adopts a worker whose executor has ended, perhaps before the lease began."""
 
 
 def hold(spec: JobSpec, lease: str) -> str:
@@ -55,7 +56,7 @@ class Holding:
     """One lease from its beginning to its end.
 
     Args:
-        process: that holds it.
+        process: the process that holds the lease.
     """
 
     def __init__(self, spec: JobSpec, lease: Lease, process: WorkerProcess) -> None:
@@ -75,7 +76,7 @@ class Holding:
         self._control = process.control(spec, lease)
 
     def run(self) -> LeaseResult:
-        """Hold the lease; return its result. Raises what ended the loop; Unavailable."""
+        """Hold the lease; return its result. Raises the error that ended the loop, or Unavailable."""
         while True:
             result = self.step()
             if result is not None:
@@ -86,25 +87,27 @@ class Holding:
                 self._runner.finished.wait(_WAIT_SECONDS)
 
     def step(self) -> LeaseResult | None:
-        """Do what is due; return the lease's result once it is over. Raises what `run` raises."""
+        """Run one step; return the lease's result once it is over. Raises the errors of `run`."""
         runner = self._runner
         if runner is None:
             if self._is_orphaned:
                 raise Unavailable(_ORPHANED)
-            # A lease that has not opened its group has nothing to give up, so it is over at once.
+            # A lease that has not opened its group has no work to finish, so it is over at once.
             if self._control.must_end:
                 if not self._lease.restore:
                     return self._result(is_done=False)
-                # The next lease would take the state for restored, so this lease has not ended.
+                # If this lease ended without an error, the next one would assume that the state is restored.
                 if self._logged and not self._control.is_followed:
-                    raise Unavailable(f"the lease that restores the state was ended before it began: {self._logged}")
+                    raise Unavailable(
+                        f"the restore was stopped before it began, so no state was restored: {self._logged}"
+                    )
             runner = self._runner = self._open()
             if runner is None:
                 self._check_broker(self._logged)
                 return None
         if not self._needs_change(runner):
-            # This sends snapshots and reports, which may take long. The check is repeated because the lease may end
-            # during that time.
+            # This sends snapshots and reports, which may take long. The check is repeated, because the lease may end
+            # in the meantime.
             self._hold(runner)
             if not self._needs_change(runner):
                 self._check_broker(runner.trouble)
@@ -114,7 +117,7 @@ class Holding:
             raise runner.failure
         if self._is_orphaned:
             runner.outlive()
-            # An executor that lives on repeats the task: it would take an answer for the end of the lease.
+            # If the executor still runs, it repeats the task. A result would look like the end of the lease.
             raise Unavailable(_ORPHANED)
         is_done = runner.finished.is_set() and runner.is_alive
         if is_done or self._is_over:
@@ -124,7 +127,7 @@ class Holding:
         return None
 
     def _check_broker(self, trouble: str) -> None:
-        """Give the lease up if the driver does not know that it has begun, and the broker has been silent for long.
+        """Give up the lease if the driver does not know that it has begun, and the broker has long been silent.
 
         Args:
             trouble: what the group waits for, or "".
@@ -133,7 +136,7 @@ class Holding:
             Unavailable: the lease is given up.
         """
         control = self._control
-        # To open the group may have taken longer, but at its end the broker had answered.
+        # Opening the group may have taken longer, but when it ended, the broker had answered.
         silent = min(control.silent_seconds, self._process.monotonic() - self._opened_at)
         if control.is_reported or silent <= SILENT_SECONDS:
             return
@@ -171,25 +174,25 @@ class Holding:
 
     @property
     def _origin(self) -> object:
-        """What a loop must have been built for, so that this lease can continue with it."""
-        # The clients of a loop know a topic's new partitions only minutes later. Its inputs keep the end offsets that
-        # they were opened with.
+        """The values that a loop must have been built with, so that this lease can continue with it."""
+        # The clients of a loop learn of a topic's new partitions only after minutes, and its inputs keep the end
+        # offsets with which they were opened.
         shape = {topic: len(offsets) for topic, offsets in self._lease.start.items()}
         return self._spec.checkpoint, self._spec.limits, shape, self._lease.until
 
     def _start(self) -> GroupRunner | None:
-        """Return a new loop, running, that begins with the snapshots; None if the broker does not answer."""
+        """Return a new, running loop that begins with the snapshots; None if the broker does not answer."""
         runner: GroupRunner | None = None
         try:
             runner = self._process.build(self._spec, self._lease)
             runner.belongs_to = self._origin
             figures = [task.figures for task in runner.group.tasks]
             if self._control.report(figures, now_ms(), asynchronous=False):
-                # The records that it reads first are judged by it.
+                # Before the first records are read, because their timestamps are checked against this clock.
                 self._process.look_at_clock(self._spec)
             # Loading the tables may take minutes, in which Spark may have repeated the task on another executor.
             runner.start(self._lease, lambda: not self._is_orphaned)
-        # Not retried: two workers that take the group from each other would fence each other forever.
+        # Not retried, because two workers that take the group from each other would fence each other forever.
         except GroupFenced:
             if runner is not None:
                 runner.stop()
@@ -218,7 +221,7 @@ class Holding:
         look_again(self._spec.application)
 
     def _keep(self, runner: GroupRunner) -> str:
-        """Write the snapshots once an interval, and waiting rows in between; return what hinders it, or ""."""
+        """Write snapshots once per interval, and waiting rows in between; return what prevents it, or ""."""
         runner.hold(_SENDING_SECONDS)
         try:
             if self._process.monotonic() >= self._next_snapshot:
@@ -227,7 +230,7 @@ class Holding:
             else:
                 runner.keeper.put_waiting(runner)
         except GroupFenced:
-            # Without records, the loop would commit nothing that shows it.
+            # Stopped here, because without records, the loop would not commit and would not notice it.
             self._process.stop(self._group)
             raise
         except LoopBusy as error:
@@ -242,10 +245,10 @@ class Holding:
 
     @property
     def _is_over(self) -> bool:
-        """Whether the lease ends, apart from its end offsets.
+        """Whether the lease must end before its end offsets.
 
-        The driver ends it. A lease that restores also ends by itself, once its state is the checkpoint's, unless it has
-        end offsets: no lease follows that would read the rest.
+        The driver ends it. The lease of a restore also ends by itself once its state is committed under the checkpoint,
+        unless it has end offsets, because then no other lease follows to read the rest.
         """
         runner = self._process.loops.get(self._group)
         if self._lease.restore and runner is not None:
@@ -262,7 +265,7 @@ class Holding:
 
     @property
     def _is_orphaned(self) -> bool:
-        """Whether the executor has ended: nothing else ends a lease that no driver knows of any more."""
+        """Whether the executor has ended. Nothing else ends such a lease, because no driver knows of it any more."""
         executor = self._process.executor
         return executor != self._executor or executor == _INIT
 
@@ -279,7 +282,7 @@ class Holding:
                 log.warning("%s: the last snapshot of this lease is missing: %s", runner.group.settings.name, error)
         if is_ended and (is_last or not self._control.is_followed):
             self._process.stop(self._group)
-        # The next leases come from the next driver, which takes longer to start than a change of leases.
+        # The next leases are planned by the next driver, whose start takes longer than a change of leases.
         elif is_ended and survives_executor():
             runner.outlive()
         else:

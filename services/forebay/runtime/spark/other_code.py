@@ -1,4 +1,4 @@
-"""Workers whose code is not their driver's, as while a cluster is upgraded: their failures pass with their pods."""
+"""Failures of workers whose code differs from the driver's, as during an upgrade. They end when the pod is replaced."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class OtherCodeError(Exception):
 
 
 def explain_failure(failure: Exception, spec: JobSpec) -> Exception:
-    """Return a lease's failure, as OtherCodeError if this worker has other code than its driver.
+    """Return a lease's failure, as OtherCodeError if this worker's code differs from its driver's.
 
-    A failure that passes by itself (the broker is away, another worker has the group) has nothing to do with code.
+    Unavailable is returned as it is, because an outage or another owner of the group has nothing to do with code.
     """
     if isinstance(failure, Unavailable):
         return failure

@@ -30,7 +30,7 @@ class LeasePlanner:
     """Plans leases for a job.
 
     Args:
-        clients: of the broker; None: new ones.
+        clients: clients of the broker; None: new ones.
         control: returns the driver's side of the control group.
         clock: the driver's wall clock in ms.
         timeout: seconds for each request to the broker.
@@ -62,14 +62,14 @@ class LeasePlanner:
         self._is_planned = False
         self._unreachable_since: float | None = None
         self._ended_at = -1
-        """The latest known command ends the leases that were planned until then (ms)."""
+        """Time (ms) of the latest known command, which ends the leases that were planned until then."""
 
     def freeze(self) -> None:
-        """Fix the ends for good: what comes later is for the next run."""
+        """Fix the end offsets of this run. Later records are left to the next run."""
         self._until = {} if self.spec.restore_only else self.broker.latest()
 
     def plan(self, start: dict[str, Any]) -> dict[str, Any]:
-        """Return the end of the next lease; `start` itself when there is nothing left to do."""
+        """Return the end of the next lease; `start` itself if nothing is left to do."""
         begin = LeaseOffset.from_json(start)
         # Spark has only the sentinel: this is the first lease of the checkpoint.
         if begin is None:
@@ -83,14 +83,14 @@ class LeasePlanner:
         removed = sorted(begin.start.keys() - {topic.name for topic in self.spec.entry.inputs})
         if removed:
             begin = self._without(begin, removed)
-        # Each lease occupies a slot until its end. With fewer slots than groups, some groups would never get a lease.
+        # Each lease occupies a slot until it ends. With fewer slots than groups, some groups would never get a lease.
         if begin.groups > self.spec.groups:
             raise StateConflict(
                 f"the checkpoint has {begin.groups} task groups, but there are slots for {self.spec.groups}: start "
                 f"with --slots {begin.groups}; or move the checkpoint away: `forebay run --restore` creates another"
             )
         close_until = -1
-        # The leases with these ends were planned by this run, and Spark asks again because they are over.
+        # This run has planned the leases with these ends, and Spark asks again because they are over.
         if self._until is not None and self._is_planned:
             close_until = self._alignment_time()
             if close_until < 0:
@@ -112,7 +112,7 @@ class LeasePlanner:
         ).to_json()
 
     def topics(self) -> str | None:
-        """Return `Lease.topics` of a lease planned now; "" if a topic is gone, None while the broker is away."""
+        """Return `Lease.topics` of a lease planned now; "" if a topic is gone, None while the broker is unavailable."""
         try:
             ids = self._topic_ids()
         except TopicChanged:
@@ -124,7 +124,7 @@ class LeasePlanner:
         return digest_topics(ids, self.broker.partitions)
 
     def _now(self) -> int:
-        """Return the time of a new plan in ms, after every command: a command may be ahead of the clock."""
+        """Return the time (ms) of a new plan: after every command, because a command may be ahead of the clock."""
         control = self._control()
         try:
             self._ended_at = max(self._ended_at, control.last_command())
@@ -138,14 +138,15 @@ class LeasePlanner:
         """Return an offset without the topics that the job no longer reads.
 
         Raises:
-            StateConflict: it still reads them, by another name.
+            StateConflict: the job still reads them under another name.
         """
         new = [topic for topic in self.spec.entry.inputs if topic.name not in begin.start]
         renamed = [topic.name for topic in new if topic.alias or topic.declared in removed]
         if renamed:
             raise StateConflict(
-                f"the checkpoint reads {', '.join(removed)}, the job {', '.join(renamed)}: start it with the same "
-                "--topic as before, or start over with `forebay reset`"
+                f"the checkpoint was created with the input {', '.join(removed)}, but the job reads "
+                f"{', '.join(renamed)} instead: start it with the same --topic options as before, or start over with "
+                "`forebay reset`"
             )
         log.warning(
             "%s: no longer reads %s: the offsets are kept, and reading continues there if a later release reads them",
@@ -155,7 +156,7 @@ class LeasePlanner:
         return replace(begin, start={topic: ends for topic, ends in begin.start.items() if topic not in removed})
 
     def check_topics(self, offset: LeaseOffset) -> dict[str, str]:
-        """Return the ids of inputs and own topics, the same as `offset` knows them; one it does not know is new.
+        """Return the ids of inputs and own topics. Those in `offset` must be equal; other topics are new.
 
         Raises:
             TopicChanged: a topic was recreated, or any of the job's topics is gone. Unavailable.
@@ -165,12 +166,12 @@ class LeasePlanner:
         return ids
 
     def _check_offset(self, offset: LeaseOffset) -> LeaseOffset:
-        """Return the offset as the topics are now. While the broker is away it is as they were."""
+        """Return the offset, updated to the present topics; unchanged while the broker is unavailable."""
         try:
             ids = self.check_topics(offset)
             start = adopt_partitions(offset.start, self.broker.earliest(), offset.tasks, self.whole)
-        # An outage must not end the query: the leases are planned as before, and a changed topic shows in the next
-        # comparison.
+        # An outage must not end the query. The leases are planned for the same topics as before, and the next
+        # comparison shows changed topics.
         except Unavailable as error:
             self._outage(error)
             return offset
@@ -193,7 +194,7 @@ class LeasePlanner:
         )
 
     def start_positions(self) -> Partitioned:
-        """Return where a job without positions begins to read. Raises Unavailable."""
+        """Return the offsets at which a job without positions begins to read. Raises Unavailable."""
         start = self.spec.start
         if start.position == "earliest":
             return self.broker.earliest()
@@ -202,7 +203,7 @@ class LeasePlanner:
         return {**chosen, **{t: begin for t, begin in self.broker.earliest().items() if t in self.whole}}
 
     def _alignment_time(self) -> int:
-        """Return the time up to which all tasks' results must be final, where that is wanted and not so; else -1."""
+        """Return the time (ms) to which all closing times must advance; -1 if that is not wanted, or not needed."""
         spec = self.spec
         if not spec.align:
             return -1
@@ -233,11 +234,11 @@ def _clients(spec: JobSpec) -> tuple[AdminClient, Consumer]:
 def adopt_partitions(
     start: Partitioned, earliest: Partitioned, tasks: int, whole: Collection[str] = frozenset()
 ) -> Partitioned:
-    """Return where reading begins, with partitions and topics that came since: they are read from their beginning.
+    """Return the offsets at which reading begins, with new partitions and topics, which are read from their beginning.
 
     Args:
-        earliest: beginnings of all topics that the job reads.
-        whole: topics that every task reads whole, with any number of partitions.
+        earliest: first offsets of all topics that the job reads.
+        whole: topics of which every task reads all partitions. They may have any number of partitions.
 
     Raises:
         TopicChanged: partitions are gone, or their number does not fit the tasks.

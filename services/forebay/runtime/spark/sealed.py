@@ -1,4 +1,4 @@
-"""What Spark's own Python processes are given of a job: nothing that they would have to import."""
+"""The job's spec as passed through Spark's own Python processes, which need not import anything for it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _UNREADABLE = (AttributeError, ImportError, LookupError, TypeError, ValueError, 
 
 
 class SealedSpec:
-    """A job's spec as bytes. A start has three processes that pass it on; unpickled, it costs each half a second.
+    """A job's spec as bytes, because three processes pass it on at a start, and unpickling takes each half a second.
 
-    While a cluster is upgraded executors of the release before read it: records are written as their fields by name,
-    of which a reader takes those that it knows, and its own defaults for those that it misses.
+    During an upgrade, executors of another release read it. Dataclasses are written as their fields by name. A reader
+    uses the fields that it knows, and its own defaults for missing ones.
     """
 
     def __init__(self, spec: JobSpec) -> None:
@@ -53,8 +53,7 @@ class _ByFields(pickle.Pickler):
 
 
 def _restore_record(kind: Any, fields: dict[str, Any]) -> Any:
-    """Return a record of what this release knows of the fields. Raises TypeError for one without a default."""
-    # A field of a newer driver is dropped: executors are replaced one by one, and until then they work with what they
-    # know.
+    """Return a dataclass object of the fields that this release knows. Raises TypeError if a required one is absent."""
+    # A field of a newer driver is dropped. Executors are replaced one by one, and until then they work without it.
     known = {field.name for field in dataclasses.fields(kind) if field.init}
     return kind(**{name: value for name, value in fields.items() if name in known})

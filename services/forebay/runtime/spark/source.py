@@ -1,7 +1,7 @@
-"""The leases as a PySpark Python data source: Spark runs a task for each group, records never pass through Spark.
+"""The leases as a PySpark data source. Spark runs a task for each group, and no records pass through Spark.
 
-Spark unpickles the reader in several processes of a start. One of them plans, the workers hold leases: what each needs
-is imported there alone.
+Spark unpickles the reader in several processes at a start. One of them plans, and the workers hold leases. Modules that
+only one of them needs are imported there.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def plan_partitions(
     """Return the leases between two offsets, one for each group.
 
     Args:
-        whole: global tables' topics, of which every group reads all partitions.
+        whole: topics of global tables, of which every group reads all partitions.
     """
     offset = LeaseOffset.from_json(end)
-    # An empty range is Spark's "no new data": it must give no task, or an old lease would run again.
+    # An empty range means "no new data" to Spark. It must have no task, or an old lease would run again.
     if offset is None or start == end:
         return []
     return [LeasePartition(lease.to_json()) for lease in offset.leases(whole)]
 
 
 class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans leases and holds them. It opens its planner on first use: readers are pickled, connections can't be."""
+    """Plans leases and holds them. Its planner is opened on first use, because connections can't be pickled."""
 
     def __init__(self, spec: SealedSpec) -> None:
         self._spec = spec
@@ -87,8 +87,8 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         assert isinstance(partition, LeasePartition)
-        # One row, at the end of the lease. While it is not returned, Spark takes the task for running, and that is the
-        # lease.
+        # One row, at the end of the lease. Until it is returned, the task runs for Spark, and this is what makes the
+        # lease last.
         yield (hold_lease(self._spec, partition.lease),)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class LeaseReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def data_source(spec: SealedSpec) -> type[DataSource]:
-    """Return the data source of a job, named `forebay`; it carries the job's spec, so no option holds a secret."""
+    """Return the data source of a job, named `forebay`. It contains the job's spec, so no option contains a secret."""
 
     class LeaseSource(DataSource):
         @classmethod

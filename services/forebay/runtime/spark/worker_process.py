@@ -19,7 +19,7 @@ GroupKey = tuple[str, str, int]
 """Application, checkpoint, group."""
 
 _LOOPS: dict[GroupKey, GroupRunner] = {}
-"""This worker's loops: the current lease's, and those of earlier leases that run until another worker takes over."""
+"""This worker's loops: that of the current lease, and those of earlier leases until other workers take over."""
 
 _CONTROLS: deque[WorkerControl] = deque(maxlen=1)
 """The control of the latest lease."""
@@ -29,9 +29,9 @@ def is_working(control: WorkerControl | None, loops: Collection[GroupRunner]) ->
     """Return whether a loop of a worker still runs after its executor; stop those that no lease will follow.
 
     Args:
-        control: of the worker's latest lease.
+        control: control of the worker's latest lease.
     """
-    # Nothing asks these loops any more once their executor has ended, so they look for the command themselves.
+    # After the end of their executor, no lease checks for the command that ends these loops, so it is checked here.
     if control is not None and control.must_leave:
         for runner in loops:
             runner.stop()
@@ -44,17 +44,17 @@ def is_process_working() -> bool:
 
 
 class WorkerProcess:
-    """What a lease uses of the process that holds it."""
+    """The services of a worker process to its lease."""
 
     @property
     def loops(self) -> MutableMapping[GroupKey, GroupRunner]:
-        """The process's loops, of this lease and of earlier ones."""
+        """The process's loops, of this lease and of earlier leases."""
         return _LOOPS
 
     @property
     def executor(self) -> int:
-        """Id of the process that started this one; it changes when the executor ends."""
-        # Spark's daemon forks the workers. When it ends, the kernel gives them another parent.
+        """Id of the parent process, which changes when the executor ends."""
+        # Spark's daemon forks the workers. When it ends, they get another parent from the kernel.
         return os.getppid()
 
     def monotonic(self) -> float:
@@ -68,15 +68,15 @@ class WorkerProcess:
         return control
 
     def build(self, spec: JobSpec, lease: Lease) -> GroupRunner:
-        """Return a new loop, whose tables are as the snapshots have them. Raises Unavailable."""
+        """Return a new loop with tables from the snapshots. Raises Unavailable."""
         return build_group(spec, lease, open_storage(spec, lease))
 
     def look_at_clock(self, spec: JobSpec) -> None:
-        """Set the clock of the process by the broker's."""
+        """Set the clock of the process to the broker's time."""
         broker_clock(spec).look()
 
     def stop(self, group: GroupKey) -> None:
-        """Stop a group's loop, if there is one, and forget it."""
+        """Stop a group's loop, if it has one, and remove it."""
         runner = self.loops.pop(group, None)
         if runner is not None:
             runner.stop()

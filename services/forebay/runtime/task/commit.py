@@ -1,4 +1,4 @@
-"""What a task adds to a transaction, and how it is sent: outputs, onward records, times, changed rows, the position."""
+"""A task's part of a transaction, and how it is sent: outputs, repartition records, times, changed rows, position."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Protocol
 
 from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
-from forebay.processor.forwarded import forwarded_headers
 from forebay.processor.messages import Headers, SideRecord
+from forebay.processor.repartition_headers import forwarded_headers
 from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
@@ -18,16 +18,16 @@ _BATCH = 10_000
 
 
 class Queue(Protocol):
-    """What records are put into on their way to a broker (see `send_queue.SendQueue`)."""
+    """The queue of records on their way to a broker (see `send_queue.SendQueue`)."""
 
     @property
     def put(self) -> Callable[..., None]:
-        """Queue a record where there is room, else raise BufferError: then it is `produce` that waits."""
+        """A function that queues a record. If the queue is full, it raises BufferError; `produce` waits instead."""
         ...
 
     @property
     def produce(self) -> Callable[..., None]:
-        """Queue a record: topic, value, key, partition (the key's unless given), timestamp=, headers=."""
+        """A function that queues a record: topic, value, key, partition (default: the key's), timestamp=, headers=."""
         ...
 
     def make_room(self) -> None:
@@ -37,12 +37,13 @@ class Queue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """Where what a job sends goes; outputs name their own topic.
+    """Topics of a job's records. Outputs name their own topic.
 
     Args:
-        repartitions: topic by name of a repartition.
-        partitioner: of the repartition topics: their partitions are the tasks.
-        outputs: topic by an output's name, where they differ.
+        repartitions: topics by name of the repartition.
+        partitioner: partitioner of the repartition topics, which have one partition for each task.
+        outputs: topics by output name, for outputs whose topic has another name.
+        digests: of the formats of the repartitions' records, by name (see `RecordFormat`).
     """
 
     errors: str
@@ -50,15 +51,16 @@ class Destinations:
     repartitions: Mapping[str, str]
     partitioner: Partitioner
     outputs: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskCommit:
-    """What one task adds to a transaction.
+    """One task's part of a transaction.
 
     Args:
-        sender: names the task to downstream tasks.
-        times: names of the repartitions in which every partition receives the task's time, with that time.
+        sender: name of the task in the records that it sends to downstream tasks.
+        times: repartitions to which the task announces its time, each with that time. Every partition receives it.
         sent: number of records sent, by repartition topic and partition; filled while they are sent.
     """
 
@@ -72,21 +74,22 @@ class TaskCommit:
 
     @property
     def timestamp(self) -> int:
-        """Timestamp (ms) of its rows that carry none, and of its position."""
-        # Stream time is -1 before the first record. The client takes 0 for no timestamp, and writes its clock's time.
+        """Timestamp (ms) of the position, and of rows without a timestamp."""
+        # Stream time is -1 before the first record. For 0, the client would write the time of its own clock.
         return max(self.position.stream_time, 0)
 
 
 def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
-    """Queue everything of a commit except its position, which comes last, in the internal changelog.
+    """Queue all records of a commit except its position.
 
-    A reader of the changelogs therefore finds it after the rows that it covers.
+    The caller sends the position last, in the internal changelog, so that a reader of the changelogs finds it after
+    the rows that it covers.
     """
     result, topic_of = commit.result, destinations.outputs.get
     for start in range(0, len(result.outputs), _BATCH):
         queue.make_room()
-        # Most records find room in the client's queue. For them the client itself is called, because a call of
-        # `produce` for each record took measurably more CPU, only to catch a full queue.
+        # The client's queue usually has room, so the client is called directly. Calling `produce` for every record,
+        # only to handle a full queue, took measurably more CPU.
         put, produce = queue.put, queue.produce
         for key, value, timestamp, target, headers, chosen in result.outputs[start : start + _BATCH]:
             topic = topic_of(target, target)
@@ -116,22 +119,27 @@ def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
 
 def _send_onward(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
     topics, partitioner = destinations.repartitions, destinations.partitioner
-    onward, sender = commit.result.onward, [*data_headers(commit.sender)]
+    onward, digests = commit.result.onward, destinations.digests
     if not onward and not commit.times:
         return
     sent = {name: [0] * partitioner.partitions for name in topics}
+    routes = {
+        name: (topic, [*data_headers(commit.sender, digests.get(name, ""))], sent[name])
+        for name, topic in topics.items()
+    }
     for start in range(0, len(onward), _BATCH):
         queue.make_room()
         produce = queue.produce
         for key, value, timestamp, name, headers, chosen in onward[start : start + _BATCH]:
+            topic, sender, counts = routes[name]
             marked = forwarded_headers(sender, headers) if headers else sender
             # Not the client's partitioner: the partition of a repartition topic is the number of the task that owns the
             # key.
             place = partitioner(key or b"") if chosen is None else chosen % partitioner.partitions
-            produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
-            sent[name][place] += 1
+            produce(topic, value, key, place, timestamp=timestamp, headers=marked)
+            counts[place] += 1
     for name, time in commit.times:
-        # Behind the records of this commit: a reader relies on an announcement for everything that lies before it.
+        # After the records of this commit, because a reader relies on an announcement for all records before it.
         announcement: Headers = [*time_headers(commit.sender, time)]
         for number in range(partitioner.partitions):
             queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*announcement])

@@ -1,4 +1,4 @@
-"""How much of the changelogs a group's tables hold for sure."""
+"""How much of its changelogs a group's tables are known to contain."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from forebay.runtime.task.snapshot import Place
 from forebay.runtime.task.state_task import StateTask
 
 _ASK_MS = 60_000
-"""How much older a snapshot is than those of a job that runs, and how far clocks may differ."""
+"""Age above that of a running job's snapshots, from which the broker is asked; also the tolerated clock difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long changelogs keep deletes: a snapshot that is older can't be completed by a tail.
+    """How long changelogs keep deletes. A changelog replay can't complete an older snapshot.
 
     Args:
-        ask: asks the broker for the same, which an operator may have lowered since.
+        ask: reads the current value from the broker, because an operator may have lowered it.
     """
 
     tombstone_ms: int = 86_400_000
@@ -29,10 +29,10 @@ class Retention:
 
 
 class Coverage:
-    """The changelog offsets before which the tables of a group hold everything, and when these were learnt.
+    """The changelog offsets up to which a group's tables are complete, and when these offsets were read.
 
     Args:
-        tasks: of the group.
+        tasks: tasks of the group.
     """
 
     def __init__(
@@ -48,48 +48,49 @@ class Coverage:
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in self._tasks}
         self.known_at, self._known_since = clock(), monotonic()
-        """When the offsets were learnt, wall clock in ms."""
+        """When the offsets were read, wall clock in ms."""
         self.is_incomplete = False
-        """Whether the snapshots lack so much that all rows have to be put."""
+        """Whether the next snapshot must write all rows, because earlier blocks can't be relied on."""
 
     def offsets(self) -> dict[Place, dict[str, int]]:
-        """Return from where the changelogs' tails complete what the tables hold, at least."""
+        """Return the offsets from which a changelog replay completes the tables, by place and topic."""
         return {place: dict(offsets) for place, offsets in self._offsets.items()}
 
     def begin_with(self, snapshots: Iterable[TaskSnapshot | None]) -> None:
-        """Take in from which snapshots the tables were filled, in the order of the tasks."""
+        """Take positions and offsets from the snapshots that filled the tables, in the order of the tasks."""
         for task, snapshot in zip(self._tasks, snapshots, strict=True):
             if snapshot is None:
                 self._offsets[task.place], self.is_incomplete = {}, True
             else:
                 task.position = snapshot.position
                 self._offsets[task.place] = dict(snapshot.offsets)
+                # The oldest snapshot counts, because the changelogs of all tasks are replayed together.
                 self.known_at = min(self.known_at, snapshot.written_at)
 
     def note(self, task: StateTask, offsets: dict[str, int]) -> None:
-        """Note up to where a task's table holds its changelogs."""
+        """Record the offsets up to which a task's table contains its changelogs."""
         self._offsets[task.place] = offsets
 
     def learn(self, known_at: int | None = None) -> None:
-        """Note that all offsets were learnt at a moment of the wall clock (ms); None: now."""
+        """Record when all offsets were read (wall clock, ms); None: now."""
         self.known_at = self._clock() if known_at is None else known_at
         self._known_since = self._monotonic()
 
     def clear(self) -> None:
-        """Empty the tables, so that the changelogs are read from the beginning; at the next attempt, too."""
+        """Empty the tables, so that this attempt and later ones read the changelogs from the beginning."""
         self.is_incomplete = True
         for task in self._tasks:
             self._offsets[task.place] = {}
             task.table.clear()
 
     def is_too_old(self) -> bool:
-        """Return whether deletes may be gone from the changelogs that were written since their offsets were learnt.
+        """Return whether deletes written after the offsets may already be gone from the changelogs.
 
         Another worker's clock may be hours off. If it was ahead, only a snapshot with a mark can be trusted.
         """
         by_clock = self._clock() - self.known_at
-        # The wall clock compares with the worker that wrote the snapshot. The monotonic clock also counts if this
-        # worker's clock has been set back since.
+        # The wall clock measures the time since another worker wrote the snapshot. The monotonic clock covers the case
+        # that this worker's wall clock was set back in the meantime.
         age = max(by_clock, int((self._monotonic() - self._known_since) * 1_000))
         retention_ms = self._retention.tombstone_ms
         if age > _ASK_MS and self._retention.ask is not None:

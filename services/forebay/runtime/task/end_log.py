@@ -1,7 +1,8 @@
-"""When the records of a partition were appended, as far as its reader can know.
+"""Estimates when the records of a partition were appended.
 
-Records of topics with LogAppendTime say it. Others carry the producer's time, which may be event time of any age. But
-the reader sees where the partition ends: a record at or behind that end is appended later.
+Records of topics with LogAppendTime contain this time. Other records contain the producer's time, which may be an event
+time of any age. For these, the reader uses the ends of the partition that it has seen: a record at or behind an end was
+appended after the reader saw that end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _MOST = 1_000
 
 
 class EndLog:
-    """Where a partition ended, and until when, in seconds of the monotonic clock."""
+    """Ends of a partition, each with the last time at which its reader saw it (monotonic clock, s)."""
 
     __slots__ = ("_ends", "_pause", "_times")
 
@@ -23,19 +24,19 @@ class EndLog:
         self._ends: list[int] = []
         self._times: list[float] = []
         self._pause = 0.0
-        """Seconds between two entries, at least: a reader that is behind for hours has as many as one for seconds."""
+        """Shortest time (s) between two entries. It grows while the reader is behind, so that the log stays small."""
 
     def observe(self, end: int, now: float, *, is_read: bool) -> None:
-        """Note where the partition ends.
+        """Record the partition's current end.
 
         Args:
             is_read: whether the reader has read up to the end. Then the broker would have sent a later record at once.
-                If not, the client may not be fetching, and an end that does not change says nothing.
+                If not, the client may not be fetching, and an unchanged end proves nothing.
         """
         ends, times = self._ends, self._times
         if is_read:
             self._pause = 0.0
-        # The end has not moved, so a record that comes next is appended later than now.
+        # The end has not moved, so the next record will be appended after this moment.
         if ends and end <= ends[-1]:
             if is_read:
                 times[-1] = now
@@ -48,12 +49,12 @@ class EndLog:
                 del ends[1:-1:2], times[1:-1:2]
 
     def wait(self, now: float) -> None:
-        """Note that the reader waited until now, and that no record had come."""
+        """Record that the reader waited until now and no record arrived."""
         if self._times:
             self._times[-1] = now
 
     def appended_after(self, offset: int) -> float | None:
-        """Return a time after which a record was appended; None if it may have been there before the reader."""
+        """Return a time after which a record was appended; None if it may be older than the reader."""
         index = bisect_right(self._ends, offset) - 1
         return self._times[index] if index >= 0 else None
 
@@ -62,8 +63,8 @@ def append_time(message: Message, log: EndLog, now: float, clock_ms: int) -> flo
     """Return the time, in seconds of the monotonic clock, at or after which a record was appended; None if unknown.
 
     Args:
-        now: by the monotonic clock.
-        clock_ms: the same moment by the wall clock.
+        now: current time of the monotonic clock.
+        clock_ms: current time of the wall clock.
     """
     kind, timestamp = message.timestamp()
     if kind == _LOG_APPEND_TIME:

@@ -11,15 +11,16 @@ from forebay.runtime.protocol.errorcount import FEWEST, ErrorCount
 
 
 def check_error_rate(task: str, batch: int, count: ErrorCount, result: BatchResult, limit: float) -> None:
-    """Refuse a batch with which too many of a task's latest records have failed, before it is committed.
+    """Refuse a commit, before it is sent, if too many of a task's latest records have failed.
 
     Args:
-        task: names the task in errors.
-        count: with the batch's records.
-        limit: largest share that may fail; 0: none, from the first failure on; 1 or more: any.
+        task: name of the task for error messages.
+        batch: number of the commit.
+        count: count of the task's latest records, including those of this commit.
+        limit: largest share that may fail. 0: the first failure stops the job. 1 or more: no limit.
 
     Raises:
-        TooManyErrors: names the batch's first failure.
+        TooManyErrors: describes the first failure of the commit.
     """
     fewest = FEWEST if limit > 0 else 1
     if limit >= 1 or not result.errors or count.errors < fewest or count.errors <= limit * count.records:
@@ -27,20 +28,20 @@ def check_error_rate(task: str, batch: int, count: ErrorCount, result: BatchResu
     first = result.errors[0]
     raise TooManyErrors(
         f"{task}: {count.errors} of the latest {count.records} records failed, more than --max-error-rate {limit:g} "
-        f"allows; the first in commit {batch}: {_said_of(first)}. Nothing of this commit is visible: fix the logic or "
+        f"allows; the first in commit {batch}: {_describe(first)}. Nothing of this commit is visible: fix the logic or "
         "the producer and start again; or raise --max-error-rate (1: no limit), and these records go to .errors"
     )
 
 
-def _said_of(record: SideRecord) -> str:
+def _describe(record: SideRecord) -> str:
     return describe_error(record.key, {name: (value or b"").decode(errors="replace") for name, value in record.headers})
 
 
 def describe_error(record_key: bytes | None, facts: Mapping[str, str]) -> str:
-    """Return where a record of `.errors` is from, and why it is there.
+    """Return the origin of a record of `.errors` and the reason of its failure.
 
     Args:
-        facts: its headers as text.
+        facts: the record's headers as text.
     """
     key = None if record_key is None else record_key.decode(errors="replace")[:100]
     failure = f"{facts['error.class']}: {facts['error.message']}".replace("\n", " ")[:300]

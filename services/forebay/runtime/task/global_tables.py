@@ -1,8 +1,9 @@
 """Stores of global tables: whether they have the rows that their task has read, and how they are filled again.
 
-Of the sub-topologies that read a global table, the first by name keeps its rows in the table's store. The other ones
-keep copies in stores of other names. If statements are added or removed, a store may get another sub-topology, and a
-sub-topology another store. The rows of its new store are those that some other sub-topology has read.
+Of the sub-topologies that read a global table, the first by name keeps its rows in the table's store. The other
+sub-topologies keep copies in stores of other names. If statements are added or removed, a store may move to another
+sub-topology, and a sub-topology may get another store. That store then contains the rows that its former sub-topology
+has read.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 
 from forebay.processor.batch import BatchResult
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.inputs import TaskInput
@@ -22,7 +23,7 @@ from forebay.stores.internal import KINDS
 from forebay.stores.table import Table, prefix_end
 
 _MOST = 50_000
-"""Rows that are deleted in one transaction: a global table may be large, and a transaction must end in time."""
+"""Rows deleted in one transaction, because a global table may be large and a transaction must end in time."""
 
 
 def global_stores(task: StateTask, item: TaskInput) -> frozenset[tuple[str, str]]:
@@ -36,7 +37,7 @@ def global_stores(task: StateTask, item: TaskInput) -> frozenset[tuple[str, str]
 
 
 def with_global_stores(task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
-    """Return a position that records the stores of its global tables, also of those that the task no longer reads."""
+    """Return a position that records the stores of its global tables, including those that are no longer read."""
     declared = global_stores(task, item)
     unread = {topic for topic, _, _ in position.ends} - {topic for topic, _ in declared}
     former = [record for record in position.global_stores if record[0] in unread]
@@ -44,11 +45,11 @@ def with_global_stores(task: StateTask, item: TaskInput, position: TaskPosition)
 
 
 def without_lost_globals(task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
-    """Return a position that reads global tables again whose stores do not have the rows up to its offsets."""
+    """Return a position without the offsets of global tables whose stores lack rows, so that they are read again."""
     lost = set()
     for topic, store in global_stores(task, item):
         is_recorded = task.table.get(KINDS + store.encode()) is not None
-        # Earlier releases recorded no stores with a position. A store with rows has a record of its format at least.
+        # Positions of earlier releases do not record the stores. There, a recorded format shows that a store has rows.
         if (topic, store) not in position.global_stores if position.global_stores else not is_recorded:
             lost.add(topic)
     return replace(position, ends=tuple(end for end in position.ends if end[0] not in lost)) if lost else position
@@ -57,8 +58,9 @@ def without_lost_globals(task: StateTask, item: TaskInput, position: TaskPositio
 def purges(task: StateTask, item: TaskInput, position: TaskPosition) -> Iterator[TaskCommit]:
     """Yield commits that delete the rows of global tables that are read from the beginning.
 
-    Another sub-topology wrote them. Keys that were deleted since then may be gone from the compacted topic. The record
-    of the store's format stays, which says that the store is this sub-topology's now.
+    Another sub-topology wrote these rows. If a key was deleted since, its delete may be gone from the compacted topic,
+    and reading the topic again would leave its row. The record of the store's format stays, because it shows that the
+    store now belongs to this sub-topology.
     """
     known = {topic for topic, _, _ in position.ends}
     for topic, store in sorted(global_stores(task, item)):
@@ -73,5 +75,5 @@ def purges(task: StateTask, item: TaskInput, position: TaskPosition) -> Iterator
 
 
 def scan_of(table: Table) -> Callable[[bytes], Iterable[tuple[bytes, bytes]]]:
-    """Return what gives the rows of a table whose keys begin with a prefix."""
+    """Return a function that scans the rows of a table whose keys begin with a prefix."""
     return lambda prefix: table.scan(prefix, prefix_end(prefix))

@@ -14,7 +14,7 @@ from forebay.runtime.protocol.snapshot_mark import NUMBER, SnapshotMark
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.coverage import Coverage, Retention
-from forebay.runtime.task.gathering import Gathering
+from forebay.runtime.task.fetching import Gathering
 from forebay.runtime.task.global_tables import with_global_stores
 from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.lag import measure_lag
@@ -32,15 +32,15 @@ log = logging.getLogger(__name__)
 _MARK_SECONDS = 1.0
 _CHECK_SECONDS = 1.0
 _STAMP_SECONDS = 3_600.0
-"""How long the marks of a job at rest serve: less than deletes are kept, so that it writes one now and then."""
+"""How long an idle job reuses its snapshot marks. It is less than the time for which changelogs keep deletes."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """How a group works.
+    """Settings of a task group.
 
     Args:
-        name: `<application>-group-<number>`: its transactional id.
+        name: `<application>-group-<number>`, which is also its transactional id.
         idle: whether idle time passes on idle topics.
     """
 
@@ -50,11 +50,11 @@ class GroupSettings:
 
 
 class TaskGroup:
-    """Runs one cycle after the other: poll, process, commit. One thread at a time uses it.
+    """Runs cycles of poll, process and commit. Only one thread at a time may use it.
 
     Args:
-        tasks: by sub-topology and number, in that order.
-        writers: of the same tasks.
+        tasks: tasks of the group, ordered by sub-topology and number.
+        writers: snapshot writers of these tasks.
     """
 
     def __init__(
@@ -87,27 +87,27 @@ class TaskGroup:
         self._takeover = Takeover(settings.name, tasks, self.coverage, surroundings, producer, monotonic)
         self._marked_at = self._committed_at = self._stamped_at = float("-inf")
         self._has_more = True
-        """Whether the changelogs hold more than when their marks were written last."""
+        """Whether rows were committed to the changelogs since their latest marks."""
         self._is_marked = True
         self._checked_at = float("-inf")
 
     @property
     def is_open(self) -> bool:
-        """Whether the group is ours, as far as we know, and its tasks stand where they were committed."""
+        """Whether this worker owns the group, as far as it knows, and its tasks are at their last commits."""
         return self._producer.is_open
 
     def open(self, lease: Lease, may_fence: Callable[[], bool] = lambda: True) -> None:
-        """Make the group ours: see whose it is, fence off everybody else, complete the tables, begin to read.
+        """Take over the group: check its owner, fence other producers, replay the changelogs, begin to read.
 
         Args:
-            may_fence: returns whether the lease is still held, right before other producers are fenced.
+            may_fence: returns whether the lease is still held; called right before other producers are fenced.
 
         Raises:
-            StateConflict: it belongs to another checkpoint, and no producer was fenced. Unavailable.
+            StateConflict: the group belongs to another checkpoint. No producer was fenced. Unavailable.
         """
         beginning = TaskPosition(lease.checkpoint, 0)
         inputs = {task.place: self._surroundings.inputs(task.place, lease, beginning) for task in self.tasks}
-        # Before anything is fenced: a driver that was started with the wrong checkpoint must not stop a healthy job.
+        # Before the fencing, because a driver that was started with the wrong checkpoint must not stop a healthy job.
         marked = self._takeover.refuse_foreign(lease, inputs)
         # The broker may have answered late. The worker of the next lease may own the group by now.
         if not may_fence():
@@ -123,34 +123,35 @@ class TaskGroup:
             task.stand_at(position, self._surroundings.inputs(task.place, lease, position))
             task.figures.stand(task.table)
             self._idleness.begin(task)
-        self._turns.goes_on = False
+        self._turns.left_records = False
         self._gathering.open(is_shared=lease.groups > 1)
         self._senders.begin(lease)
         self._marked_at = float("-inf")
         self._committed_at = self._monotonic()
 
     def cycle(self, lease: Lease, seconds: float) -> bool:
-        """Read, process the buffered records, commit; return whether anything was committed.
+        """Read, process and commit once; return whether anything was committed.
 
         Args:
-            seconds: to wait for records at most.
+            seconds: longest time to wait for records.
 
         Raises:
-            Unavailable: nothing of it counts unless the changelogs say so: `abandon`, then `open`.
+            Unavailable: whether the commit succeeded is unknown. Call `abandon`, then `open`, which reads it from the
+                changelogs.
             StopJob: the job must not continue.
         """
         try:
-            most = self._gathering.gather(seconds, goes_on=self._turns.goes_on)
+            most = self._gathering.gather(seconds, left_records=self._turns.left_records)
         except OffsetsLost:
-            # The new owner of the group has processed these records and purged them: then this commit fails.
+            # Perhaps another worker owns the group, and has processed and purged these records. Then this commit fails.
             positions = [task.position for task in self.tasks if task.position.n]
             self._commit_markers(positions, () if positions else self._marks(self._clock()))
             raise
         self._senders.measure(lease)
         commits = self._turns.compute(lease, most, self._senders.processing_seconds)
         self._reader.balance(task.input for task in self.tasks)
-        # Without records, the marker group is behind by up to a second of commits, and lag tools would report a lag for
-        # ever.
+        # The marker group may lack the commits of the last second. Without more records, lag tools would report a lag
+        # forever.
         if not commits:
             if self._monotonic() - self._marked_at >= _MARK_SECONDS:
                 self._mark_the_rest()
@@ -162,17 +163,17 @@ class TaskGroup:
         return True
 
     def _check_topics(self, lease: Lease) -> None:
-        """Check, once a second and before a commit, whether inputs were recreated: their records would be others."""
+        """Check, at most once a second, whether inputs were recreated: their offsets would mean other records."""
         if self._monotonic() - self._checked_at >= _CHECK_SECONDS:
             self._surroundings.check_topics(lease)
             self._checked_at = self._monotonic()
 
     def next_due_ms(self, task: StateTask) -> int | None:
-        """Return how many ms are left until a task does something by itself, at least 1; None: it never does."""
+        """Return the ms until a task's next timer or wall-clock punctuation, at least 1; None if none is pending."""
         return task.next_due_ms(self._idleness.of(task, may_idle=self.settings.idle), self._monotonic() * 1_000)
 
     def confirm(self, seconds: float) -> None:
-        """Commit if nothing was committed for so long: only a commit proves that the group is still ours.
+        """Commit if nothing was committed for `seconds`: only a commit proves that this worker still owns the group.
 
         Raises:
             GroupFenced, Unavailable.
@@ -181,19 +182,19 @@ class TaskGroup:
             self._commit_markers([task.position for task in self.tasks if task.position.n])
 
     def is_done(self, lease: Lease) -> bool:
-        """Return whether a lease that ends by itself has nothing left to do."""
+        """Return whether a lease with end offsets, or of a restore, is completed."""
         # Nothing is read after such a restore, so the inputs' ends don't matter.
         if lease.restore_only:
             return self.is_taken_over(lease)
-        # After a commit that the client repeated nothing can be committed before the group is opened again.
+        # After a commit that the client may have repeated, the group is closed and must be opened before it commits.
         return self.is_open and all(task.is_done(lease) for task in self.tasks)
 
     def is_taken_over(self, lease: Lease) -> bool:
-        """Return whether everything committed so far is under the lease's checkpoint."""
+        """Return whether the last commit of every task is under the lease's checkpoint."""
         return all(not task.position.n or task.position.checkpoint == lease.checkpoint for task in self.tasks)
 
     def measure_lag(self) -> None:
-        """Note each task's lag in its statistics, on any thread. While the group is closed, the lag is unknown."""
+        """Set the lag in each task's statistics, on any thread. While the group is closed, the lag is unknown."""
         ends = self._reader.seen_ends() if self.is_open else None
         for task in self.tasks:
             task.figures.lag = None if ends is None else measure_lag(task.input, ends)
@@ -210,28 +211,28 @@ class TaskGroup:
             task.table.close()
 
     def look_at_changelogs(self) -> None:
-        """Learn where the changelogs end now, between two commits: what is before that the tables hold.
+        """Update the offsets up to which the tables contain the changelogs, between two commits.
 
         Raises:
-            GroupFenced, Unavailable: where the changelogs were known to end before still holds.
+            GroupFenced, Unavailable: the previous offsets remain valid.
         """
         positions = [task.position for task in self.tasks if task.position.n]
         if not self.is_open or not positions:
             return
-        # The clock is read before the ends: the snapshot must not look younger than the offsets that it has.
+        # The clock is read before the ends, because the snapshot must not look younger than its offsets.
         known_at, now = self._clock(), self._monotonic()
         if self._has_more or now - self._stamped_at > _STAMP_SECONDS:
             self._stamp(positions, known_at)
             self._has_more, self._stamped_at = False, now
         else:
-            # Nothing was written since the last mark, so it still proves what it did.
+            # Nothing was written since the last mark, so the mark still proves that no deletes are gone.
             self._commit_markers(positions)
         self.coverage.learn(known_at)
 
     def _stamp(self, positions: list[TaskPosition], number: int) -> None:
         places = [(topic, task.settings.number) for task in self.tasks for topic in task.changelog_rows.topics]
         ends = self._surroundings.ends(places)
-        # Another owner of the group may have written what is before these ends: then this commit fails.
+        # Rows before these ends may be those of another owner, which these tables lack. Then this commit fails.
         self._commit_markers(positions, self._marks(number))
         for task in self.tasks:
             offsets = {topic: ends[topic, task.settings.number] for topic in task.changelog_rows.topics}
@@ -272,7 +273,7 @@ class TaskGroup:
             self._commit_markers([task.position for task in self.tasks if task.position.n])
 
     def mark(self) -> None:
-        """Commit the remaining positions to the marker group, and have processed repartition records purged."""
+        """Commit the remaining positions to the marker group, and request the deletion of used repartition records."""
         self._mark_the_rest()
         # Only up to committed positions, because the next start reads from there.
         self._surroundings.purge(

@@ -1,4 +1,4 @@
-"""Hands a job's history to the inputs of a group's tasks: rows in the order of processing, not a consumer's records."""
+"""Passes a job's history to the inputs of a group's tasks: rows in processing order, not a consumer's records."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class HistoryRecord:
 
 
 class HistoryRow(NamedTuple):
-    """A record, and its place in the order of processing.
+    """A record and its place in the processing order.
 
     Args:
-        turn: largest timestamp (ms) of its partition up to this record; -1 in a global table. Rows are sorted by it,
-            then as `InputPartition.order` says, then by offset: a job that reads the partitions from their beginning
-            merges them in the same order.
+        turn: largest timestamp (ms) of its partition up to this record; -1 in a global table. Rows are sorted by turn,
+            `InputPartition.order` and offset. A job that reads the partitions from their beginning merges them in the
+            same order.
     """
 
     turn: int
@@ -74,7 +74,7 @@ class HistoryRow(NamedTuple):
 
 
 class HistoryReader:
-    """Implements `Reader`: inputs are read from rows, repartition topics from the broker.
+    """A `Reader` that reads inputs from rows, and repartition topics from the broker.
 
     Args:
         rows: sorted by turn, partition and offset.
@@ -85,9 +85,9 @@ class HistoryReader:
         self._rows = rows
         self._broker = broker
         self._partitions: dict[Place, list[InputPartition]] = {}
-        """A global table's partition is read once and given to every task."""
+        """A global table's partition is read once and passed to every task."""
         self._behind: list[TaskInput] = []
-        """The repartition topics alone of each task."""
+        """The tasks' inputs with their repartition topics only."""
         self._has_more = True
         self.bytes = 0
 
@@ -149,9 +149,6 @@ class HistoryReader:
 
     def written_ends(self, places: Iterable[Place]) -> dict[Place, int]:
         return self._broker.written_ends(places)
-
-    def open_transactions(self) -> dict[Place, int]:
-        return {}
 
     def close(self) -> None:
         self._broker.close()

@@ -1,4 +1,4 @@
-"""What a task reads: its partitions' records, merged by time (semantics.md, order of processing)."""
+"""A task's input: the records of its partitions, merged by time (semantics.md, order of processing)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class TaskInput:
     to the end, the task processes the buffered records.
 
     Args:
-        partitions: of external topics.
-        repartitions: of repartition topics.
+        partitions: partitions of external topics.
+        repartitions: partitions of repartition topics.
     """
 
     def __init__(self, partitions: Sequence[InputPartition], repartitions: Sequence[RepartitionPartition] = ()) -> None:
@@ -45,7 +45,8 @@ class TaskInput:
         self.merges = len(self._streams) > 1
         """Whether there is more than one stream."""
 
-    # What every task is asked in every cycle is written as a loop: for its few streams that takes a third of the time.
+    # The properties that are read for every task in every cycle use plain loops: for a few streams, these take a third
+    # of the time of `sum` or `any`.
 
     @property
     def waiting(self) -> int:
@@ -65,7 +66,7 @@ class TaskInput:
 
     @property
     def passed(self) -> int:
-        """Offsets passed by reading, over all partitions."""
+        """Sum of all partitions' next offsets, which grows as they are read."""
         count = 0
         for partition in self.all_partitions:
             count += partition.next
@@ -81,15 +82,16 @@ class TaskInput:
         return counts
 
     def ready(self, most: int) -> list[list[Message]]:
-        """Return the records whose turn has come, about `most`: one list per stream, in the order that breaks ties."""
+        """Return about `most` records that are ready: one list per stream, in the order that breaks ties."""
         if not self.has_waiting:
             return [[] for _ in self._streams]
-        # One stream needs no promise of another one, and its records are taken without a heap.
+        # A single stream depends on no other stream's promise, and needs no heap.
         if not self.merges:
             return self._note_in_commit([take_out(stream, most) for stream in self._streams])
         streams = self._streams
         taken: list[list[Message]] = [[] for _ in streams]
-        # An empty stream may still deliver earlier records: taking later ones than its promise would break the order.
+        # An empty stream may still receive records as early as its promise. Until it does, later records of the other
+        # streams must wait.
         floor = min((stream.promise() for stream in streams if not stream.queue), default=EVER)
         heads = [(stream.head_time, index) for index, stream in enumerate(streams) if stream.queue]
         heapq.heapify(heads)
@@ -97,7 +99,7 @@ class TaskInput:
             timestamp, index = heads[0]
             stream = streams[index]
             taken[index].append(stream.queue.popleft())
-            # Timestamps in a partition may go back. What the stream has promised may not.
+            # Timestamps in a partition may go back. The stream's promise may not.
             stream.last = max(stream.last, timestamp)
             most -= 1
             if stream.queue:
@@ -109,7 +111,7 @@ class TaskInput:
         return self._note_in_commit(taken)
 
     def give_back(self, taken: list[list[Message]], processed: list[int]) -> list[list[Message]]:
-        """Queue again what `ready` returned, except the first `processed` records of each stream; return those."""
+        """Put the records of `ready` back, except the first `processed` of each stream; return the processed ones."""
         for stream, messages, count in zip(self._streams, taken, processed, strict=True):
             assert 0 <= count <= len(messages), (
                 f"{count} of {len(messages)} records of {stream.order} count as processed"
@@ -119,11 +121,11 @@ class TaskInput:
         return self._note_in_commit([messages[:count] for messages, count in zip(taken, processed, strict=True)])
 
     def append_times(self, taken: list[list[Message]], now: float, clock_ms: int) -> list[float]:
-        """Return when records that `ready` returned were appended, in seconds of the monotonic clock; of a sample.
+        """Return the times (monotonic clock, s) at which a sample of the records of `ready` was appended.
 
         Args:
-            now: by the monotonic clock.
-            clock_ms: the same moment by the wall clock.
+            now: current time of the monotonic clock.
+            clock_ms: current time of the wall clock.
         """
         times = []
         # A sample is enough for the quantiles, and this runs in every commit.
@@ -135,7 +137,7 @@ class TaskInput:
         return times
 
     def finish_commit(self) -> None:
-        """Note that the records that were taken are committed."""
+        """Record that the commit in progress has succeeded."""
         for stream in self._streams:
             stream.in_commit = 0
 
@@ -146,7 +148,7 @@ class TaskInput:
 
     @property
     def is_read(self) -> bool:
-        """Whether everything that was there at the last look is queued or used."""
+        """Whether all partitions are read to their last known ends."""
         for partition in self.all_partitions:  # noqa: SIM110
             if not partition.is_read:
                 return False
@@ -159,16 +161,16 @@ class TaskInput:
 
     @property
     def frontier(self) -> int:
-        """Time (ms) of the next record that the task takes, at the earliest; EVER if it has taken everything."""
+        """Earliest possible time (ms) of the task's next record; EVER if everything is processed."""
         time = EVER
         for stream in self._streams:
-            # An empty stream counts with what it has promised, because its next record may be the earliest of all.
+            # An empty stream counts with its promise, because its next record may be the earliest of all.
             time = min(time, stream.head_time if stream.queue else stream.promise())
         return time
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether all that was there is used, and the tasks that forward to this one said the same of themselves."""
+        """Whether all records up to the known ends are used, and all senders have announced the same of themselves."""
         if self.has_waiting or not self.is_read:
             return False
         for item in self.repartitions:  # noqa: SIM110
@@ -177,12 +179,12 @@ class TaskInput:
         return True
 
     def is_done(self, lease: int) -> bool:
-        """Return whether nothing more is to be read in a lease that ends by itself."""
+        """Return whether everything is read and used in a lease with end offsets."""
         return all(item.is_done for item in self.partitions) and all(i.is_done(lease) for i in self.repartitions)
 
     @property
     def idle_ms(self) -> int:
-        """How long the upstream tasks have been idle, as they announced it; EVER without upstream tasks."""
+        """Shortest idle time (ms) that the upstream tasks have announced; EVER without upstream tasks."""
         return min([item.idle_ms for item in self.repartitions]) if self.repartitions else EVER
 
     @property

@@ -8,17 +8,17 @@ from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 
 Lag = dict[str, list[int]]
-"""Of the input partitions that are behind: partition, records, partition, records, ... by topic."""
+"""Lag of the input partitions that are behind, by topic: partition, records, partition, records, ..."""
 
 
 def measure_lag(item: TaskInput, ends: Mapping[tuple[str, int], int]) -> Lag:
     """Return the lag of a task's input partitions; partitions without lag are left out.
 
-    Records that were read are counted one by one, so transaction markers between them do not count. What was not read
-    is counted in offsets.
+    Records that were read are counted one by one, so transaction markers between them do not count. Unread records are
+    counted in offsets.
 
     Args:
-        ends: of partitions, as the client learned them with its latest fetch.
+        ends: ends of partitions, as of the client's latest fetch.
     """
     lag: Lag = {}
     for partition in item.partitions:
@@ -27,15 +27,15 @@ def measure_lag(item: TaskInput, ends: Mapping[tuple[str, int], int]) -> Lag:
             + len(partition.queue)
             + _unread(partition, ends.get((partition.topic, partition.partition), -1))
         )
-        # Left out if zero: a report has room for a few kilobytes, and most partitions have no lag.
+        # Left out if zero, because a report has room for a few kilobytes, and most partitions have no lag.
         if records:
             lag.setdefault(partition.topic, []).extend((partition.partition, records))
     return lag
 
 
 def _unread(partition: InputPartition, end: int) -> int:
-    # The client has reached the end, and the loop polls it every 100 ms: what lies behind is an open transaction, or
-    # arrives now. While the loop processes records, it does not poll, and the end that it reached may be old.
+    # The client has reached the end, and the loop polls it every 100 ms. Later offsets belong to an open transaction or
+    # are arriving now. While the loop processes records, it does not poll, and the end that it reached may be old.
     if partition.at_end and not partition.in_commit and not partition.queue:
         return 0
     # Each of the two ends may be older than the other, and both may be older than what was read since.

@@ -11,8 +11,8 @@ from typing import TypeVar
 from forebay.runtime.errors import Unavailable
 
 ANSWER_SECONDS = 15.0
-"""How long a lease waits for its loop to begin a call. It is shorter than the grace: a lease that is about to end holds
-up the next leases of all groups, whose loops would end."""
+"""How long a lease waits for its loop to begin a call. It is shorter than the grace period, because a lease that is
+about to end delays the next leases of all groups, whose loops would stop."""
 
 RUNNING_SECONDS = 120.0
 """How long a call may take once it has begun."""
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class LoopEnded(Unavailable):
-    """The loop does not run any more: its group has to be opened again."""
+    """The loop no longer runs. Its group has to be opened again."""
 
 
 class LoopBusy(Unavailable):
@@ -34,7 +34,7 @@ class LoopCalls:
     """Calls that wait for the loop's thread, which alone may use the group.
 
     Args:
-        name: of the group.
+        name: name of the group.
         is_alive: returns whether the loop runs.
     """
 
@@ -55,16 +55,16 @@ class LoopCalls:
             self._calls.get(timeout=seconds)()
 
     def run(self, call: Callable[[], T], seconds: float) -> T:
-        """Run `call` on the loop's thread and return what it returns; arguments and errors as of `between_commits`."""
+        """Run `call` on the loop's thread and return its result (arguments, errors: `GroupRunner.between_commits`)."""
         answer: Future[T] = Future()
 
         def run() -> None:
-            # The lease gave up waiting. What the call uses may belong to a lease that is over.
+            # The lease gave up waiting, and the call may use objects of a lease that is over.
             if not answer.set_running_or_notify_cancel():
                 return
             try:
                 answer.set_result(call())
-            # Any error is the call's: raised here, it would end the loop, which did nothing wrong.
+            # Every error is returned to the caller. Raised here, it would end the loop, which is not at fault.
             except BaseException as error:
                 answer.set_exception(error)
 

@@ -1,8 +1,8 @@
 """Positions, timers and formats of sub-topologies that moved to another place in the topology.
 
-A task's internal changelog is numbered by its sub-topology's place in the topology. Statements that are added, removed
-or reordered change places. So what an internal changelog holds is known by name: offsets by their partition, a store's
-format by the store, timers and event ids by the sub-topology that wrote them.
+A task's internal changelog is numbered by its sub-topology's place in the topology. Adding, removing or reordering
+statements changes places. Therefore the contents of an internal changelog are identified by name: offsets by their
+partition, a store's format by the store, timers and event ids by the sub-topology that wrote them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import replace
 from forebay.processor.timers import timer_of
 from forebay.runtime.changelog.topics import INTERNAL
 from forebay.runtime.protocol.position import Ends, TaskPosition
-from forebay.runtime.task.parked import join_ids, parked_key, parked_positions, parked_row, times_row
+from forebay.runtime.task.orphaned_rows import join_ids, parked_key, parked_positions, parked_row, times_row
 from forebay.runtime.task.places import Move, Partition, Wanted, Written
+from forebay.runtime.task.record_formats import topic_of
 from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import as_of_another
 from forebay.stores.internal import KINDS, PARKED, PARKED_TIMES, TIMERS
@@ -25,15 +26,16 @@ from forebay.stores.table import Change
 
 
 def plan_moves(wanted: Sequence[Wanted], written: Sequence[Written]) -> dict[int, Move]:
-    """Return what has to be committed, by place, so that each task finds what it needs; nothing if nothing moved.
+    """Return the moves to commit, by place, so that each task finds its internal rows; empty if nothing has moved.
 
-    Offsets that no task reads any more stay where they are, so that a statement that is put back continues from them.
+    Offsets of partitions that are no longer read stay where they are. A statement that is added again continues from
+    them.
 
     Args:
-        wanted: by place in the topology.
-        written: by place, followed by the places that the topology no longer has.
+        wanted: tasks of the current topology, by place.
+        written: internal changelogs by place, followed by those of places that the topology no longer has.
     """
-    # Usually nothing moved. This is asked at every start, so it reads formats and timers, and no rows of stores.
+    # Usually nothing has moved. This runs at every start, so it reads formats and timers, and no rows of stores.
     plan = _Plan(wanted, written)
     return plan.moves() if plan.is_needed else {}
 
@@ -49,7 +51,7 @@ class _Plan:
         self._holders = self._find_holders()
         self._origins = [self._find_origins(task) for task in wanted]
         self._timer_places: dict[tuple[str | int, ...], list[int]] = {}
-        """Places by a timer's name and the heirs of its place: there may be a million timers of one name."""
+        """Places by timer name and heirs of the timer's place, because there may be a million timers of one name."""
         self._heirs = [
             [
                 place
@@ -93,7 +95,7 @@ class _Plan:
             if position is not None and place in puts:
                 puts[place].append((parked_key(topic, PARKED_TIMES), times_row(position)))
         for place, rows_put in puts.items():
-            # Behind the deletes: a deleted and a new row may have the same key.
+            # After the deletes, because a deleted and a new row may have the same key.
             moves[place].changes += rows_put
         changed = {place: move for place, move in moves.items() if self._changes(place, move)}
         ends = [end[:2] for move in changed.values() for end in move.position.ends if end[0] not in self._global]
@@ -101,10 +103,10 @@ class _Plan:
         return changed
 
     def _find_global(self) -> frozenset[str]:
-        """Return the topics of global tables, also of those that no task reads."""
+        """Return the topics of global tables, including those that no task reads."""
         recorded = {topic for rows in self._written if rows.position for topic, _ in rows.position.global_stores}
-        # Positions of earlier releases record no global tables, but what several places have read is one:
-        # any other topic is read at one place only.
+        # Positions of earlier releases do not record global tables. A topic that several places have read is one,
+        # because any other topic is read at one place only.
         held = Counter(topic for rows in self._written for topic in {topic for topic, _ in rows.ends})
         former = recorded | {topic for topic, places in held.items() if places > 1}
         return self._whole | (former - self._read_topics)
@@ -115,13 +117,13 @@ class _Plan:
         return {self._parked[topic].sub_topology for topic in topics & self._parked.keys()}
 
     def _find_holders(self) -> dict[Partition, int]:
-        """Return the place that holds the offset of each partition: the largest, should there be two."""
+        """Return the place that holds the offset of each partition; if there are two, that of the larger offset."""
         held = [(end, place, at) for place, rows in enumerate(self._written) for at, end in rows.ends.items()]
-        # Sorted by offset, so that the largest wins: what was read once must not be read again.
+        # Sorted by offset, so that the largest wins, because no record may be read twice.
         return {at: place for _, place, at in sorted(held) if at[0] not in self._global}
 
     def _find_origins(self, task: Wanted) -> list[int]:
-        """Return the places whose sub-topologies read what a task reads, or that were written for its sub-topology."""
+        """Return the places that hold offsets of a task's partitions, or that its sub-topology wrote."""
         read = [partition for partition in task.partitions if partition[0] not in self._parked]
         held = {self._holders[partition] for partition in read if partition in self._holders}
         named = {place for place, rows in enumerate(self._written) if rows.name and rows.name == task.identity}
@@ -138,16 +140,16 @@ class _Plan:
         return self._parked.get(partition[0]) or (None if place is None else self._written[place].position)
 
     def _is_used(self, place: int) -> bool:
-        """Return whether a place belongs to the topology, or one that belongs to it takes over from there."""
+        """Return whether a place belongs to the topology, or a place of the topology takes over its rows."""
         is_left = any(holder == place for at, holder in self._holders.items() if at in self._readers)
         formats = self._written[place].scan(KINDS)
         is_store_elsewhere = any(self._targets(key, place) != [place] for key, _ in formats)
         return place < len(self._wanted) or bool(self._heirs[place]) or is_left or is_store_elsewhere
 
     def _position(self, place: int) -> Move:
-        """Return where a place stands: each offset is kept at the one place that reads it."""
-        # All places get a number above the largest: a place whose number went back would look as if its topics were
-        # older than its snapshot, and the start would stop (`complete_tail`).
+        """Return a place's move with its new position. Each offset is kept at the place that reads it."""
+        # All places get a commit number above the largest. If a place's number went back, its topics would look older
+        # than its snapshot, and the start would stop (`complete_tail`).
         newest = max((rows.position for rows in self._written if rows.position is not None), key=lambda one: one.n)
         ends = {at: end for at, end in self._ends().items() if self._readers.get(at, self._holders[at]) == place}
         if place >= len(self._wanted):
@@ -169,8 +171,8 @@ class _Plan:
         position = replace(
             known[0] if known else newest,
             n=newest.n + 1,
-            # The latest of the sub-topologies that it continues: time must not go back for a store or a topic that
-            # comes with it.
+            # The latest time of the sub-topologies that it continues, because time must not go back for a store or a
+            # topic that it takes over.
             stream_time=max((last.stream_time for last in continued), default=-1),
             closing_time=max((last.closing_time for last in continued), default=-1),
             ends=_sort(ends),
@@ -180,14 +182,17 @@ class _Plan:
             sub_topology=task.identity,
             reports=() if reporting is None else reporting.reports,
             global_stores=() if own is None else own.global_stores,
+            formats=tuple(
+                dict.fromkeys(kind for at, last in read.items() for kind in last.formats if kind[0] == at[0])
+            ),
         )
         return Move(position, tuple(origins))
 
     def _has_rows(self, rows: Written, topic: str, store: str) -> bool:
         """Return whether the store of a global table has the rows up to the offsets of a place.
 
-        It has not if its sub-topology has read the table into a store of another name, or if another sub-topology has
-        filled the store since, to whose place the record of the store's format went.
+        It does not if its sub-topology has read the table into a store of another name, or if another sub-topology has
+        filled the store since. Then the record of the store's format has moved to the place of that sub-topology.
         """
         recorded = () if rows.position is None else rows.position.global_stores
         if recorded and (topic, store) not in recorded:
@@ -198,9 +203,9 @@ class _Plan:
         return {at: self._written[place].ends[at] for at, place in self._holders.items()}
 
     def _changes(self, place: int, move: Move) -> bool:
-        """Return whether a move changes more than a commit's number.
+        """Return whether a move changes more than the commit number.
 
-        The name of another sub-topology is a change, so that a rescale after one start finds the topology's own.
+        Another name of the sub-topology is a change, so that a rescale after one start finds the current names.
         """
         before = self._written[place].position
         if move.changes or before is None:
@@ -227,15 +232,19 @@ class _Plan:
         targets = self._targets(key, origin)
         if not targets and self._written[origin].name:
             return [(origin, parked_key(self._written[origin].name, key))]
-        # Event ids of two places have the same keys, if they are of the same time and commit number.
+        # Event ids of two places have the same keys if they have the same time and commit number.
         moved = as_of_another(key, origin) if key.startswith(EVENT_IDS) else key
         return [(place, key if place == origin else moved) for place in targets]
 
     def _targets(self, key: bytes, origin: int) -> list[int]:
-        """Return the places that need an internal row; none: its sub-topology is gone."""
+        """Return the places that need an internal row; empty if its sub-topology is gone."""
         heirs = self._heirs[origin]
         if _is_of_timers(key):
             return self._of_timer(key, heirs) or heirs[:1]
+        topic = topic_of(key)
+        if topic:
+            readers = [at for at, task in enumerate(self._wanted) if any(topic == read for read, _ in task.partitions)]
+            return readers or [origin]
         if key.startswith((KINDS, LAYOUTS)):
             return self._of_store(key.partition(b"\0")[2].decode(), origin)
         return heirs if key.startswith(EVENT_IDS) else self._of_store(store_of(key).decode(), origin)
@@ -245,10 +254,10 @@ class _Plan:
         return [place for place, task in enumerate(self._wanted) if store in task.stores] or [origin]
 
     def _of_timer(self, row: bytes, heirs: list[int]) -> list[int]:
-        """Return the place of a timer: the one whose operators set it, or else the heir with a store that it names.
+        """Return the place of a timer: the place whose operators set it, otherwise the heir with a store that it names.
 
-        A timer is of one store: a topic's next reader may have it without the former one's other stores. What is
-        recorded of a processor's timers goes with them.
+        A timer belongs to one store. A topic's next reader may have this store without the other stores of the former
+        reader. The recorded format of a processor's timers moves with the timers.
         """
         # Only one place may have a timer, or it would fire twice.
         timer = timer_of(row)[0] if row.startswith(TIMERS) else f"{row[len(LAYOUTS) :].decode()}: "
@@ -265,7 +274,7 @@ class _Plan:
         return [max(named, key=lambda place: self._named_in(timer, place))] if named else []
 
     def _named_in(self, timer: str, place: int) -> int:
-        """Return the length of the longest store's name in a timer's; operators name their timers by their stores."""
+        """Return the length of the longest store name in a timer's name: operators name timers after their stores."""
         return max((len(store) for store in self._wanted[place].stores if store in timer), default=0)
 
 

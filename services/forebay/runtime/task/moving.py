@@ -1,4 +1,4 @@
-"""Finds what a group's tasks keep under another place of the topology, and commits it where it belongs now."""
+"""Finds internal rows of a group's tasks at other places of the topology, and moves them to the current places."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay.processor.batch import BatchResult
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.timers import timer_names_of
 from forebay.runtime.changelog.topics import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition
@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """One place that changes.
+    """The move of one place of the topology.
 
     Args:
-        tail: of its internal changelog.
+        tail: tail of its internal changelog.
         task: None for a place that the topology no longer has.
     """
 
@@ -39,13 +39,13 @@ class PlannedMove:
 
     @property
     def commit(self) -> TaskCommit:
-        """What goes into the transaction that moves a group's tasks."""
-        # No store's changelog: rows of stores are in topics of their own names, and stay there.
+        """The place's part of the transaction that moves a group's tasks."""
+        # Without the stores' changelogs: these are named after the stores, so their rows do not move.
         router = ChangelogRouter({}, self.tail.rows.internal, self.tail.number)
         return TaskCommit(self.tail.name, "", BatchResult(changes=self.move.changes), self.move.position, router)
 
     def apply(self) -> None:
-        """Change the task's table as the commit changed its internal changelog."""
+        """Apply the committed changes to the task's table."""
         if self.task is not None:
             self.task.table.apply(self.move.changes, self.move.position.tag)
             assert self.task.table.tag == self.move.position.tag, f"{self.tail.name}: the table is not as it was moved"
@@ -55,13 +55,13 @@ class PlannedMove:
 def planned_moves(
     tasks: Sequence[StateTask], inputs: Mapping[Place, TaskInput], tails: Sequence[Tail], former: Sequence[Tail]
 ) -> list[PlannedMove]:
-    """Return what moves, once the tails were read; nothing if the topology is as it was.
+    """Return the moves of a group's tasks, whose tails have been read; empty if the topology has not changed.
 
     Args:
-        tasks: of a group, by sub-topology and number.
-        inputs: of the tasks, by place.
-        tails: of the tasks, in their order.
-        former: of internal changelogs that belong to no sub-topology any more.
+        tasks: tasks of a group, ordered by sub-topology and number.
+        inputs: inputs of the tasks, by place.
+        tails: tails of the tasks, in the same order.
+        former: tails of internal changelogs that no longer belong to a sub-topology.
     """
     planned = []
     for number in sorted({tail.number for tail in tails}):
@@ -80,8 +80,8 @@ def log_moves(group: str, moves: Iterable[PlannedMove]) -> None:
     for move in moves:
         if move.task is not None:
             log.warning(
-                "%s: the topology changed: sub-topology %s, task %d, continues at %d offsets; %d timers, event ids and "
-                "store formats moved",
+                "%s: the topology changed: sub-topology %s, task %d, takes over the positions of %d input partitions "
+                "and %d rows with timers, event ids and store formats",
                 group,
                 move.task.settings.sub_topology,
                 move.tail.number,

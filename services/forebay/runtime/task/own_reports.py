@@ -1,4 +1,4 @@
-"""Bad records of a global table that a sub-topology reports itself, although another one reports the table's."""
+"""Bad records of a global table that a sub-topology reports itself, although another one usually reports them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ def with_own_reports(
     """Return a task's position with the offsets before which it reports bad records of global tables itself.
 
     The first sub-topology that reads a table reports its bad records. A sub-topology that is added later reads the
-    whole table. The first one has read a part of it before, perhaps by other code that could read these records, and
-    does not read it again.
+    whole table, including the part that the first one has read already and does not read again. Earlier code may have
+    been able to read records of this part that are bad now.
 
     Args:
         elsewhere: topics whose bad records another task reports.
-        positions: of the group's tasks. If it has the first task of a sub-topology, it has that of each.
+        positions: positions of the group's tasks. If the group has the first task of one sub-topology, it has the
+            first task of every sub-topology.
     """
     if place[1] or not elsewhere:
         return replace(position, reports=()) if position.reports else position

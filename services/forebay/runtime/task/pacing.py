@@ -10,31 +10,31 @@ from forebay.runtime.task.commit_size import CommitSize
 
 BACKLOG_SECONDS = 1.0
 READ_AHEAD = 10_000
-"""Records that are queued where a commit takes fewer.
+"""Records that may be queued if a commit takes fewer.
 
-A group has one consumer, and a consumer has one queue. Repartitioned records would lie behind all fetched input
-records, and a sub-topology that merges by time waits for the slowest of its senders. With a queue for each, every
-sub-topology gets a share of the commit.
+A group has one consumer, and a consumer has one queue. Without reading ahead, repartitioned records would wait behind
+all fetched input records, and a sub-topology that merges by time waits for its slowest sender. With a queue for each,
+every sub-topology gets a share of the commit.
 """
 _AHEAD_BYTES = 8 << 20
-"""Of these records, as large as the last ones were."""
+"""Limit of these records' bytes, estimated from the size of the latest records."""
 _FULL_READ = 1_000
-"""Records that arrive at once where there are more behind them."""
+"""Number of records of one read from which more records are assumed to wait behind them."""
 _INTERVAL_PER_COST = 2.0
-"""How many times as long as a commit takes the time between two commits is at least, if the limits allow it."""
+"""Ratio of the time between two commits to the duration of a commit, if the limits allow it."""
 _SMOOTHING = 8.0
 """Commits over which the cost is averaged, so that a single slow commit changes little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Admission control of one commit.
+    """Limits of commits, and the times between commits and snapshots.
 
     Args:
-        max_records: of a commit, over all partitions of a group.
-        max_bytes: of a commit; 0: no limit.
+        max_records: largest number of records of a commit, over all partitions of a group.
+        max_bytes: largest size of a commit; 0: no limit.
         commit_interval_ms: longest time between two commits while caught up.
-        shortest_interval_ms: shortest such time, if commits take little of it.
+        shortest_interval_ms: shortest time between two commits, if commits are fast.
         checkpoint_interval_ms: time between two snapshots of a task.
         idle: whether idle time passes on idle topics.
     """
@@ -48,10 +48,10 @@ class Limits:
 
 
 class Pacing:
-    """Decides when what was read is processed and committed.
+    """Decides when the records that were read are processed and committed.
 
     Args:
-        read_ahead: records that may be queued where a commit takes fewer.
+        read_ahead: records that may be queued if a commit takes fewer.
     """
 
     def __init__(
@@ -70,23 +70,23 @@ class Pacing:
         self.begin(0)
 
     def start(self) -> None:
-        """Note that a group begins: its first commit, which shows that it works, gathers for one interval at most."""
+        """Start a group. Its first commit, which shows that it works, gathers for one interval at most."""
         self._patience = min(BACKLOG_SECONDS, self._longest)
         self._is_timed = False
 
-    def begin(self, waiting: int, *, goes_on: bool = False) -> None:
-        """Begin to gather; `waiting` records are there.
+    def begin(self, waiting: int, *, left_records: bool = False) -> None:
+        """Begin to gather a commit, with `waiting` records in the queues.
 
         Args:
-            goes_on: whether the last commit could not take all: the next one is due.
+            left_records: whether the last commit left records in the queues, so that the next one is due at once.
         """
         self._records, self._bytes = 0, 0
-        self._waiting, self._goes_on = waiting, goes_on
+        self._waiting, self._left_records = waiting, left_records
         self._begun = self._clock()
         self._first_at = self._begun if waiting else None
 
     def took(self, records: int, size: int) -> None:
-        """Count what was read."""
+        """Count the records and bytes of a read."""
         self._records += records
         self._bytes += size
         if not records:
@@ -96,7 +96,7 @@ class Pacing:
             self._first_at = self._clock()
 
     def wait(self) -> float:
-        """Return how long (seconds) to wait for more: until the commit is due."""
+        """Return how long (s) to wait for more records: until the commit is due."""
         if self._first_at is None:
             return 3_600.0
         if self.is_full:
@@ -104,7 +104,7 @@ class Pacing:
         return max(0.0, self._due - self._clock())
 
     def is_due(self, count: int) -> bool:
-        """Return whether the buffered records should be processed now; `count` records came last."""
+        """Return whether the buffered records should be processed now; the last read returned `count` records."""
         if self._first_at is None:
             return False
         now = self._clock()
@@ -115,22 +115,22 @@ class Pacing:
         return now >= self._due and count < _FULL_READ
 
     def on_due(self) -> None:
-        """Note that the commit is due: the interval to the next one begins."""
+        """Record that the commit is due, which begins the interval to the next one."""
         self._gathered_at, self._is_timed = self._clock(), True
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is there."""
+        """Whether no records are queued for the commit."""
         return self._first_at is None
 
     @property
     def is_full(self) -> bool:
-        """Whether a commit can't take more."""
-        return self._goes_on or self.is_loaded
+        """Whether the commit needs no more records: it is loaded, or the last one left enough."""
+        return self._left_records or self.is_loaded
 
     @property
     def is_loaded(self) -> bool:
-        """Whether as much was read since `begin` as a commit can take."""
+        """Whether the records read since `begin` fill a commit."""
         return self._records >= self.most or 0 < self._most_bytes <= self._bytes
 
     @property
@@ -140,13 +140,13 @@ class Pacing:
 
     @property
     def room(self) -> int:
-        """Records that may be read at once: those of this commit, and where it is small some ahead."""
+        """Number of records that may be read at once: those of this commit and, if it is small, some ahead."""
         ahead = min(self._read_ahead, _AHEAD_BYTES // self._record_bytes) - self._waiting
         return max(1, max(self.most, ahead) - self._records)
 
     @property
     def most(self) -> int:
-        """Records this commit may have."""
+        """Largest number of records of this commit."""
         return self._size.share_of(self._limits.max_records)
 
     @property
@@ -154,18 +154,15 @@ class Pacing:
         return self._size.share_of(self._limits.max_bytes) if self._limits.max_bytes else 0
 
     def on_commit(self, *, is_empty: bool = False) -> None:
-        """Note that a commit is through: the next is due an interval after this one was, but half a one after its end.
-
-        So what a commit takes, from the last look at the inputs on, adds nothing to a record's time, and a broker that
-        takes its time gets a rest.
+        """Record a successful commit, which sets the time at which the next one is due.
 
         Args:
             is_empty: whether the commit only announced times: its success says nothing about the size of commits.
         """
         now = self._clock()
         if self._is_timed:
-            # A commit that waited for minutes for the broker counts as one that takes the longest interval, or else
-            # the interval would stay long for many commits.
+            # A commit that waited for the broker for minutes counts with the longest interval. Otherwise the interval
+            # would stay long for many commits.
             self._cost += (min(now - self._gathered_at, self._longest) - self._cost) / _SMOOTHING
         self._is_timed = False
         interval = self._interval
@@ -178,10 +175,10 @@ class Pacing:
 
     @property
     def _interval(self) -> float:
-        """Seconds between two commits: short while they are cheap, longer where the broker or the logic takes long."""
+        """Seconds between two commits: short while they are fast, longer if the broker or the logic is slow."""
         return max(self._shortest, min(self._longest, _INTERVAL_PER_COST * self._cost))
 
     def halve(self) -> int:
-        """Make commits smaller, until they succeed again; return how many records they may have now."""
+        """Make commits smaller until they succeed again; return their new largest number of records."""
         self._size.on_failure()
         return self.most

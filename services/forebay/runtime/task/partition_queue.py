@@ -14,7 +14,7 @@ GLOBAL = -1
 
 
 class Stream:
-    """Records in the order in which one writer sent them. Its head may have to wait for other streams' heads."""
+    """Records in the order in which one writer sent them. The first one may have to wait for those of other streams."""
 
     __slots__ = ("in_commit", "last", "order", "queue")
 
@@ -22,18 +22,18 @@ class Stream:
         self.order = order
         self.queue: deque[Message] = deque()
         self.last = -1
-        """Largest timestamp taken (ms)."""
+        """Largest timestamp (ms) of the records that were processed."""
         self.in_commit = 0
         """Records of the commit that is in progress."""
 
     @property
     def head_time(self) -> int:
         """Time (ms) by which the first record queued is merged."""
-        # A producer may send any time. One later than EVER would wait for ever for the other streams.
+        # A producer may send any timestamp. A record later than EVER would wait forever for the other streams.
         return -1 if self.order[0] == GLOBAL else min(self.queue[0].timestamp()[1], EVER)
 
     def promise(self) -> int:
-        """Return the time (ms) before which nothing more comes in order, while nothing is queued."""
+        """Return the time (ms) before which no further record is expected, while no record is queued."""
         raise NotImplementedError
 
 
@@ -41,9 +41,10 @@ class InputPartition(Stream):
     """A partition of an external topic: its records are one stream.
 
     Args:
-        rank: 0 for a topic read as a table: at equal timestamps tables come first (semantics.md). GLOBAL.
-        start: offset to read from.
-        until: offset to end at; -1: none.
+        rank: 0 for a topic that is read as a table, because at equal timestamps tables come first (semantics.md); 1 for
+            other topics; GLOBAL.
+        start: offset of the first record to read.
+        until: end offset; -1: none.
     """
 
     __slots__ = ("at_end", "begins_after", "end", "end_log", "next", "partition", "skipped", "topic", "until")
@@ -60,11 +61,11 @@ class InputPartition(Stream):
         self.end_log = EndLog()
         self.at_end = False
         self.begins_after = -1
-        """Time (ms) before which no record comes that was not read, if the reader knows it."""
+        """Time (ms) before which there is no unread record, if the reader knows it; otherwise -1."""
 
     def take(self, message: Message, offset: int) -> None:
         """Queue a record, unless it was queued before or lies beyond `until`."""
-        # After the election of another leader, the client may deliver records once more.
+        # After the election of another leader, the client may deliver records again.
         if offset < self.next:
             return
         # A record behind the end belongs to the next run. Its offset is not passed, so the position stays at the end.
@@ -75,26 +76,26 @@ class InputPartition(Stream):
         self.queue.append(message)
 
     def skip(self, offset: int) -> None:
-        """Continue at `offset`: what is before it was deleted."""
+        """Continue at `offset`, because earlier records were deleted."""
         self.skipped += max(0, offset - self.next)
         self.next, self.at_end = max(self.next, offset), False
 
     def reach_end(self, offset: int) -> None:
-        """Note that the partition ended at `offset`."""
+        """Record that the partition ended at `offset`."""
         self.next, self.at_end = max(self.next, offset if self.until < 0 else min(offset, self.until)), True
 
     @property
     def resume(self) -> int:
-        """Offset of the first record that is not used."""
+        """Offset of the first unused record."""
         return self.queue[0].offset() if self.queue else self.next
 
     @property
     def is_read(self) -> bool:
-        """Whether everything that was there at the last look is queued or used."""
+        """Whether the partition is read to its last known end."""
         if 0 <= self.until <= self.next:
             return True
-        # The client reports an end only for an empty fetch, which a topic that is written all the time may not have.
-        # The end that the reader asked for does not depend on that.
+        # The client reports an end only after an empty fetch, which may never happen in a topic that is written all the
+        # time. The end that the reader asked for does not depend on that.
         return self.at_end if self.end == UNKNOWN else self.next >= self.end
 
     @property
@@ -103,11 +104,12 @@ class InputPartition(Stream):
         return not self.queue and 0 <= self.until <= self.next
 
     def promise(self) -> int:
+        # A partition that is read to its end does not delay the merge. Otherwise an idle partition would stop the task.
         return EVER if self.is_read else self.begins_after
 
 
 def take_out(stream: Stream, most: int) -> list[Message]:
-    """Return up to `most` records from the front of a stream's queue, and forget them."""
+    """Remove up to `most` records from the front of a stream's queue and return them."""
     queue = stream.queue
     if len(queue) <= most:
         messages = list(queue)

@@ -1,4 +1,4 @@
-"""Places of a topology: what the tasks there read and keep, what their internal changelogs hold, what has to move."""
+"""Places of a topology: inputs and stores of their tasks, contents of their internal changelogs, and moves."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a task of the topology as it is declared reads and keeps.
+    """Inputs and stores of a task of the current topology.
 
     Args:
-        identity: of its sub-topology.
-        partitions: those it reads, without those of global tables.
+        identity: name of its sub-topology.
+        partitions: partitions that it reads, except those of global tables.
         whole: topics of the global tables that it reads.
         stores: names of its stores.
         global_stores: the topics in `whole`, each with the name of its store.
-        has_timer: recognizes its timers by their names; None if it may set any timer.
+        has_timer: returns whether the task sets a timer of a name; None if it may set any timer.
     """
 
     identity: str
@@ -37,11 +37,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an internal changelog holds.
+    """Contents of an internal changelog.
 
     Args:
         position: the last position, or None.
-        scan: gives the internal rows whose keys begin with a prefix.
+        scan: returns the internal rows whose keys begin with a prefix.
     """
 
     position: TaskPosition | None
@@ -54,7 +54,7 @@ class Written:
 
     @property
     def name(self) -> str:
-        """Name of the sub-topology that wrote it; "" if that is not known."""
+        """Name of the sub-topology that wrote it; "" if unknown."""
         return "" if self.position is None else self.position.sub_topology
 
     def has_record(self, store: str) -> bool:
@@ -65,12 +65,12 @@ class Written:
 
 @dataclass(slots=True)
 class Move:
-    """What has to be committed for one place.
+    """The changes to commit for one place.
 
     Args:
-        position: where its task stands from now on.
-        origins: places that it comes from.
-        changes: of its internal rows.
+        position: new position of its task.
+        origins: places whose sub-topologies its task continues.
+        changes: changes of its internal rows.
     """
 
     position: TaskPosition

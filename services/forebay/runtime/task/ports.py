@@ -1,4 +1,4 @@
-"""What a task group needs of the world around it."""
+"""Interfaces of a task group to the worker around it: reader, producer and broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.runtime.task.tail import Tail
 
 
 class Reader(Protocol):
-    """Hands records to the inputs of a group's tasks (see `reader.GroupReader`)."""
+    """Reads records into the inputs of a group's tasks (see `reader.GroupReader`)."""
 
     bytes: int
 
@@ -31,8 +31,6 @@ class Reader(Protocol):
     def seen_ends(self) -> dict[tuple[str, int], int]: ...
 
     def written_ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]: ...
-
-    def open_transactions(self) -> dict[tuple[str, int], int]: ...
 
     def close(self) -> None: ...
 
@@ -56,18 +54,18 @@ class Committer(Protocol):
 
 
 class Surroundings(Protocol):
-    """What a group needs of the broker in addition to its reader and producer."""
+    """Requests of a group to the broker, in addition to those of its reader and producer."""
 
     def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """Return the metadata last committed to the marker group, even during a transaction. Raises Unavailable."""
         ...
 
     def read_tails(self, tails: list[Tail]) -> None:
-        """Read tails: see `tail.read_tails`."""
+        """Read tails to the last stable offsets of their changelogs (see `tails.read_tails`)."""
         ...
 
     def former(self, number: int) -> list[Tail]:
-        """Return the tails of internal changelogs that belong to no sub-topology any more, of a task's number."""
+        """Return the tails of internal changelogs without a sub-topology, for the task of this number."""
         ...
 
     def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
@@ -75,13 +73,13 @@ class Surroundings(Protocol):
         ...
 
     def inputs(self, place: tuple[int, int], lease: Lease, position: TaskPosition) -> TaskInput:
-        """Return what a task reads, from where it stands."""
+        """Return a task's input, which begins at its position."""
         ...
 
     def check_topics(self, lease: Lease) -> None:
-        """Refuse inputs that are not those the lease knows. Raises TopicChanged, Unavailable."""
+        """Check that the input topics are those of the lease. Raises TopicChanged, Unavailable."""
         ...
 
     def purge(self, ends: dict[tuple[str, int], int]) -> None:
-        """Have the broker delete the records of repartition partitions before these offsets, some time."""
+        """Request the deletion of repartition records before these offsets, without waiting for it."""
         ...

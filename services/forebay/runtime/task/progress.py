@@ -9,7 +9,7 @@ def check_progress(name: str, before: TaskPosition, position: TaskPosition) -> N
     """Assert that neither times nor offsets go back: records would be processed twice, and timers fire twice.
 
     Args:
-        name: of the task.
+        name: name of the task.
     """
     n = position.n
     assert position.stream_time >= before.stream_time, f"{name}: stream time goes back in commit {n}"

@@ -13,6 +13,7 @@ from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import sender_name
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import GLOBAL, InputPartition
+from forebay.runtime.task.record_formats import NO_FORMATS, RecordFormat
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 
 
@@ -32,12 +33,14 @@ def task_input(
     lease: Lease,
     position: TaskPosition,
     names: Mapping[str, str] = MappingProxyType({}),
+    formats: Mapping[str, RecordFormat] = NO_FORMATS,
 ) -> TaskInput:
-    """Return what a task reads, from where it stands.
+    """Return a task's input, which begins at its position.
 
     Args:
         place: sub-topology and number of the task.
-        names: the broker's names of input topics by those of the job, where they differ.
+        names: the broker's names of input topics, by the job's names, if they differ.
+        formats: of the repartition topics' records, by topic.
 
     Raises:
         StateConflict: the lease has only a part of a global table.
@@ -59,7 +62,7 @@ def task_input(
         for partition in sorted(partitions(start)):
             if not is_whole and partition % lease.tasks != number:
                 continue
-            # The position counts. The lease's offset is only for partitions of which nothing was committed yet.
+            # The position has precedence. The lease's offset is only for partitions without a committed offset.
             begin = ends.get((topic, partition), start[partition])
             inputs.append(InputPartition(topic, partition, rank, begin, _last(lease, topic, partition, begin), name))
     repartitions = []
@@ -68,20 +71,22 @@ def task_input(
         sending = [(at, one) for at, one in enumerate(job.topology) if name in one.sends]
         tasks = range(lease.tasks)
         senders = [sender_name(one.identity, task) for _, one in sending for task in tasks]
-        # Release 0.2 named senders by their sub-topology's number; one that reads more than it once did had the name of
-        # another of its topics.
+        # Release 0.2 named senders by the number of their sub-topology. If a sub-topology got more inputs since, its
+        # identity may have been another one of its topics.
         earlier = {
             f"{before}-{task}": sender_name(one.identity, task)
             for at, one in sending
             for before in (str(at), *one.inputs, *one.repartitions)
             for task in tasks
         }
-        # Repartition records are deleted only up to their reader's position. Without a position, the first one still
+        # Repartition records are deleted only up to their reader's position. Without a position, the first record still
         # exists.
         begin = ends.get((topic, number), 0)
         rank = 0 if name in topology.tables else 1
         repartitions.append(
-            RepartitionPartition(topic, number, senders, position.senders, begin, rank, earlier, lease.token)
+            RepartitionPartition(
+                topic, number, senders, position.senders, begin, rank, earlier, lease.token, formats.get(topic)
+            )
         )
     item = TaskInput(inputs, repartitions)
     read = {(partition.topic, partition.partition) for partition in item.all_partitions}
@@ -95,7 +100,7 @@ def task_input(
 def _last(lease: Lease, topic: str, partition: int, begin: int) -> int:
     """Return the offset at which a partition that is read from `begin` ends in this lease; -1: it has no end.
 
-    Nothing is read of a partition that was added after a job that ends by itself had planned its ends.
+    Nothing is read of a partition that was added after the end offsets were planned.
     """
     if lease.until is None or lease.restore_only:
         return -1
@@ -109,15 +114,15 @@ def refuse_unknown(
     positions: Iterable[TaskPosition],
     marked: Collection[tuple[str, int]],
 ) -> None:
-    """Refuse partitions that the job has read, but of which no position knows how far: they would be read again.
+    """Refuse partitions that the job has read but no position contains: they would be read again.
 
     Args:
-        inputs: of a group's tasks.
-        positions: all that their internal changelogs hold.
-        marked: partitions that the job has read, as the marker group knows.
+        inputs: inputs of a group's tasks.
+        positions: all positions of their internal changelogs.
+        marked: partitions that the job has read, according to the marker group.
 
     Raises:
-        StateConflict: says which topic, and what to do.
+        StateConflict: names the topic and the remedy.
     """
     known = {(topic, partition) for position in positions for topic, partition, _ in position.ends}
     for item in inputs:

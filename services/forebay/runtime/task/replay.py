@@ -1,4 +1,4 @@
-"""Completes the tables of a group by its changelogs."""
+"""Replays the changelogs of a group into its tables."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def replay_changelogs(
     *,
     is_too_old: bool,
 ) -> list[Tail]:
-    """Bring the tables up to the last commit, and return what was read, by task.
+    """Bring the tables up to the last commit; return the tails that were read, in the order of the tasks.
 
-    The changelogs are read from the beginning if deletes may be gone from them: by the age of the snapshot, or because
-    the mark of the snapshot is gone (see `snapshot_mark`). The age alone would not do, since it is the difference of
-    two workers' clocks, and the mark alone not if `delete.retention.ms` was lowered meanwhile.
+    If deletes may be gone from the changelogs, they are read from the beginning. This is so if the snapshot is too old,
+    or if its mark is gone (see `snapshot_mark`). The age alone does not suffice, because it is the difference of two
+    workers' clocks. The mark alone does not suffice if `delete.retention.ms` was lowered in the meantime.
 
     Args:
-        offsets: from which the changelogs complete each table.
+        offsets: returns the offsets from which the changelogs complete each table.
         check: refuses changelogs that contradict the snapshot, before they replace it.
-        forget: empties the tables, and has the offsets begin at the beginning.
+        forget: empties the tables and the offsets.
         is_too_old: whether the offsets are older than deletes are kept.
     """
     if is_too_old:

@@ -1,4 +1,4 @@
-"""Runs a group's loop on a thread of its own."""
+"""Runs a group's loop on its own thread."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from forebay.runtime.errors import GroupFenced, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.loop_calls import RUNNING_SECONDS, LoopCalls
 from forebay.runtime.task.pacing import Pacing
+from forebay.runtime.task.snapshot_writing import SnapshotKeeper
 
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 20.0
-"""How long a loop continues after its lease, while the driver hands out the next one."""
+"""How long a loop continues after its lease, while the driver plans the next one."""
 
 OUTLIVING_SECONDS = 90.0
 """How long a loop continues while the driver is replaced. A new pod may have to wait for an image."""
 
 STUCK_SECONDS = 150.0
-"""A commit that fails, its abort and the search for the cause take at most 130 s. A loop that
-has neither gone round nor processed a record for longer does not come back from a call to the client library."""
+"""A failing commit, its abort and the search for the cause take at most 130 s. A loop that has neither completed a
+cycle nor processed a record for longer hangs in a call to the client library."""
 
 _CONFIRM_SECONDS = 2.0
 """How long a loop without a lease may have nothing to commit before it checks whether another worker has taken over.
@@ -40,11 +40,11 @@ T = TypeVar("T")
 
 
 class GroupRunner:
-    """A group's loop. It continues for a short grace after its lease, until the worker of the next lease takes over.
+    """A group's loop. After its lease, it continues for a grace period, until the worker of the next lease takes over.
 
     Args:
         keeper: writes the group's snapshots.
-        progress: what differs once the running commit has processed more.
+        progress: returns a value that changes whenever the running commit has processed more.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class GroupRunner:
         self.group = group
         self.keeper = keeper
         self.belongs_to: object = None
-        """What the loop was built for: a lease with another origin can't continue with it."""
+        """Origin for which the loop was built. A lease with another origin can't continue with it."""
         self._pacing = pacing
         self._monotonic = monotonic
         self._lease: Lease | None = None
@@ -68,7 +68,7 @@ class GroupRunner:
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
         self.finished = threading.Event()
-        """Set once a lease that ends by itself has nothing left to do."""
+        """Set once a lease with end offsets, or of a restore, is completed, and when the loop ends."""
         self.failure: BaseException | None = None
         self.trouble = ""
         """What the loop waits for, such as the broker."""
@@ -85,7 +85,7 @@ class GroupRunner:
 
     @property
     def is_working(self) -> bool:
-        """Whether it runs and has its group: one that gave it up does nothing more unless a lease comes."""
+        """Whether the loop runs and its group is open. Without a lease, a closed group is not opened again."""
         return self.is_alive and self.group.is_open
 
     @property
@@ -96,22 +96,22 @@ class GroupRunner:
 
     @property
     def beat_ms(self) -> int:
-        """When the loop last went round, or made progress within a commit, wall clock in ms."""
+        """Time of the loop's last cycle, or of progress within a commit (wall clock, ms)."""
         self._look()
         return self._beat_ms
 
     def _look(self) -> None:
-        """Note whether the running commit has made progress: slow logic is not a loop that is stuck."""
+        """Check whether the running commit has made progress, so that a loop with slow logic is not stuck."""
         progress = self._progress()
         if progress != self._progress_before:
             self._progress_before = progress
             self._beat_ms, self._turned_at = now_ms(), self._monotonic()
 
     def start(self, lease: Lease, is_held: Callable[[], bool] = lambda: True) -> None:
-        """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises.
+        """Open the group and start the loop under a lease. Raises the errors of `TaskGroup.open`.
 
         Args:
-            is_held: returns whether the lease has not ended since.
+            is_held: returns whether the lease is still held.
         """
         assert not self.is_alive, f"{self.group.settings.name}: a second loop would use the group's tables"
         self.group.open(lease, is_held)
@@ -121,7 +121,7 @@ class GroupRunner:
         self._launch()
 
     def _launch(self) -> None:
-        """Begin to take turns. A simulation takes them itself."""
+        """Start the thread. A simulation has none and calls `turn` itself."""
         self._thread = threading.Thread(target=self._run, name=self.group.settings.name, daemon=True)
         self._thread.start()
 
@@ -133,39 +133,39 @@ class GroupRunner:
         self.finished.clear()
 
     def hold(self, seconds: float = GRACE_SECONDS) -> None:
-        """Note that the lease is held, for so long at least: reading everything or writing a snapshot may take long."""
+        """Let the loop run for at least `seconds` more, because a changelog replay or a snapshot may take long."""
         self._deadline = max(self._deadline, self._monotonic() + seconds)
 
     def release(self) -> None:
-        """Note that the lease is over: the loop continues for the grace, but does not open the group again."""
+        """End the lease. The loop continues for the grace period, but does not open the group again."""
         self._is_held = False
         self._deadline = self._monotonic() + self._grace
 
     def outlive(self) -> None:
-        """Note that the next lease comes only from the next driver: the loop continues for longer."""
+        """End the lease when the driver is replaced. The loop continues for longer, until the next driver's leases."""
         self._grace = OUTLIVING_SECONDS
         self.release()
 
     def between_commits(self, call: Callable[[], T], seconds: float = RUNNING_SECONDS) -> T:
-        """Run `call` on the loop's thread between two commits and return what it gives. A lease that asks is held.
+        """Run `call` on the loop's thread between two commits and return its result. This prolongs a held lease.
 
-        A call that was given up is not begun any more: it may use what belongs to the lease.
+        A call that was given up never begins later, because it may use objects of a lease that is over.
 
         Args:
             seconds: how long the call itself may take.
 
         Raises:
-            LoopBusy: the loop did not come to it. LoopEnded: the loop ended meanwhile. Unavailable: it takes too long.
-            Any error that `call` raises.
+            LoopBusy: the loop did not begin the call in time. LoopEnded: the loop ended. Unavailable: the call takes
+            too long. Any error that `call` raises.
         """
-        # With many tasks, the steps of a snapshot together take longer than the grace period. Without this, a loop
-        # ended while its own lease still wrote the snapshot.
+        # With many tasks, the steps of a snapshot together take longer than the grace period. Without this, the loop
+        # would end while its own lease still writes the snapshot.
         if self._is_held:
             self.hold()
         return self._calls.run(call, seconds)
 
     def stop(self) -> None:
-        """End the loop after the running commit, and wait for it. One that is stuck is left behind."""
+        """End the loop after the running commit, and wait for its end. A stuck loop is abandoned."""
         self._ending.set()
         # A stuck loop is inside a call to the client library and can't be ended. The next owner's producer fences it.
         if not self.is_stuck:
@@ -182,12 +182,12 @@ class GroupRunner:
             pass
 
     def turn(self) -> bool:
-        """Do one turn of the loop; return whether another one follows. Only the loop's thread calls this."""
+        """Run one turn of the loop; return whether another one follows. Only the loop's thread calls this."""
         follows = False
         try:
             follows = not self._ending.is_set() and self._turn()
         except BaseException as error:
-            # Before the lease learns of it: what it does next may open the group in another loop of this process.
+            # Before `finished` is set, because the lease may then open the group in another loop of this process.
             self.failure = error
             self.group.abandon()
             if isinstance(error, GroupFenced) and not self._is_held:
@@ -222,7 +222,7 @@ class GroupRunner:
             if self.finished.is_set():
                 self._rest()
             else:
-                # Also where nothing is to be read: a conversion, or a restored position, is a commit too.
+                # Also if nothing is to be read, because a conversion or a restored position has to be committed, too.
                 self.group.cycle(lease, _CYCLE_SECONDS)
                 if not self._is_held:
                     self.group.confirm(_CONFIRM_SECONDS)
@@ -240,7 +240,7 @@ class GroupRunner:
         return True
 
     def _reopen(self, lease: Lease) -> None:
-        """Open the group again. Reading a long changelog is not a call that is stuck."""
+        """Open the group again. Meanwhile the loop does not count as stuck, because a replay may take long."""
         self._is_opening = True
         try:
             self.group.open(lease, lambda: self._is_held)
@@ -252,7 +252,7 @@ class GroupRunner:
         self._calls.wait(_CYCLE_SECONDS)
 
     def _take_back(self, error: Exception) -> None:
-        """Forget what is not committed, and retry after a pause."""
+        """Discard uncommitted work, and pause before the next attempt."""
         self.group.abandon()
         self.trouble = str(error) or type(error).__name__
         if isinstance(error, MemoryError | TransactionTooLong):

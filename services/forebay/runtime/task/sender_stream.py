@@ -1,4 +1,4 @@
-"""What one sender forwards into a partition of a repartition topic, and what the reader knows of the sender."""
+"""One sender's records in a partition of a repartition topic, and what the reader knows about the sender."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NEVER = float("-inf")
 
 
 class Frontier:
-    """How far a sender of the reader's own group has come in its input, measured before each commit."""
+    """Progress of a sender of the reader's own group, measured before each commit."""
 
     __slots__ = ("sent", "time")
 
     def __init__(self) -> None:
         self.time = -1
-        """Time (ms) of the next record that the sender takes; EVER if it has taken everything."""
+        """Earliest possible time (ms) of the sender's next record; EVER if it has processed everything."""
         self.sent: dict[tuple[str, int], int] = {}
         """Number of records it has committed since it started, by repartition topic and partition."""
 
@@ -48,14 +48,17 @@ class Reader(Protocol):
 class SenderStream(Stream):
     """One sender's records in a partition.
 
-    A reader that processes records of other senders up to a time relies on this one: nothing older is to come from it.
-    A sender that is behind announces its time. A sender that has caught up is not waited for, since it may have nothing
-    to forward for hours. That holds only while the sender runs: as soon as it does not, records may wait that it has
-    not read. So having caught up is never taken from a position, nor from what was announced before the reader's start,
-    and it expires unless the sender repeats it.
+    When a reader processes other senders' records up to a time, it relies on this sender to forward nothing older. A
+    sender that is behind announces its time. The reader does not wait for a sender that has caught up, because it may
+    have nothing to forward for hours. This is safe only while the sender runs: while it does not, records that it has
+    not read may be waiting. Therefore the state "caught up" is neither read from a position nor from an announcement
+    before the reader's start, and it expires unless the sender repeats it.
+
+    A sender may be frozen after it has determined its state, and before it sends the announcement. It makes one commit
+    after the other, so an announcement of another group counts as made when the one before it was written.
 
     Args:
-        known: what the reader's position says of it; None: nothing.
+        known: the sender's time in the reader's position; None: it has none.
     """
 
     __slots__ = (
@@ -73,6 +76,7 @@ class SenderStream(Stream):
         "said_at",
         "taken",
         "time",
+        "written_at",
     )
 
     def __init__(self, reader: Reader, name: str, known: SenderTime | None) -> None:
@@ -81,22 +85,24 @@ class SenderStream(Stream):
         self.place = reader.topic, reader.partition
         self.name = name
         self.taken = 0
-        """Number of its records that were written since the reader's start and have been read."""
+        """Number of its records that were written since the reader's start and were read."""
         self.counted = 0
-        """Offset behind the last of them."""
+        """Offset after the last of them."""
         self.time = -1 if known is None else known.stream_time
         self.done = 0 if known is None else known.done
         self.next = -1 if known is None else known.next_offset
         self.idle_ms = 0
         self.caught_up = False
         self.is_current = False
-        """Whether the sender announced what it did while the reader ran, and not long ago."""
+        """Whether the sender's last announcement was made while the reader ran, and has not expired."""
         self.said_at = NEVER
-        """A time (s, of the reader's clock) before which the sender's last announcement was not written."""
+        """Earliest possible time (s, by the reader's clock) at which the sender's last announcement was made."""
+        self.written_at: float | None = None
+        """Earliest possible time (s) at which it was written; None: perhaps before the reader's start."""
         self.frontier: Frontier | None = None
-        """Of a sender in the reader's own group; None: it is in another group."""
+        """Progress of a sender in the reader's own group; None: it is in another group."""
         self.cut = -1
-        """Offset from which its records were not queued; -1: all are."""
+        """Offset of the first of its records that was not queued; -1: all were queued."""
 
     def add(self, message: Message, offset: int) -> None:
         """Queue a record."""
@@ -105,27 +111,30 @@ class SenderStream(Stream):
         self.idle_ms = 0
         self.queue.append(message)
 
-    def learn(self, time: TaskTime, offset: int, said_at: float | None) -> None:
-        """Take in what the sender announced.
+    def learn(self, time: TaskTime, offset: int, written_at: float | None) -> None:
+        """Record an announcement of the sender.
 
         Args:
-            said_at: a time (s) before which it was not written; None: it may have been before the reader's start.
+            written_at: earliest possible time (s) at which it was written; None: perhaps before the reader's start.
         """
         self._count(offset)
         self.time, self.caught_up = max(self.time, time.stream_time), time.caught_up
         self.idle_ms, self.done = time.idle_ms, time.done
+        # After the commit of the announcement before it, the sender looked again for records that it has not read. A
+        # sender of the reader's own group can't have been frozen while the reader ran.
+        said_at = self.written_at if self.frontier is None else written_at
         if said_at is not None:
             self.said_at, self.is_current = max(self.said_at, said_at), True
+        self.written_at = written_at
 
     def _count(self, offset: int) -> None:
         self.next = offset + 1
-        # After a rewind, the same records come once more, and a count that included them would exceed what the sender
-        # counted.
+        # After a rewind, the same records are read again. Counted twice, they would exceed the sender's own count.
         if offset >= self.counted:
             self.counted, self.taken = offset + 1, self.taken + 1
 
     def expire(self, before: float) -> None:
-        """Believe the sender no longer if what it announced may be older than `before` (s)."""
+        """Let the last announcement expire if it may be older than `before` (s)."""
         if self.said_at < before:
             self.is_current = False
 
@@ -137,11 +146,11 @@ class SenderStream(Stream):
 
     @property
     def has_caught_up(self) -> bool:
-        """Whether the sender has read all there was, as far as is known now."""
+        """Whether the sender has caught up, as far as the reader knows."""
         return (self.caught_up and self.is_current) or self.is_done
 
     def promise(self) -> int:
-        # The next record is one that was not queued. What the sender announced behind it says nothing about it.
+        # The next record is one that was not queued. Later announcements of the sender do not cover it.
         if self.cut >= 0:
             return -1
         known = max(self.time, self.last)
@@ -150,7 +159,8 @@ class SenderStream(Stream):
         frontier = self.frontier
         if frontier is None:
             return EVER
-        # A broker answers a commit before its records can be read in every partition.
+        # A broker answers a commit before its records can be read in every partition. The sender's progress counts
+        # only once the reader has all records that the sender has committed.
         is_visible = self.taken >= frontier.sent.get(self.place, 0)
         return max(known, frontier.time) if is_visible else known
 
@@ -160,11 +170,11 @@ class SenderStream(Stream):
         return self.queue[0].offset() if self.queue else self.cut
 
     def position(self, resume: int) -> SenderTime:
-        """Return what a reader that starts at `resume` must know of it."""
+        """Return the state of the sender that a reader needs to start at `resume`."""
         unused = self.first_unused
-        # What was used before the last start lies ahead of the reader, until it has come as far again.
+        # Records that were used before the last start may lie ahead of the reader, until it has passed them again.
         following = max(self.reader.next, self.next) if unused < 0 else unused
-        # A start reads the queued records again. The time that it relies on must not lie behind the first of them.
+        # A start reads the queued records again. The time that it relies on must not be later than the first of them.
         time = max(self.time, self.last) if not self.queue else self.queue[0].timestamp()[1]
         return SenderTime(
             self.reader.topic,

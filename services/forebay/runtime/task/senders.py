@@ -1,4 +1,4 @@
-"""What a group knows of the tasks that forward to its own: those of the group itself, and those of other groups."""
+"""The senders that forward records to a group's tasks: tasks of the group itself, and tasks of other groups."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from forebay.runtime.task.state_task import StateTask
 
 log = logging.getLogger(__name__)
 
-_PATIENCE = 3.5
-"""Intervals of announcements after which a sender of another group is not believed any longer to have caught up.
+_PATIENCE = 4.5
+"""Number of announcement intervals after which the last announcement of a sender in another group expires.
 
-What it announced may have been written an interval before the reader looked, and the next announcement comes an
-interval later: with less than two, a sender that runs would be doubted."""
+An announcement counts as made an interval before it was written, it may have been written an interval before the reader
+saw it, and the next one follows an interval later. With less than three intervals, announcements of a running sender
+would expire."""
 
 _LOOK_SECONDS = 0.5
-_PROCESSING_SHARE = 3 / 7
-"""Share of that patience for which the reader processes records for one commit, even if it processes them twice.
+_PROCESSING_SHARE = 1 / 3
+"""Share of that time for which the reader processes records for one commit, even if it processes them twice.
 
-If it processed for longer, every announcement would be too old by the time it is read. The remaining time is for
-reading and for the commit."""
+If it processed for longer, every announcement would have expired when it is read. The remaining time is for reading and
+for the commit, and for the interval by which an announcement counts as older."""
 
 
 class Senders:
-    """Says of each sender how far a reader may rely on it.
+    """Determines how far a reader may rely on each sender.
 
-    A sender of the same group stops and starts with the reader, and its input is known: before each commit, the reader
-    learns which of its records the sender has yet to take. A sender of another group may have been killed, fenced off
-    or moved; only its announcements show that it runs.
+    A sender of the same group starts and stops with the reader, and its input is known: its progress is measured before
+    each commit. A sender of another group may have been killed, fenced or moved. Only its announcements show that it
+    runs.
     """
 
     def __init__(self, tasks: Iterable[StateTask], reader: Reader, monotonic: Callable[[], float]) -> None:
@@ -47,16 +48,17 @@ class Senders:
         self._lease = 0
         self._frontiers: dict[bytes, Frontier] = {}
         self._local: list[tuple[StateTask, Frontier]] = []
-        """Senders of this group, each behind those that forward to it."""
+        """Senders of this group, each after the senders that forward to it."""
         self._readers: list[StateTask] = []
         self._reported: dict[tuple[str, int], int] = {}
         """Records dropped so far, by partition."""
         self._apart: list[tuple[RepartitionPartition, list[SenderStream]]] = []
-        """Senders of other groups."""
+        """Senders of other groups, by partition."""
 
     def begin(self, lease: Lease) -> None:
-        """Begin with the inputs that the tasks have now. Raises Unavailable."""
-        # The clock is read before the question: only then was a record behind these ends written after that time.
+        """Start with the tasks' current inputs. Raises Unavailable."""
+        # The clock is read before the request. Only then is a record behind these ends certainly written after that
+        # time.
         now, ends = self._monotonic(), self._ends(self._partitions())
         self._readers = [task for task in self._tasks if task.input.repartitions]
         self._reported = {}
@@ -68,8 +70,8 @@ class Senders:
         for partition in self._partitions():
             partition.begin(ends[partition.topic, partition.partition], now)
             for name, stream in partition.senders.items():
-                # A sender of this group can't be away while its reader runs, so what it has read is measured instead of
-                # believed.
+                # A sender of this group runs whenever its reader runs, so its progress is measured, and its
+                # announcements are not needed.
                 stream.frontier = frontiers.get(name)
             apart = [stream for stream in partition.senders.values() if stream.frontier is None]
             if apart:
@@ -82,23 +84,23 @@ class Senders:
 
     @property
     def processing_seconds(self) -> float:
-        """How long the reader processes records for one commit, so that it reads announcements in time."""
+        """How long (s) the reader processes records for one commit, so that it reads announcements in time."""
         return _PROCESSING_SHARE * self._patience if self._apart else math.inf
 
     def look(self) -> None:
-        """Ask now and then, as the reader does in each commit, where the partitions end. Raises Unavailable."""
+        """Ask at intervals where the partitions end; called in each commit. Raises Unavailable."""
         now = self._monotonic()
         # Only senders of other groups have to show by their announcements that they run.
         if not self._apart or now - self._looked_at < _LOOK_SECONDS:
             return
         ends = self._ends(partition for partition, _ in self._apart)
-        # Not the time after the answer: an announcement counts only if it was written after the question.
+        # The time before the request, because an announcement counts only if it was certainly written later.
         self._looked_at = now
         for partition, _ in self._apart:
             partition.look(ends[partition.topic, partition.partition], now)
 
     def measure(self, lease: Lease) -> None:
-        """Learn, before any task of the group takes a record, how far the senders are."""
+        """Update the progress of the senders, before any task of the group processes a record."""
         if lease.token != self._lease:
             self._lease = lease.token
             for partition in self._partitions():
@@ -135,7 +137,7 @@ class Senders:
             task.figures.dropped[partition.topic] = task.figures.dropped.get(partition.topic, 0) + new
 
     def on_commit(self, commits: Iterable[TaskCommit]) -> None:
-        """Take in what the group has just committed."""
+        """Count the repartition records of a successful commit."""
         for commit in commits:
             frontier = self._frontiers.get(commit.sender.encode())
             # Only once it is committed: a reader must not wait for records of a commit that failed.
@@ -151,7 +153,7 @@ class Senders:
 
 
 def _order(name: bytes, tasks: dict[bytes, StateTask], senders: Iterable[bytes], ordered: dict[bytes, None]) -> None:
-    """Add a sender to `ordered`, behind the senders that forward to it."""
+    """Add a sender to `ordered`, after the senders that forward to it."""
     # Sub-topologies have no cycles (`job._check_order`), so the recursion ends.
     if name in ordered:
         return

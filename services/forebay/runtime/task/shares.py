@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 
 def fair_shares(most: int, waiting: Sequence[int]) -> list[int]:
-    """Return how many records each task may process: all it has, or else equal shares of what others leave of `most`.
+    """Return how many records each task may process: all of its own, or an equal share of what the others leave.
 
-    So the sub-topologies of a job advance together, and one that merges by time has all of its senders. At least 1
-    each.
+    Each task may process at least 1. The sub-topologies of a job therefore advance together, and a sub-topology that
+    merges by time gets records of all of its senders.
 
     Args:
-        waiting: records queued of each task.
+        most: number of records of the commit.
+        waiting: number of queued records of each task.
     """
     if sum(waiting) <= most:
         return list(waiting)

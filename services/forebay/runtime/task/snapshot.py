@@ -22,32 +22,32 @@ Place = tuple[int, int]
 
 
 class GroupStorage(Protocol):
-    """Where the snapshots of a group's tasks are kept, as one writer sees it. Methods raise Unavailable."""
+    """Storage of the snapshots of a group's tasks, for one writer. Methods raise Unavailable."""
 
     @property
     def first_block(self) -> int:
-        """Number of this writer's first block: no other writer has such numbers."""
+        """Number of this writer's first block. No other writer uses the numbers from there on."""
         ...
 
     def snapshots(self, place: Place) -> Iterator[TaskSnapshot]:
-        """Return a task's snapshots, the newest first."""
+        """Return a task's snapshots, newest first."""
         ...
 
     def blocks(self, place: Place) -> BlockStorage: ...
 
     def holds(self, place: Place, directory: Directory) -> bool:
-        """Return whether the blocks of a directory are there, and no other writer has written since."""
+        """Return whether the blocks of a directory exist, and no other writer has written since."""
         ...
 
     def write(self, place: Place, snapshot: TaskSnapshot) -> None:
-        """Have a snapshot count, after a commit that proves who owns the group."""
+        """Write a snapshot's manifest, which makes it valid, after a commit that proves ownership of the group."""
         ...
 
 
 class SnapshotWriter:
-    """Cuts one task's changes into the blocks of its next snapshot. Used between two commits only.
+    """Encodes one task's changed rows as blocks of its next snapshot. Used between two commits only.
 
-    A snapshot may hold rows that are newer than its offsets: replaying the changelogs puts them again.
+    A snapshot may hold rows that are newer than its offsets. The changelog replay puts them again.
     """
 
     def __init__(self, task: StateTask) -> None:
@@ -62,11 +62,11 @@ class SnapshotWriter:
 
     @property
     def directory(self) -> Directory:
-        """The blocks of everything that was cut."""
+        """The directory of all blocks that were cut."""
         return self._directory
 
     def load(self, storage: GroupStorage) -> TaskSnapshot | None:
-        """Fill the table from the newest snapshot that is whole, unless it holds that and more already.
+        """Fill the table from the newest undamaged snapshot, unless the table is newer.
 
         Returns:
             The snapshot; None if there is no usable snapshot.
@@ -74,13 +74,14 @@ class SnapshotWriter:
         task = self._task
         blocks = storage.blocks(task.place)
         for stored in storage.snapshots(task.place):
-            # A snapshot of another sub-topology has this place's number if statements were added or removed.
+            # If statements were added or removed, a snapshot with this place's number may be of another sub-topology.
             if self._is_of_task(stored) and self._fill(stored, blocks):
                 # The blocks of the previous writer stay in use. New ones get numbers of this writer, so no file is
                 # written twice.
                 self._directory = replace(stored.directory, next_block=storage.first_block)
                 return stored
-        # All changelogs are read then. They may have lost deletes of rows that a standby's old copy still has.
+        # Without a snapshot, all changelogs are read. They may have lost deletes of rows that a standby's old copy
+        # still has.
         task.table.clear()
         self._directory = Directory(next_block=storage.first_block)
         return None
@@ -88,7 +89,8 @@ class SnapshotWriter:
     def _fill(self, stored: TaskSnapshot, blocks: BlockStorage) -> bool:
         """Fill the table as a snapshot left it; return False if one of its blocks is missing or damaged."""
         table, position = self._task.table, stored.position
-        # A copy with just as many commits may lack rows of the last one, which only the changelogs give again.
+        # A table of the same commit is filled again, because it may lack rows of that commit, and the replay begins
+        # behind them.
         if position.n < commits_in(table.tag, position.checkpoint, position.sub_topology):
             return True
         try:
@@ -103,12 +105,12 @@ class SnapshotWriter:
         return True
 
     def _is_of_task(self, stored: TaskSnapshot) -> bool:
-        """Return whether a snapshot was written for the sub-topology that has this place now, with these stores."""
+        """Return whether a snapshot is of the sub-topology that has this place now, with its current stores."""
         topics = stored.offsets.keys() - {NUMBER}
         if self._task.was_left(stored.position) and topics <= set(self._task.changelog_rows.topics):
             return True
         log.warning(
-            "%s: the snapshot of commit %d is of another sub-topology, or of other stores",
+            "%s: the snapshot of commit %d is not used, because it is of another sub-topology or of other stores",
             self._task.settings.name,
             stored.position.n,
         )
@@ -116,11 +118,11 @@ class SnapshotWriter:
 
     @property
     def waiting(self) -> int:
-        """Number of rows that have to be put."""
+        """Number of changed rows that are in no block yet."""
         return len(self._task.dirty)
 
     def cut(self) -> dict[int, bytes]:
-        """Return the blocks of all rows that have changed since the last cut, folding included."""
+        """Encode the rows that have changed since the last cut; return the new blocks, folded ones included."""
         task = self._task
         get = task.table.get
         changes: list[Change] = [(key, get(key)) for key in task.dirty]
@@ -128,25 +130,26 @@ class SnapshotWriter:
         if not blocks:
             return {}
         directory, put = append(self._directory, blocks, task.position.tag, task.table, encode_block)
-        # Last: if memory is short before, the next cut must still have these rows.
+        # Last, because the next cut must still have these rows if memory runs out above.
         self._directory, task.dirty = directory, {}
         return put
 
     def begin_rewriting(self) -> None:
-        """Begin to put all rows, in place of the blocks so far."""
+        """Begin to write all rows, in place of the previous blocks."""
         task = self._task
         before = self._directory if self._rewriting is None else self._rewriting.directory()
         task.dirty = {}
-        # Numbers continue: blocks of the attempt before may already be in the store, and a number is never used twice.
+        # Numbers continue, because blocks of the previous attempt may already be in the store, and no number may be
+        # used twice.
         self._rewriting = Rewriting(task.table, task.position.tag, encode_block, before.next_block)
 
     @property
     def is_rewriting(self) -> bool:
-        """Whether some of all rows have not been put yet. Until they are, nothing is cut."""
+        """Whether a rewrite of all rows is in progress. Until it is done, nothing is cut."""
         return self._rewriting is not None
 
     def rewrite(self, put: Callable[[int, bytes], None], most: int) -> int:
-        """Put the next blocks of all rows, at most `most` of them; return how many."""
+        """Pass the next blocks of all rows to `put`, at most `most` of them; return how many."""
         rewriting = self._rewriting
         if rewriting is None:
             return 0
@@ -156,11 +159,11 @@ class SnapshotWriter:
         return count
 
     def snapshot(self, offsets: dict[str, int], known_at: int) -> TaskSnapshot:
-        """Return the snapshot of everything that was cut.
+        """Return a snapshot of all blocks that were cut.
 
         Args:
-            offsets: by changelog topic, from which its replay completes the rows.
-            known_at: when the offsets were read, wall clock in ms.
+            offsets: by changelog topic: where the replay that completes the rows begins.
+            known_at: time at which the offsets were read (wall clock, ms).
         """
         task, name = self._task, self._task.settings.name
         assert self._rewriting is None, f"{name}: the snapshot would lack rows that are still to be put"
@@ -170,8 +173,8 @@ class SnapshotWriter:
         return TaskSnapshot(
             position=task.position,
             offsets=offsets,
-            # A snapshot is as old as its offsets: deletes behind them must still be in the changelogs when a start
-            # reads them.
+            # A snapshot is as old as its offsets, because deletes behind them must still be in the changelogs when a
+            # start reads them.
             written_at=known_at,
             rows=len(task.table),
             bytes=task.table.size_bytes,

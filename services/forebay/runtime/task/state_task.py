@@ -1,4 +1,4 @@
-"""One state task in the loop: its engine, table and inputs, and which of its rows are in no snapshot yet."""
+"""One state task in the loop: its engine, table and input, and the rows that are in no snapshot yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from operator import itemgetter
 
 from forebay.processor.batch import Position
-from forebay.processor.declared import declared_stores
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import UNBOUNDED, Bounds
 from forebay.runtime.changelog.topics import ChangelogRouter, ChangelogRows
@@ -19,9 +19,10 @@ from forebay.runtime.protocol.times import TaskTime, sender_name
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.error_rate import check_error_rate
-from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.progress import check_progress
+from forebay.runtime.task.record_formats import InputFormats
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.runtime.task.suspicion import Suspicion
 from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.task.turn import Turn
@@ -31,18 +32,18 @@ from forebay.stores.materialized import purge, store_of, unlogged_names
 from forebay.stores.table import Table
 
 _KEY = itemgetter(0)
-_TOLD_UNNOTED = 10_000
-"""Time announcements after which a task commits that it has read them: else each start would read them again."""
+_MOST_UNCOMMITTED = 10_000
+"""Announcements that a task reads before it commits its position. Otherwise each start would read them again."""
 
 
 class StateTask:
-    """Computes what a task adds to each transaction, and keeps its table as the last commit left it.
+    """Computes a task's part of each transaction, and keeps its table at the last commit.
 
     Args:
-        table: as of the last commit; changed only here.
+        table: rows as of the last commit.
         changelogs: turns changed rows into records, and `changelog_rows` records into rows.
         announcer: decides when the time of this task is announced to downstream tasks.
-        figures: where to count; None: in new ones.
+        figures: statistics to count in; None: new ones.
     """
 
     def __init__(
@@ -63,46 +64,47 @@ class StateTask:
         self.changelog_rows = changelog_rows
         self.settings = settings
         self.sender = sender_name(settings.sub_topology or settings.sub_topology_number, settings.number)
-        """Names the task to those that it forwards to."""
+        """Name of the task in the records that it forwards."""
         self.place = settings.sub_topology_number, settings.number
         """The sub-topology's number and the task's."""
         self.figures = figures or TaskFigures(settings.sub_topology_number, settings.number)
         self.position = TaskPosition("", 0)
         self.input = TaskInput(())
         self.dirty: dict[bytes, None] = {}
-        """Keys of rows that changed since they were last put into a snapshot."""
+        """Keys of rows that have changed since the last cut of a snapshot."""
         self.suspicion = Suspicion()
         self.was_cut = False
-        """Whether the time of the last commit was over before everything was done."""
+        """Whether the time of the last commit was over before all records were processed."""
         self._announcer = announcer
         self._lease = 0
         self._is_closed = False
         self._unlogged = unlogged_names(store for _, store in declared_stores(engine.processor))
         self._punctuated_at: float | None = None
-        """Monotonic clock: the wall clock may be set, and would then silence punctuation until it is back."""
+        """Monotonic clock, because a wall clock that is set back would suspend punctuation until it has caught up."""
         self._is_new = True
+        self._formats = InputFormats()
         self._appended: list[float] = []
-        """When records of the commit that is in progress were appended to their topics."""
+        """Append times of records of the commit that is in progress."""
         self._noted = self._dropped = 0
         self._skipped: dict[str, int] = {}
-        """What was skipped of the inputs, as far as it is committed."""
+        """Number of skipped offsets by topic, as of the last commit."""
 
     def was_left(self, position: TaskPosition) -> bool:
-        """Return whether a position is of this task's sub-topology, or of a release that did not name it."""
+        """Return whether this task's sub-topology wrote a position, or a release that recorded no name."""
         return position.sub_topology in ("", self.settings.sub_topology)
 
     def rows_as_written(self) -> ChangelogRows:
-        """Return what turns changelog records into rows, in the formats that the table records."""
+        """Return the converter of changelog records to rows, for the store formats that the table records."""
         return self.changelog_rows.of_formats(recorded_formats(self.table, self.changelog_rows.stores))
 
     def stand_at(self, position: TaskPosition, inputs: TaskInput) -> None:
-        """Start over from the table, which holds what was committed up to `position`.
+        """Start from a committed position. The table must be as of that position.
 
         Raises:
             StoreChanged: a store's rows were written in another format than it declares.
         """
         if self._unlogged:
-            # No changelog completes these rows, so what a snapshot has of them is older than the position.
+            # No changelog completes these rows, so those from a snapshot are older than the position.
             purge(self.table, self._unlogged)
         name = self.settings.name
         assert not position.n or self.table.tag == position.tag, f"{name}: the table is not of commit {position.n}"
@@ -120,22 +122,23 @@ class StateTask:
         # The commit of the last announcement may have failed, and readers may have started since. It is announced
         # again.
         self._announcer.forget()
-        # The commit that moved the closing time may have failed. The lease closes again then, else a rescale would join
-        # tasks with different closing times.
+        # The commit that moved the closing time may have failed. In this case, the task closes again. Otherwise a
+        # rescale would join tasks with different closing times.
         self._is_new, self._noted, self._is_closed = True, inputs.passed, False
         self._skipped = {}
         self._dropped = inputs.dropped
+        self._formats = InputFormats(inputs.repartitions, self.table)
 
     def compute(
         self, lease: Lease, clock: int, idle_ms: int, most: int, bounds: Bounds = UNBOUNDED
     ) -> TaskCommit | None:
-        """Process the records whose turn has come; return what has to be committed, None where nothing has.
+        """Process the records that are ready; return the task's part of the commit, None if there is nothing to commit.
 
         Args:
             clock: wall clock, ms.
-            idle_ms: how long nothing has come and nothing waits; 0: not idle, or not to be noticed.
-            most: records to process, about.
-            bounds: of the commit. Records that are not processed within its time wait for the next commit.
+            idle_ms: how long the task has been idle; 0: it is not, or no idle time passes.
+            most: approximate number of records to process.
+            bounds: limits of the commit. Records that are not processed within its time wait for the next commit.
 
         Raises:
             TooManyErrors, Unavailable. MemoryError: see `Suspicion`.
@@ -159,12 +162,13 @@ class StateTask:
         except MemoryError:
             self.suspicion.arose(self.engine.count_processed())
             raise
-        # After the run: records that were returned to their queues are of the next commit.
+        # After the run, because records that were returned to their queues belong to the next commit.
         self._appended = self.input.append_times(turn.streams, time.monotonic(), time.time_ns() // 1_000_000)
         self.was_cut = turn.was_cut
         self._is_closed = self._is_closed or (closes and not turn.was_cut)
         if due:
             self._punctuated_at = now
+        result.changes += self._formats.changes
         # After `_is_closed`: a task that has closed announces in the same commit that it is done.
         times = self._times(lease, idle_ms)
         recent = self.position.recent.after(result)
@@ -182,24 +186,25 @@ class StateTask:
             sub_topology=self.settings.sub_topology,
             reports=self.position.reports,
             global_stores=self.position.global_stores,
+            formats=self._formats.digests,
         )
-        # A group at rest commits nothing: each transaction costs the broker a marker in every partition that it
+        # An idle group commits nothing, because each transaction costs the broker a marker in every partition that it
         # touches.
         if result.is_empty and not times and not self._moves(position):
             return None
         check_progress(self.settings.name, self.position, position)
-        # Before the commit: fixed code can then process these records again.
+        # Before the commit, so that fixed code can process these records again.
         check_error_rate(self.settings.name, n, recent, result, self.settings.max_error_rate)
         return TaskCommit(self.settings.name, self.sender, result, position, self.changelogs, times)
 
     def on_commit(self, commit: TaskCommit) -> None:
-        """Take in that a commit is through. Raises TaskTooLarge."""
+        """Apply a successful commit to the table, the position and the statistics. Raises TaskTooLarge."""
         before, n = self.position.n, commit.position.n
         assert n == before + 1, f"{self.settings.name}: commit {n} does not follow commit {before}"
         self.suspicion.on_commit(commit.result)
         self.table.apply(commit.result.changes, commit.position.tag)
         assert self.table.tag == commit.position.tag, f"{self.settings.name}: the table is not of commit {n}"
-        # After the table: deleted rows are forgotten here, and the next read of them goes to the table.
+        # After the table, because the engine drops its deleted rows here, and the next read of them goes to the table.
         self.engine.settle(commit.position.n)
         changed: Iterable[bytes] = map(_KEY, commit.result.changes)
         if self._unlogged:
@@ -207,13 +212,15 @@ class StateTask:
         self.dirty.update(dict.fromkeys(changed))
         self.position, self._noted, self._dropped = commit.position, self.input.passed, self.input.dropped
         self.input.finish_commit()
+        self._formats.on_commit()
         self._note_skipped()
-        for _, task_time in commit.times:
-            self._announcer.note_announcement(task_time)
+        if commit.times:
+            # The same time for each repartition.
+            self._announcer.note_announcement(commit.times[0][1])
         self.figures.took(commit, self.table, self.engine)
         self.figures.measure(self._appended, time.monotonic())
         taken = self.engine.footprint_bytes
-        # Last: the commit is through, so table, position and statistics have to include it in any case.
+        # Last, because the commit has succeeded: table, position and statistics have to include it in any case.
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
                 f"{self.settings.name}: the task's state takes {taken} bytes ({len(self.table)} rows of "
@@ -222,7 +229,7 @@ class StateTask:
             )
 
     def is_done(self, lease: Lease) -> bool:
-        """Return whether a lease that ends by itself needs nothing more of this task, all of it committed."""
+        """Return whether the task has committed everything of a lease with end offsets."""
         # `_is_closed` of an earlier lease proves nothing: that lease had another closing time.
         closed = lease.close_until < 0 or (self._is_closed and self._lease == lease.token)
         # A reader in another group is done only when it has read this announcement, so it must be committed.
@@ -233,18 +240,18 @@ class StateTask:
         return lease.until is not None and self.input.is_done(lease.token)
 
     def _punctuates(self, now: float) -> bool:
-        """Return whether wall-clock punctuation is due; its interval begins with the first cycle."""
+        """Return whether wall-clock punctuation is due."""
         interval = self.engine.wall_clock_interval_ms
         if not interval:
             return False
         # The interval begins with the task's first cycle, so a restart delays a punctuation and never repeats one.
         if self._punctuated_at is None:
             self._punctuated_at = now
-        # Rounded: the difference of two times may lack a bit of a whole ms.
+        # Rounded, because the difference of two times may be slightly less than a whole ms.
         return round(now - self._punctuated_at, 3) >= interval
 
     def next_due_ms(self, idle_ms: int, now: float) -> int | None:
-        """Return how many ms are left until a timer or wall-clock punctuation is due; None: none will be."""
+        """Return the ms until a timer or wall-clock punctuation is due; None if none is pending."""
         interval = self.engine.wall_clock_interval_ms
         begun = now if self._punctuated_at is None else self._punctuated_at
         dues = [math.ceil(round(begun + interval - now, 3))] if interval else []
@@ -254,9 +261,9 @@ class StateTask:
         return min((due for due in dues if due > 0), default=None)
 
     def _has_work(self, lease: Lease, idle_ms: int) -> bool:
-        """Return whether a commit may be needed though no record's turn has come.
+        """Return whether a commit may be needed although no record is ready.
 
-        A task that was opened just now has conversions to commit, or its positions under another checkpoint.
+        A task that was just opened may have conversions to commit, or its position under another checkpoint.
         """
         if self._is_new or self.engine.is_due(idle_ms) or bool(self._times(lease, idle_ms)):
             return True
@@ -264,10 +271,10 @@ class StateTask:
 
     @property
     def _has_read_much(self) -> bool:
-        """Whether many control records were read, or records were skipped or dropped: the position has to be noted."""
+        """Whether to commit the position because many announcements were read, or records were skipped or dropped."""
         if self.input.deleted_unread != self._skipped or self.input.dropped > self._dropped:
             return True
-        return bool(self.position.ends) and self.input.passed - self._noted > _TOLD_UNNOTED
+        return bool(self.position.ends) and self.input.passed - self._noted > _MOST_UNCOMMITTED
 
     def _note_skipped(self) -> None:
         skipped = self.input.deleted_unread
@@ -280,16 +287,15 @@ class StateTask:
         """Return whether to commit a position without records: time advanced, or many announcements were read."""
         before = self.position
         moved = (before.stream_time, before.closing_time) != (position.stream_time, position.closing_time)
-        return moved or before.checkpoint != position.checkpoint or self._has_read_much
+        # Positions of release 0.2 name no sub-topology. While they are the last, each start fences all groups.
+        edited = (before.checkpoint, before.formats, before.sub_topology)
+        is_edited = edited != (position.checkpoint, position.formats, position.sub_topology)
+        return moved or is_edited or self._has_read_much
 
     def _times(self, lease: Lease, idle_ms: int) -> tuple[tuple[str, TaskTime], ...]:
         if not self.settings.sends:
             return ()
         is_closed = lease.close_until < 0 or self._is_closed
-        own = TaskTime(
-            self.engine.position.stream_time,
-            self.input.is_caught_up,
-            idle_ms,
-            lease.token if self._is_done(lease) and is_closed else 0,
-        )
+        done = lease.token if self._is_done(lease) and is_closed else 0
+        own = TaskTime(self.engine.position.stream_time, self.input.is_caught_up, idle_ms, done)
         return tuple((name, own) for name in self.settings.sends) if self._announcer.is_due(own) else ()

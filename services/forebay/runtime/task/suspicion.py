@@ -6,10 +6,10 @@ from forebay.processor.batch import BatchResult
 
 
 class Suspicion:
-    """Narrows a task's next commits down to the record at which the last one ran out of memory.
+    """Limits a task's next commits until the record at which memory ran out is alone in a commit.
 
-    The records before it are committed first. Then it is committed alone: if memory runs out again, it is to blame.
-    Without this, commits would be halved until one of them holds that record alone, which takes a restore each time.
+    The records before it are committed first. Then it is committed alone. If memory runs out again, it is the cause.
+    Without this, commits would be halved until one of them contains that record alone, with a restore each time.
     """
 
     def __init__(self) -> None:
@@ -28,13 +28,13 @@ class Suspicion:
         return min(most, self._before or 1)
 
     def arose(self, before: int) -> None:
-        """Note that memory ran out after `before` records of a commit."""
+        """Record that memory ran out after `before` records of a commit."""
         self._before, self._follows = before, True
 
     def on_commit(self, result: BatchResult) -> None:
-        """Note that a commit is through.
+        """Record a successful commit.
 
-        A commit without records, of a task that only announces its time, says nothing about the suspected record.
+        A commit without records, of a task that only announces its time, does not clear the suspected record.
         """
         records = sum(result.records_by_topic.values())
         if self._before:

@@ -1,4 +1,4 @@
-"""Completes tables by the tails of their changelogs: what was committed since the snapshots they come from."""
+"""The tails of changelogs: the commits after a snapshot, which complete the table that was filled from it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FETCH = 10_000
 """Records that are read at once."""
 
 _MOST_WAITING = 250_000
-# No commit has this tag. If a replay is interrupted, nothing takes the table for a complete one.
+# No commit has this tag, so the table of an interrupted replay is never mistaken for a complete one.
 _READING = b"reading"
 _REPLACED_MS = 600_000
-"""How much younger a mark may be that replaced the snapshot's own: some attempts to write a snapshot."""
+"""How much younger (ms) a mark may be that replaced the snapshot's own: some attempts to write a snapshot."""
 
 
 @dataclass(slots=True)
 class Tail:
-    """One task's tail: where it begins, and what was found.
+    """The tail of one task's changelogs: its offsets, and the rows and the position that were read.
 
     Args:
-        table: brought up to date.
-        offsets: by topic, where reading begins and then where it ended; from the beginning where a topic is missing.
-        keys: of the rows found.
-        position: the last position read so far; None: none yet.
+        table: the table that is completed.
+        offsets: by topic: where reading begins, and later where it ended. Missing topics are read from the beginning.
+        keys: keys of the rows that were read.
+        position: the last position that was read; None if none was.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Tail:
     keys: dict[bytes, None] = field(default_factory=dict)
     position: TaskPosition | None = None
     waiting: dict[bytes, bytes | None] = field(default_factory=dict)
-    """Rows read and not applied yet."""
+    """Rows that were read and not applied yet."""
     newest: bytes | None = None
     """The last position as it was read."""
     begins: dict[str, int] = field(init=False)
@@ -53,7 +53,7 @@ class Tail:
         self.begins = dict(self.offsets)
 
     def take(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> None:
-        """Take in a record of a changelog (`timestamp` in ms)."""
+        """Add a record of a changelog (`timestamp` in ms)."""
         if key == POSITION:
             self.newest = value or self.newest
             return
@@ -61,10 +61,11 @@ class Tail:
         self.waiting[row] = data
 
     def found_mark(self, topic: str, number: int) -> None:
-        """Take in a mark of a changelog.
+        """Record a mark that was read from a changelog.
 
-        A mark replaces the one before, of which compaction then leaves nothing, and the snapshot that it was written
-        for may not have been stored. If it is little younger than ours, so are the deletes that only ours proves.
+        A mark replaces the previous one, which compaction then removes, although the newer mark's own snapshot may
+        never have been stored. Therefore a mark that is slightly younger than this snapshot's counts, too: it does not
+        prove the deletes between the two marks, but these are hardly older than itself.
         """
         if self.mark <= number <= self.mark + _REPLACED_MS:
             self.marked.add(topic)
@@ -79,36 +80,36 @@ class Tail:
         """Whether deletes of rows that the table holds may be gone from the changelogs."""
         if self.mark < 0:
             return False
-        # A changelog that ends where it began holds nothing that could have been deleted since.
+        # A changelog that ends where reading began has no records since then, so no delete can be gone.
         read = (topic for topic in self.rows.topics if self.offsets.get(topic, 0) > self.begins.get(topic, 0))
         return not self.marked.issuperset(read)
 
     @property
     def waits(self) -> bool:
-        """Whether it pays to apply: a table in order takes a quarter of its own rows for less than a few."""
+        """Whether enough rows wait to be applied: a sorted table merges a quarter of its size at less cost per row."""
         return len(self.waiting) >= max(FETCH, min(_MOST_WAITING, len(self.table) // 4))
 
     def apply(self) -> None:
-        """Apply what waits."""
+        """Apply the rows that wait."""
         if self.waiting:
             self.table.apply(self.waiting.items(), _READING)
             self.keys.update(dict.fromkeys(self.waiting))
             self.waiting.clear()
 
     def corrects_formats(self) -> bool:
-        """Return whether records were read in another format than the rows have; from now on they are read in theirs.
+        """Switch to the store formats that the table records; return whether records were read in other formats.
 
-        A record of a store does not say its format, and a conversion changes the format in the middle of a changelog.
-        The converting commit writes every row of the store again, or deletes it, and records the new declaration. So
-        the declaration that is recorded last is the format of every record that counts in the end, and the records
-        before the conversion are overwritten, in any format they are read in.
+        A record does not contain its store's format, and a conversion changes the format in the middle of a changelog.
+        The converting commit rewrites or deletes every row of the store, and records the new declaration. Therefore
+        all records that count in the end have the format that was recorded last. The records before the conversion are
+        overwritten, regardless of the format they are read in.
         """
         read = self.rows
         self.rows = read.of_formats(recorded_formats(self.table, read.stores))
         return not self.rows.reads_like(read)
 
     def finish(self) -> None:
-        """Apply what is left; say where the task stands."""
+        """Apply the remaining rows and decode the last position."""
         self.apply()
         if self.newest is not None:
             self.position = TaskPosition.from_json(self.newest)
@@ -121,11 +122,11 @@ def complete_tail(
     checkpoint: str,
     restore: bool,
 ) -> TaskPosition | None:
-    """Return where a task stands after its tail was read; None for one that never committed.
+    """Return a task's position after its tail was read; None if the task never committed.
 
     Args:
-        snapshot: where the snapshot stood that the table was filled from; None: there was none.
-        checkpoint: that runs.
+        snapshot: position of the snapshot that filled the table; None: there was none.
+        checkpoint: id of the checkpoint that runs.
         restore: whether state of another checkpoint is taken over.
 
     Raises:
@@ -155,7 +156,7 @@ def complete_tail(
 
 
 def foreign(name: str, found: str, checkpoint: str) -> str:
-    """Return what to say of a task that another checkpoint's job committed."""
+    """Return the error message for a task whose last commit belongs to another checkpoint."""
     return (
         f"{name}: its last commit belongs to checkpoint {found}, but checkpoint {checkpoint} is running: the "
         "checkpoint was deleted or replaced, or another job runs under the same application id. Put the old checkpoint "

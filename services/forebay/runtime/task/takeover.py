@@ -1,4 +1,4 @@
-"""How a group's tasks begin where the worker before left them."""
+"""Takes over a group's tasks from their previous worker."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from forebay.runtime.task.tail import Tail, complete_tail, foreign
 
 
 class Takeover:
-    """Finds out whose a group's tasks are, and completes their tables by the changelogs.
+    """Checks the ownership of a group's tasks, and replays the changelogs into their tables.
 
     Args:
-        name: of the group.
+        name: name of the group.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Takeover:
         self._monotonic = monotonic
 
     def refuse_foreign(self, lease: Lease, inputs: Mapping[Place, TaskInput]) -> set[tuple[str, int]]:
-        """Return the partitions that the job has read.
+        """Check the owner of the tasks; return the partitions that the job has read, according to the marker group.
 
         Raises:
             StateConflict: the tasks belong to another checkpoint. Unavailable.
@@ -53,8 +53,8 @@ class Takeover:
         places = [(topic, number) for topic, offsets in lease.start.items() for number in partitions(offsets)]
         mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
         handed = [(partition.topic, partition.partition) for item in inputs.values() for partition in item.repartitions]
-        # Repartition topics, too: a partition that was read, but that no position knows, must not be read from its
-        # beginning.
+        # Repartition topics, too, because a partition that was read, but that no position contains, must not be read
+        # from its beginning.
         marks = self._surroundings.markers([*mine, *handed])
         # A restore takes over the state of another checkpoint, so the markers are expected to name that checkpoint.
         for place in () if lease.restore else mine:
@@ -68,7 +68,7 @@ class Takeover:
     def complete(
         self, lease: Lease, inputs: Mapping[Place, TaskInput], marked: set[tuple[str, int]]
     ) -> dict[Place, TaskPosition | None]:
-        """Bring the tables up to the last commit, from where they stand; return the tasks' positions then.
+        """Bring the tables up to the last commit; return the tasks' positions.
 
         Args:
             marked: what `refuse_foreign` returned.
@@ -95,12 +95,14 @@ class Takeover:
         tails = replay_changelogs(name, self._tasks, coverage.offsets, read, check, coverage.clear, is_too_old=old)
         seconds = self._monotonic() - begun
         known = [task.position for task in self._tasks] + [tail.position for tail in (*tails, *former) if tail.position]
-        # Before anything is committed: positions that are missing can't be restored once a new one replaces them.
+        # Before anything is committed, because a missing position can't be restored once a new one replaces it.
         refuse_unknown(self._name, inputs.values(), known, marked)
         moves = planned_moves(self._tasks, inputs, tails, former)
         for move in moves:
             move.tail.position = move.move.position
         positions = {}
+        # The moved positions are checked, because before the move, the position at a place may be of another
+        # sub-topology, or missing.
         for task, tail in zip(self._tasks, tails, strict=True):
             positions[task.place] = check(task, tail)
         if moves:
@@ -113,20 +115,21 @@ class Takeover:
         for task, tail in zip(self._tasks, tails, strict=True):
             position = positions[task.place]
             task.dirty.update(tail.keys)
-            # Only now: during the replay the table has the tag of no commit, so an interrupted replay does not look
-            # complete.
+            # Only now, because during the replay the table has the tag of no commit, so that an interrupted replay does
+            # not look complete.
             task.table.apply((), b"" if position is None else position.tag)
             if tail.keys and not task.position.n:
                 task.figures.restored_rows = len(task.table)
                 task.figures.restore_seconds = seconds
-            # Together: the next attempt, if this one fails, reads the tail from these offsets, and finds no position.
+            # Offsets and position are set together. If this attempt fails, the next one reads the tail from these
+            # offsets and finds no position there.
             coverage.note(task, tail.offsets)
             task.position = position or task.position
         coverage.learn()
         return positions
 
     def _purge(self, task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
-        """Empty the stores of global tables that are read from the beginning; return the position then."""
+        """Delete the rows of global tables that are read from the beginning; return the new position."""
         for commit in purges(task, item, position):
             self._producer.commit([commit])
             task.table.apply(commit.result.changes, commit.position.tag)
@@ -135,7 +138,7 @@ class Takeover:
         return position
 
     def _move(self, moves: list[PlannedMove]) -> None:
-        """Commit at once what belongs to other places now: a kill leaves all of it here or there."""
+        """Commit all moves in one transaction, so that after a kill either all rows have moved, or none."""
         log_moves(self._name, moves)
         self._producer.commit([move.commit for move in moves])
         for move in moves:

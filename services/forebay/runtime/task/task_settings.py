@@ -12,9 +12,9 @@ class TaskSettings:
     Args:
         name: `<application>-<sub-topology>-<task>`, used in errors.
         sub_topology_number: number of the task's sub-topology.
-        number: of the task.
-        sends: names of the repartitions it forwards to.
-        code_version: of library, logic and settings; only reported.
+        number: number of the task.
+        sends: names of the repartitions to which it forwards records.
+        code_version: version of library, logic and settings, which is only reported.
         groups: number of the job's groups.
         max_state_bytes: bytes of the task's state above which the job stops.
         max_error_rate: share of the latest records that may fail; 0: none; 1: any.

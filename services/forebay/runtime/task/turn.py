@@ -14,12 +14,12 @@ from forebay.runtime.task.inputs import TaskInput
 
 @dataclass(slots=True)
 class Turn:
-    """What one commit of a task is computed of.
+    """The input of the computation of one commit of a task.
 
     Args:
         close_until: closing time (ms) up to which timers fire; -1: the task does not close.
         begun: time, by the monotonic clock of `bounds`, at which the first attempt began.
-        was_cut: whether the time was over before everything was done.
+        was_cut: whether the time was over before all records were processed.
     """
 
     streams: list[list[Message]]
@@ -32,7 +32,7 @@ class Turn:
     was_cut: bool = False
 
     def compute(self, name: str, n: int, engine: TaskEngine, inputs: TaskInput) -> BatchResult:
-        """Return the result of commit `n` of the task that is called `name`."""
+        """Return the result of commit `n` of the task `name`."""
         return compute(
             f"{name}: after {n - 1} commits",
             engine,
@@ -43,15 +43,15 @@ class Turn:
     def _attempt(self, n: int, engine: TaskEngine, inputs: TaskInput, encoding: StateEncoding) -> BatchResult:
         clock, bounds = self.clock, self.bounds
         if encoding is StateEncoding.EACH:
-            # The first attempt may have used all the time. Without as much again, this one would process one record.
+            # The first attempt may have used all the time. Without an extension, this one would process one record.
             bounds = replace(bounds, until=bounds.until + bounds.monotonic() - self.begun)
         processed = engine.run(self.streams, clock, encoding, bounds)
         if processed is not None:
             self.streams, self.was_cut = inputs.give_back(self.streams, processed), True
-        # After the records: as in Kafka Streams, a punctuation sees what was processed before it.
+        # After the records, because a punctuation sees the records that were processed before it, as in Kafka Streams.
         if self.punctuates:
             engine.punctuate(clock)
-        # Records that were returned are earlier than what idle time would close, and would come late.
+        # Unprocessed records are earlier than the windows that idle time would close, and would then be late.
         if not self.was_cut:
             if self.close_until >= 0:
                 self.was_cut = not engine.close(self.close_until, clock)

@@ -1,4 +1,4 @@
-"""What each task of a group adds to the next commit, within the commit's limits of records and time."""
+"""Computes the next commit of a group's tasks, within the limits of records and time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from forebay.runtime.task.state_task import StateTask
 PROCESSING_SECONDS = 5.0
 """How long a group processes records for one commit.
 
-It is less than a lease waits for its loop (`loop_calls.ANSWER_SECONDS`), so that slow logic holds up no other group:
-even if a commit takes twice as long, since a value in it can't be encoded.
+Twice this time is less than a lease waits for its loop (`loop_calls.ANSWER_SECONDS`), so that slow logic holds up no
+other group. A commit takes twice as long if one of its values can't be encoded.
 """
 
 
 class Turns:
-    """Gives the tasks of a group their turns.
+    """Computes the commits of a group's tasks, one task after another.
 
     Args:
         may_idle: whether idle time passes on idle topics.
@@ -40,20 +40,20 @@ class Turns:
         self._clock = clock
         self._monotonic = monotonic
         self._may_idle = may_idle
-        self.goes_on = False
-        """Whether more waits than the last commit could take."""
+        self.left_records = False
+        """Whether the limits of the last commit left records in the queues."""
 
     def compute(self, lease: Lease, most: int, seconds: float = PROCESSING_SECONDS) -> list[TaskCommit]:
-        """Return what has to be committed: nothing of a task that has nothing.
+        """Return the tasks' parts of the next commit, without tasks that have nothing to commit.
 
         Args:
-            most: records that the commit may have.
-            seconds: how long records may be processed, if that is less than for every commit.
+            most: largest number of records of the commit.
+            seconds: longest time to process records, if less than PROCESSING_SECONDS.
         """
         seconds = min(seconds, PROCESSING_SECONDS)
         suspect = next((task for task in self._tasks if task.suspicion.is_due), None)
         if suspect is not None:
-            self.goes_on = True
+            self.left_records = True
             commit = self._compute(suspect, lease, 1, Bounds(self._monotonic() + seconds, True, self._monotonic))
             if commit is not None:
                 # Alone: if memory runs out again, no other record of the commit can be the cause.
@@ -67,22 +67,22 @@ class Turns:
             if task is suspect:
                 continue
             now = self._monotonic()
-            # An equal part of the remaining time, so that a slow task does not take the turns of the tasks behind it.
+            # An equal part of the remaining time, so that a slow task does not use the time of the tasks after it.
             bounds = Bounds(now + max(0.0, until - now) / (count - index), blames_memory, self._monotonic)
             commit = self._compute(task, lease, shares[index], bounds)
             if commit is not None:
                 commits.append(commit)
                 was_cut = was_cut or task.was_cut
-        self.goes_on = bool(commits) and (was_cut or sum(waiting) > most)
+        self.left_records = bool(commits) and (was_cut or sum(waiting) > most)
         assert len({commit.name for commit in commits}) == len(commits), "a task is in a commit twice"
         return commits
 
     def progress(self) -> object:
-        """Return what differs once a task has processed another record or fired another timer."""
+        """Return a value that changes whenever a task has processed another record or fired another timer."""
         return [task.engine.progress for task in self._tasks]
 
     def _compute(self, task: StateTask, lease: Lease, most: int, bounds: Bounds) -> TaskCommit | None:
-        # A run with end offsets has no idle time: its results must not depend on how long it takes.
+        # A run with end offsets has no idle time, because its results must not depend on its duration.
         idle_ms = self._idleness.of(task, may_idle=self._may_idle and lease.until is None)
         with task.figures.time_phase("process"):
             return task.compute(lease, self._clock(), idle_ms, most, bounds)

@@ -1,1 +1,1 @@
-"""What a worker gives the loop of a broker: readers, transactions, tails, and groups built from a job's spec."""
+"""The loop's access to the broker: readers, transactions, tails, and task groups that are built from a job's spec."""

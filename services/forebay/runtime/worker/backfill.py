@@ -1,4 +1,4 @@
-"""A backfill in a worker: a task group that reads its inputs from rows, until there are no more."""
+"""A backfill in a worker: a task group that reads its inputs from rows, up to the last one."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.history import HistoryReader, HistoryRow
 from forebay.runtime.task.snapshot import GroupStorage
+from forebay.runtime.task.statistics import TaskFigures
 from forebay.runtime.worker.build import build_group
 
 _CYCLE_SECONDS = 0.1
 
 
 def backfill_group(spec: JobSpec, lease: Lease, storage: GroupStorage, rows: Iterator[HistoryRow]) -> list[TaskFigures]:
-    """Process the history of a group's tasks, as its loop does live; return what each task did.
+    """Process the history of a group's tasks as the loop processes live records; return the tasks' statistics.
 
     A repeated call continues from the last commit: records that were processed are skipped.
 
     Args:
-        storage: without snapshots: the changelogs hold all of a backfill's state.
+        storage: without snapshots, because the changelogs contain all of a backfill's state.
         rows: sorted (see `HistoryRow`).
 
     Raises:
@@ -32,7 +32,7 @@ def backfill_group(spec: JobSpec, lease: Lease, storage: GroupStorage, rows: Ite
         group.open(lease)
         while not group.is_done(lease):
             if not group.is_open:
-                # Opening it again would need rows that were read before.
+                # Opening the group again would require rows that were already read.
                 raise Unavailable(
                     f"{group.settings.name}: the client repeated a commit: the group must be opened again"
                 )

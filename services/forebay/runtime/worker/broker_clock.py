@@ -1,7 +1,7 @@
-"""The time of the broker, as a worker knows it: its own clock may be hours off.
+"""A worker's estimate of the broker's time, because the worker's own clock may be hours off.
 
-Records are judged by it. An event time that is beyond the allowed future of the broker would be refused by the broker,
-together with its transaction, and a worker whose clock is behind would send every record to `.errors`.
+Event times are checked against it. The broker would refuse an event time that is too far in its future, together with
+the transaction, and a worker whose clock is behind would send every record to `.errors`.
 
 Kafka has no request for the time. But brokers put their own time into each offset that is committed to a consumer
 group, and `ListOffsets` returns the latest time of a partition. A job commits to its control group every second.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -19,7 +18,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
 
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.task.clock import now_ms
+from forebay.runtime.task.clock import now_ms, seconds_since_boot
 
 log = logging.getLogger(__name__)
 
@@ -27,11 +26,11 @@ _OFFSETS = "__consumer_offsets"
 _SECONDS = 5.0
 _LOOK_SECONDS = 60.0
 _CLOSE_MS = 60_000
-"""A worker's clock that is this close is taken as it is, since the broker's time is as old as the last commit."""
+"""Difference up to which the worker's own clock is used, because the broker's time is as old as the last commit."""
 
 
 def broker_time(admin: AdminClient) -> int:
-    """Return the broker's time (ms) at the last commit to any consumer group; -1 if it is not known."""
+    """Return the broker's time (ms) at the last commit to any consumer group; -1 if unknown."""
     try:
         known = admin.list_topics(_OFFSETS, _SECONDS).topics[_OFFSETS].partitions
         latest = OffsetSpec.max_timestamp()
@@ -40,7 +39,7 @@ def broker_time(admin: AdminClient) -> int:
     except (KafkaException, KeyError) as error:
         log.debug("the broker's time is not known: %s", error)
         return -1
-    # The largest: partitions of groups that no longer commit have old times.
+    # The largest, because partitions of groups that no longer commit have old times.
     return max((_timestamp(answer) for answer in answers.values()), default=-1)
 
 
@@ -52,35 +51,37 @@ def _timestamp(answer: Future[ListOffsetsResultInfo]) -> int:
 
 
 class BrokerClock:
-    """The wall clock of a worker: set by the broker's clock, and advanced by a monotonic clock.
+    """The wall clock of a worker: set by the broker's clock, and advanced by a clock that can't be set.
 
     Args:
-        ask: returns the broker's time in ms; -1: it is not known, and the worker's own clock is used.
+        ask: returns the broker's time in ms; -1: it is unknown, and the worker's own clock is used.
+        monotonic: must include the time for which the machine was suspended. Otherwise records of the time after it
+            would be too far in the future, until the next look at the broker's time.
     """
 
     def __init__(
         self,
         ask: Callable[[], int],
         wall: Callable[[], int] = now_ms,
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Callable[[], float] = seconds_since_boot,
     ) -> None:
         self._ask = ask
         self._wall = wall
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._ahead_ms: float | None = None
-        """The broker's time less the monotonic clock's."""
+        """The broker's time less that of the clock that can't be set."""
         self._looked_at = float("-inf")
         self._is_warned = False
 
     def now_ms(self) -> int:
         """Return the time in ms."""
-        # Read once: another thread may replace it between the test and the sum.
+        # Read once, because another thread may replace it between the test and the sum.
         ahead = self._ahead_ms
         return self._wall() if ahead is None else int(ahead + self._monotonic() * 1_000)
 
     def look(self) -> None:
-        """Ask the broker, once a minute; just after a commit to a consumer group, so that its time is not old."""
+        """Ask the broker for its time, at most once a minute; called after a commit, so that the answer is recent."""
         with self._lock:
             if self._monotonic() - self._looked_at < _LOOK_SECONDS:
                 return
@@ -115,7 +116,7 @@ def broker_clock(spec: JobSpec) -> BrokerClock:
 
 
 def look_again(application: str) -> None:
-    """Ask the broker for its time, on behalf of a job whose clock this process has."""
+    """Update the clock of a job from the broker, if this process has one."""
     clock = _CLOCKS.get(application)
     if clock is not None:
         clock.look()

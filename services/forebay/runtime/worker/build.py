@@ -18,8 +18,8 @@ from forebay.kafka.topic_limits import batch_limit
 from forebay.limits.tasks import task_limits
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
+from forebay.processor.bound_stores import declared_stores
 from forebay.processor.codecs import Codecs
-from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.broker.tombstones import kept_seconds
@@ -34,29 +34,30 @@ from forebay.runtime.task.announce import Announcer, idle_interval
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.coverage import Retention
 from forebay.runtime.task.group import GroupSettings, TaskGroup
-from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Reader
 from forebay.runtime.task.reads import repartition_topics
+from forebay.runtime.task.record_formats import digests_of
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
+from forebay.runtime.task.snapshot_writing import SnapshotKeeper
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.task_settings import TaskSettings
 from forebay.runtime.worker.broker_clock import broker_clock
+from forebay.runtime.worker.broker_requests import GroupSurroundings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.retries import RetryWatch
-from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
 from forebay.serde.subjects import connect
 from forebay.service.renaming import actual_names
 from forebay.service.wiring import task_codecs
 from forebay.stores.binding import Store
-from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.materialized import unlogged_names
 from forebay.stores.memory import MemoryTable
 from forebay.stores.split import SplitTable
+from forebay.stores.standby_tables import copy_file, load_copy
 from forebay.stores.table import Table
 
 log = logging.getLogger(__name__)
@@ -70,10 +71,10 @@ def places_of(job: Job, lease: Lease) -> list[Place]:
 def build_group(
     spec: JobSpec, lease: Lease, storage: GroupStorage, reading: Callable[[Reader], Reader] = lambda reader: reader
 ) -> GroupRunner:
-    """Return the runner of a lease's group: its tables as the snapshots have them, connected to broker and registry.
+    """Return the runner of a lease's group, with tables from the snapshots and connections to broker and registry.
 
     Args:
-        reading: returns the group's reader, given a reader of the broker.
+        reading: returns the group's reader for a reader of the broker.
     """
     connect(shared_registry(spec.kafka.registry()))
     service = spec.entry
@@ -82,7 +83,7 @@ def build_group(
     for place in places_of(job, lease):
         task = _task(spec, service, job, place, lease)
         writer = writers[place] = SnapshotWriter(task)
-        # Before the group is fenced: loading may take minutes, in which the present owner continues to commit.
+        # Before the group is fenced, because loading may take minutes, in which the present owner continues to commit.
         snapshots.append(writer.load(storage))
         tasks.append(task)
     return _runner(spec, service, job, lease, tasks, writers, snapshots, SnapshotKeeper(storage), reading)
@@ -110,7 +111,7 @@ def _runner(
     # read_uncommitted: with read_committed, the client asks for stable offsets, and the broker does not return any
     # while the previous owner's transaction is open. They are read before that owner is fenced.
     markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, "isolation.level": "read_uncommitted"}))
-    retries = RetryWatch()
+    retries = RetryWatch(partitions=sum(len(task.changelog_rows.topics) for task in tasks))
     producer = GroupProducer(
         markers,
         lambda: Producer(retries.configure(spec.kafka.producer(**identity))),
@@ -120,6 +121,7 @@ def _runner(
             repartition_topics(spec.application, job),
             Partitioner(lease.tasks),
             actual_names(service.outputs),
+            digests_of(spec.application, job),
         ),
         transaction_seconds=spec.transaction_timeout_ms / 1000,
         retries=retries,
@@ -150,7 +152,8 @@ def _runner(
 _READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536, "queued.min.messages": 10_000}
 """How a group's consumer reads ahead.
 
-librdkafka counts the bytes of records only: 100,000 a partition, its own default, take 30 MB and more in addition.
+librdkafka counts only the bytes of records. Its default of 100,000 records per partition takes 30 MB or more in
+addition.
 """
 
 
@@ -172,7 +175,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
             max_record_bytes=spec.max_record_bytes,
             max_output_bytes=spec.max_output_bytes or output_bytes(memory_bytes()),
             limits=task_limits(service, spec.application, sub_topology, spec.topic_limits),
-            # However many tasks a worker has, it keeps no more decoded rows than four of them would.
+            # A worker keeps no more decoded rows than four tasks would, regardless of its number of tasks.
             cached_objects=min(spec.cached_objects, 4 * spec.cached_objects // tasks),
             on_change=spec.on_change,
             reported_elsewhere=job.reported_elsewhere(sub_topology, number),
@@ -196,7 +199,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
 
 
 def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopology, processor: AnyProcessor) -> Codecs:
-    """Return the codecs of a sub-topology: contracts of its topics and stores, ids as registered."""
+    """Return the codecs of a sub-topology, with the registered ids of its topics' and stores' contracts."""
     topics = repartition_topics(spec.application, job)
 
     actual = actual_names((*service.inputs, *service.outputs))
@@ -236,7 +239,7 @@ def _table(spec: JobSpec, sub_topology: int, number: int, stores: Sequence[Store
     if spec.standby_directory:
         file = copy_file(spec.standby_directory, spec.application, sub_topology, number)
         if load_copy(file, table):
-            log.info("%s: loaded the standby's copy %s: %d rows", name, file, len(table))
+            log.info("%s: loaded %d rows from the standby's copy %s", name, len(table), file)
         else:
-            log.info("%s: there is no standby's copy %s", name, file)
+            log.info("%s: the standby has no usable copy %s: loading the snapshot instead", name, file)
     return table

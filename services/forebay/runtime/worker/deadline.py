@@ -13,14 +13,14 @@ _CLOSING_SECONDS = 10.0
 
 
 class DeadlineExceeded(Exception):
-    """The call did not come back in time. It may still be running: what it works on must be left alone."""
+    """The call did not return in time. It may still be running, so the objects that it uses must not be touched."""
 
 
 def within(seconds: float, call: Callable[[], object]) -> None:
-    """Run `call` on a thread of its own and wait for it, at most `seconds`.
+    """Run `call` on its own thread and wait for it, at most `seconds`.
 
     Raises:
-        DeadlineExceeded: it is still running. Also any exception of `call`.
+        DeadlineExceeded: the call is still running. Also any exception of `call`.
     """
     failures: list[BaseException] = []
 
@@ -30,7 +30,7 @@ def within(seconds: float, call: Callable[[], object]) -> None:
         except BaseException as error:
             failures.append(error)
 
-    # A daemon: a call that never returns must not keep the process from ending.
+    # A daemon, because a call that never returns must not keep the process from ending.
     thread = threading.Thread(target=run, name="deadline", daemon=True)
     thread.start()
     # Python can't interrupt a native call, so the call is left on its thread, and only the wait ends.
@@ -42,16 +42,17 @@ def within(seconds: float, call: Callable[[], object]) -> None:
 
 
 class Client(Protocol):
-    """What is connected to a broker."""
+    """A client of a broker."""
 
     def close(self) -> object:
-        """Leave it."""
+        """Close the connections."""
 
 
 def leave(client: Client, seconds: float = _CLOSING_SECONDS) -> None:
     """Close a client; if it waits longer for its broker than `seconds`, continue without it.
 
-    librdkafka bounds no close: what comes next would wait with it. A client that is left ends with its process.
+    librdkafka has no timeout for closing a client, so the caller could wait forever. A client that does not close ends
+    with its process.
     """
     try:
         within(seconds, client.close)

@@ -1,4 +1,4 @@
-"""Clients of the broker that can't be used any more: their worker ends, and the next lease opens the group again."""
+"""Detects clients of the broker that failed for good. Their worker ends, and the next lease opens the group again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRO
 
 
 def refuse_lost(error: KafkaError) -> None:
-    """Refuse an error after which a client answers nothing but this error.
+    """Raise an exception if an error has made a client unusable.
 
-    A worker that took it for an outage would open the group again, and take it away from the worker that fenced it off.
+    A worker that took such an error for an outage would open the group again and fence the worker that has taken over.
 
     Raises:
-        GroupFenced: another worker has the group. ClientFailed: any other fatal error.
+        GroupFenced: another worker owns the group. ClientFailed: any other fatal error.
     """
     # Before the test for fatal errors: librdkafka reports fencing as fatal, too, but a new client would fence the
     # worker that took over.

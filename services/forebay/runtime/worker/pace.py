@@ -17,14 +17,14 @@ _LOG_SECONDS = 5.0
 _COMMIT_SECONDS = 1.0
 
 Reached = Iterable[tuple[str, int, int, int]]
-"""Topic, partition, the offset behind what was read, and how many bytes that was."""
+"""Topic, partition, the offset after the last record read, and the number of bytes read."""
 
 
 class Pace:
     """Reports progress: in the log every few seconds, to the consumer's group every second.
 
     Args:
-        consumer: to whose group progress is committed (see `restore_progress`); None: no group.
+        consumer: consumer of the group to which progress is committed (see `restore_progress`); None: no group.
     """
 
     def __init__(self, name: str, consumer: Consumer | None) -> None:
@@ -34,7 +34,7 @@ class Pace:
         self._records = self._bytes = 0
 
     def took(self, records: int, size: int, stall_seconds: float) -> None:
-        """Count what arrived. Raises Unavailable where nothing has for so long."""
+        """Count records and bytes that arrived. Raises Unavailable if none have arrived for `stall_seconds`."""
         now = time.monotonic()
         self._records += records
         self._bytes += size
@@ -56,7 +56,7 @@ class Pace:
             self._consumer.commit(offsets=offsets, asynchronous=True)
 
     def finish(self, rows: int, reached: Reached) -> None:
-        """Report the end if anything was read: the tables hold `rows`."""
+        """Report the end if anything was read. The tables contain `rows` rows."""
         if self._records:
             self._committed_at = -math.inf
             self.commit(reached)

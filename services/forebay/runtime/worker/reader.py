@@ -12,8 +12,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 from confluent_kafka.admin import AdminClient
 
-from forebay.kafka.ends import watermarks
 from forebay.kafka.errors import failure_of, is_forbidden
+from forebay.kafka.partition_ends import watermarks
 from forebay.processor.messages import Message
 from forebay.runtime.errors import OffsetsLost, Unavailable
 from forebay.runtime.protocol.gaps import NO_GAPS, AcceptedGaps
@@ -29,18 +29,21 @@ log = logging.getLogger(__name__)
 _FETCH = 5_000
 _LOOK_SECONDS = 10.0
 _NOTE_SECONDS = 0.005
-"""How exactly latencies are measured: the ends of up to 16 partitions are noted so often, those of more less often."""
+"""Interval at which the ends of up to 16 partitions are recorded, which is the precision of measured latencies.
+
+With more partitions, the interval is longer.
+"""
 
 Place = tuple[str, int]
 PartitionQueue = InputPartition | RepartitionPartition
 
 
 class GroupReader:
-    """Hands records to the inputs of a group's tasks.
+    """Reads records into the inputs of a group's tasks.
 
     Args:
         consumer: read_committed, with partition end events and auto.offset.reset=error; assigned here.
-        admin: asked where partitions end.
+        admin: client that is asked for the partitions' ends.
         accepted: input partitions whose records may have been deleted before they were read.
     """
 
@@ -54,22 +57,22 @@ class GroupReader:
         self._monotonic = monotonic
         self._noted_at = float("-inf")
         self._ends: dict[Place, int] = {}
-        """The ends that were noted last."""
+        """The ends that were recorded last."""
         self._polling = threading.Lock()
         self._note_seconds = _NOTE_SECONDS
         self._accepted = accepted
         self._consumer = consumer
         self._admin = admin
         self._queues: dict[Place, list[PartitionQueue]] = {}
-        """A global table's partition is read once and given to every task."""
+        """A global table's partition is read once and passed to every task."""
         self._paused: set[Place] = set()
         self._unheard: dict[Place, int] = {}
-        """Partitions, with their first offset, of which the consumer has said nothing yet."""
+        """Partitions, with their first offset, of which the consumer has returned neither a record nor an end yet."""
         self.bytes = 0
-        """Of the records read, as far as they count for a limit: reset by who asks."""
+        """Approximate bytes of the records read, for the limit of a commit. The caller resets it."""
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
-        """Begin to read, from where each partition stands. Raises Unavailable."""
+        """Begin to read each partition at its position. Raises Unavailable."""
         self._queues, self._ends = {}, {}
         for item in inputs:
             for queue in item.all_partitions:
@@ -78,25 +81,25 @@ class GroupReader:
         self._note_seconds = max(_NOTE_SECONDS, _NOTE_SECONDS * sum(map(len, self._queues.values())) / 16)
         self._skip_gaps()
         # A global table's partition is read once for all tasks, from the earliest of their positions. Tasks that are
-        # further skip what they have.
+        # further skip the records that they have used.
         starts = {place: min(queue.next for queue in queues) for place, queues in self._queues.items()}
-        # No partition is known to be read before the consumer has said so (see `look`).
+        # A partition counts as read only once the consumer has returned something of it (see `look`).
         self._unheard = starts
         self._consumer.assign([TopicPartition(*place, start) for place, start in starts.items()])
 
     def read(self, seconds: float, most: int) -> int:
-        """Hand over what has arrived, up to about `most` records; wait up to `seconds` for the first.
+        """Queue the records that have arrived, about `most` at a time; wait up to `seconds` for the first.
 
         Returns:
             The number of records.
 
         Raises:
-            OffsetsLost: records are gone that were not read. NotAuthorized.
+            OffsetsLost: records were deleted before they were read. NotAuthorized.
         """
         with self._polling:
             messages = self._consumer.consume(min(most, _FETCH), 0)
             if not messages and seconds > 0:
-                # `consume` with a timeout waits for as many records as it may return: `poll` waits for the first one.
+                # `consume` with a timeout waits for as many records as it may return. `poll` waits only for the first.
                 first = self._consumer.poll(seconds)
                 self._note_wait()
                 messages = [] if first is None else [first, *self._consumer.consume(min(most, _FETCH), 0)]
@@ -110,7 +113,7 @@ class GroupReader:
             assert offset is not None
             for queue in queues[message.topic(), message.partition()]:  # type: ignore[index]
                 queue.take(message, offset)  # type: ignore[arg-type]
-            # The value alone: `len` of a message does not copy its bytes, and the limit is approximate.
+            # Only the value: `len` of a message does not copy its bytes, and the limit is approximate.
             size += len(message)
             count += 1
         self.bytes += size
@@ -118,7 +121,7 @@ class GroupReader:
         return count
 
     def _note_wait(self) -> None:
-        """Note that until now nothing had come of the partitions that are read to the end."""
+        """Record that no record has arrived until now in the partitions that are read to the end."""
         now = self._monotonic()
         if now - self._noted_at < self._note_seconds:
             return
@@ -128,7 +131,7 @@ class GroupReader:
                     queue.end_log.wait(now)
 
     def _note_ends(self) -> None:
-        """Note where the partitions end: it says when the records that come next were appended."""
+        """Record the partitions' ends, from which the append times of later records are estimated."""
         now = self._monotonic()
         if now - self._noted_at < self._note_seconds:
             return
@@ -139,7 +142,7 @@ class GroupReader:
                 queue.end_log.observe(end, now, is_read=queue.at_end or queue.next >= end)
 
     def balance(self, inputs: Iterable[TaskInput]) -> None:
-        """Pause partitions of which much waits, resume them when it is used, read again what was cut.
+        """Pause partitions with many queued records, resume them later, and read records again that were cut.
 
         Records wait for other partitions, or because the logic is slower than the reader.
         """
@@ -152,14 +155,14 @@ class GroupReader:
                     self._seek(repartition, offset)
 
     def has_all(self, item: TaskInput) -> bool:
-        """Return whether everything that was there at the last look has come, but for what is paused."""
+        """Return whether all partitions are read to their last known ends, except paused ones."""
         return all(queue.is_read or (queue.topic, queue.partition) in self._paused for queue in item.all_partitions)
 
     def look(self) -> None:
-        """Ask where all partitions end. Raises Unavailable.
+        """Ask the broker for the ends of all partitions. Raises Unavailable.
 
-        A partition that the consumer has said nothing of, no record and no end, is not taken for one that is read,
-        regardless of the admin client's answer: its records would come after records that they belong before.
+        If the consumer has returned neither a record nor an end of a partition, the partition does not count as read,
+        regardless of the admin client's answer. Otherwise its records could follow later records of other partitions.
         """
         ends = last_stable(self._admin, self._queues)
         self._unheard = {
@@ -179,7 +182,7 @@ class GroupReader:
         They include records of open transactions. A partition of which nothing was fetched is left out.
         """
         # The client serves one thread at a time. While the loop polls an idle topic again and again, another thread
-        # that calls it may wait for minutes. The ends that the loop noted are as old as its poll.
+        # may wait for minutes. It gets the ends that the loop has recorded, which are as old as the loop's poll.
         if not self._polling.acquire(blocking=False):
             return self._ends
         try:
@@ -201,22 +204,14 @@ class GroupReader:
         """Return the ends of partitions, records of open transactions included. Raises Unavailable."""
         return high_watermarks(self._admin, places)
 
-    def open_transactions(self) -> dict[Place, int]:
-        """Return how many offsets lie behind the last stable one, where that is not the end. Raises Unavailable."""
-        # In this order: asked the other way round, records that are committed between the two questions would look like
-        # an open transaction.
-        highs = high_watermarks(self._admin, self._queues)
-        stable = last_stable(self._admin, self._queues)
-        return {place: high - stable[place] for place, high in highs.items() if high > stable[place]}
-
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the consumer."""
         leave(self._consumer)
 
     def _pause(self, topic: str, partition: int) -> None:
         place = topic, partition
         waiting = max(len(queue.queue) for queue in self._queues[place] if isinstance(queue, InputPartition))
-        # Two thresholds: librdkafka drops what it has fetched of a partition that is paused, so pausing must be rare.
+        # Two thresholds, because librdkafka drops the fetched records of a paused partition, so pausing must be rare.
         if waiting > MOST_WAITING and place not in self._paused:
             self._paused.add(place)
             self._consumer.pause([TopicPartition(*place)])
@@ -249,18 +244,15 @@ class GroupReader:
             log.warning("reading %s-%s: %s: retrying", topic, number, error)
 
     def _skip_gaps(self) -> None:
-        """Continue behind input records that were deleted before they were read, if that is accepted.
+        """Skip input records that were deleted before they were read, if this is accepted.
 
-        It is done before the partitions are assigned: a consumer that has met a missing offset can't seek any more.
+        This precedes the assignment, because a consumer that has met a missing offset can't seek any more.
         """
         for place, queues in self._queues.items():
             inputs = [queue for queue in queues if isinstance(queue, InputPartition)]
             if not inputs or place not in self._accepted:
                 continue
-            try:
-                low, _ = watermarks(self._consumer, TopicPartition(*place), _LOOK_SECONDS)
-            except KafkaException as error:
-                raise failure_of(error.args[0], f"can't look up the first offset of {place[0]}-{place[1]}") from error
+            low, _ = self._bounds(place)
             wanted = min(queue.next for queue in inputs)
             if wanted < low:
                 log.warning(
@@ -270,16 +262,23 @@ class GroupReader:
                 for queue in inputs:
                     queue.skip(low)
 
+    def _bounds(self, place: Place) -> tuple[int, int]:
+        """Return the first offset and the end of a partition. Raises Unavailable."""
+        try:
+            return watermarks(self._consumer, TopicPartition(*place), _LOOK_SECONDS)
+        except KafkaException as error:
+            raise failure_of(error.args[0], f"can't look up the first offset of {place[0]}-{place[1]}") from error
+
     def _lost(self, topic: str, number: int) -> Exception:
         """Return the error to raise if an offset is missing: Unavailable if opening the group again skips the gap."""
         queues = self._queues.get((topic, number), [])
         wanted = min((queue.next for queue in queues), default=-1)
-        low, high = watermarks(self._consumer, TopicPartition(topic, number), _LOOK_SECONDS)
+        low, high = self._bounds((topic, number))
         is_gap = wanted < low and any(isinstance(queue, InputPartition) for queue in queues)
         if is_gap and (topic, number) in self._accepted:
             return Unavailable(f"{topic}-{number}: offset {wanted} was deleted before it was read")
-        # Only inputs can be accepted as gaps: a record that is missing in a repartition topic was committed by a sender
-        # and would be lost.
+        # Only gaps in inputs can be accepted. A record that is missing in a repartition topic was committed by a
+        # sender and would be lost.
         accept = f"; or give them up with --accept-gap {topic}:{number}" if is_gap else ""
         return OffsetsLost(
             f"{topic}-{number}: offset {wanted} is wanted, but the topic holds {low} to "

@@ -1,4 +1,4 @@
-"""Find out whether a client sent a request twice, before its next transaction begins."""
+"""Detects whether a client sent a request twice, before its next transaction begins."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 
 _BACKOFF_MS = 250
 _INTERVAL_MS = 1_000
+_SHORTEST_INTERVAL_MS = 250
+_INTERVAL_MS_PER_PARTITION = 4
+"""A report takes about 9 µs of CPU for each partition, so that reports take at most 0.25 % of a core."""
 _LIBRDKAFKA_BACKOFF_MS = 100
 _LIBRDKAFKA_MAX_MS = 1_000
 _LEAST_JITTER = 0.8
@@ -27,17 +30,22 @@ _PATIENCE_SECONDS = 1.0
 class RetryWatch:
     """Decides whether the current producer repeated a request during a call.
 
-    librdkafka reports retries only in its statistics, which are periodic: they come too late for most commits. So time
-    decides first. Every request that librdkafka sends again waits for `retry.backoff.ms` (less 20 % of jitter) before
-    it is sent (`rd_kafka_broker_buf_retry`). A call that took less time than that repeated nothing, and costs nothing
-    here. After a longer call the watch waits for statistics that were taken after the call, and compares their counts
-    of retries (`txretries`) with those from before it. Without such statistics the answer is yes.
+    librdkafka reports retries only in its periodic statistics, which come too late for most commits. Therefore the
+    duration of the call is checked first. Before librdkafka sends a request again, it waits for `retry.backoff.ms`
+    (less 20 % of jitter; `rd_kafka_broker_buf_retry`). A shorter call has repeated nothing, and needs no statistics.
+    After a longer call, the watch waits for statistics that were taken after the call, and compares their counts of
+    retries (`txretries`) with those from before it. Without such statistics, it assumes a repetition.
 
     Until `configure` is called, the watch assumes librdkafka's default backoff and no statistics.
+
+    Args:
+        partitions: approximate number of partitions to which the producers write. Statistics of few partitions are
+            cheap, so they are reported more often, and a slow commit waits less.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, partitions: int = 0) -> None:
         self._monotonic = monotonic
+        self._default_ms = min(_INTERVAL_MS, max(_SHORTEST_INTERVAL_MS, _INTERVAL_MS_PER_PARTITION * partitions))
         self._least_seconds = _least_seconds({})
         self._interval_seconds = 0.0
         self._statistics = ""
@@ -45,11 +53,11 @@ class RetryWatch:
         self._logged: set[str] = set()
 
     def configure(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the configuration of a producer that is made right after this call, and watched from then on.
+        """Return the configuration of a producer that is created right after this call, and watched from then on.
 
-        The backoff is longer than librdkafka's default, so that few commits are slow enough to be looked at, and
-        statistics come at least each second. Options that ask for a shorter backoff, or for statistics less often or
-        never, are not followed: almost every commit would wait, or open its group again.
+        The backoff is longer than librdkafka's default, so that few commits are slow enough to be checked. Statistics
+        are reported at least once a second. Options for a shorter backoff, or for statistics less often or never, are
+        ignored, because almost every commit would have to wait or to open its group again.
         """
         config = {**config, **self._required_options(config)}
         self._least_seconds = _least_seconds(config)
@@ -59,7 +67,7 @@ class RetryWatch:
         report = config.get("stats_cb")
 
         def on_statistics(text: str) -> None:
-            # The statistics of a producer that was replaced say nothing about the current one.
+            # Statistics of a producer that was replaced do not count for the current one.
             if created_at == self._created_at:
                 self._statistics = text
             if report is not None:
@@ -68,10 +76,10 @@ class RetryWatch:
         return {**config, "stats_cb": unmask(on_statistics)}
 
     def _required_options(self, config: Mapping[str, Any]) -> dict[str, int]:
-        """Return the options that the watch needs, in place of those that it can't work with."""
+        """Return the options that the watch requires, with replacements for unsuitable values."""
         backoff = int(config.get("retry.backoff.ms", _BACKOFF_MS))
         longest = int(config.get("retry.backoff.max.ms", _LIBRDKAFKA_MAX_MS))
-        interval = int(config.get("statistics.interval.ms", _INTERVAL_MS))
+        interval = int(config.get("statistics.interval.ms", self._default_ms))
         required = {
             "retry.backoff.ms": max(backoff, _BACKOFF_MS),
             "retry.backoff.max.ms": max(longest, _BACKOFF_MS),
@@ -91,16 +99,16 @@ class RetryWatch:
         return required
 
     def has_repeated(self, producer: Producer, call: Callable[[], object]) -> bool:
-        """Run `call` and return whether the producer may have sent a request twice during it. Raises what it raises."""
+        """Run `call`; return whether the producer may have sent a request twice during it. Raises errors of `call`."""
         before, begun = self._statistics, self._monotonic()
         call()
         ended = self._monotonic()
-        # The common case: a commit takes a few ms, and no statistics are needed.
+        # The common case: a commit lasts a few ms, and no statistics are needed.
         if ended - begun < self._least_seconds:
             return False
         after = self._statistics_after(ended, producer)
         retries = _retries(before)
-        # Any broker counts: the coordinator may have moved, and its requests with it.
+        # All brokers count, because the coordinator may have moved, and its requests with it.
         return not after or any(count > retries.get(broker, 0) for broker, count in _retries(after).items())
 
     def _statistics_after(self, moment: float, producer: Producer) -> str:

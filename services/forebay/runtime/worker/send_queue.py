@@ -1,4 +1,4 @@
-"""A producer's queue that makes its user wait when it is full: a slow broker slows the task down."""
+"""A producer's queue that makes its user wait when it is full, so that a slow broker slows the task down."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _MOST = 200_000
 _LOOK_SECONDS = 0.01
 _FLUSH_SECONDS = 0.5
 _ASK_SECONDS = 3.0
-"""How long nothing goes before the broker is asked who leads the partitions.
+"""How long no record is sent before the broker is asked for the leaders of the partitions.
 
-librdkafka (2.16) may forget all brokers where one that stops says that there are none, and finds none again.
+If a broker that is stopping reports that there are no brokers, librdkafka (2.16) may forget all of them, and does not
+find them again by itself.
 """
 
 
@@ -24,16 +25,16 @@ class SendQueue:
     """Sends through a producer, whose queue's bytes are bounded by its settings (queue.buffering.max.kbytes).
 
     Args:
-        stall_seconds: how long the broker may take nothing at all before the commit is given up.
-        seconds: how long its transaction may take, from now.
-        other: another client: where it is answered and the producer never is, the commit is given up sooner.
+        stall_seconds: how long the broker may accept no record before the commit is given up.
+        seconds: how long its transaction may take, from now on.
+        other: another client. If the broker answers only this client and not the producer, the commit ends sooner.
     """
 
     def __init__(self, producer: Producer, stall_seconds: float, seconds: float, other: Consumer | None = None) -> None:
         self._other = other
         self._producer = producer
         self.put = producer.produce
-        """Queues a record where there is room, else raises BufferError: then it is `produce` that waits."""
+        """Queues a record. If the queue is full, it raises BufferError; `produce` waits instead."""
         self._stall_seconds = stall_seconds
         self._seconds = seconds
         self._until = time.monotonic() + seconds
@@ -42,7 +43,7 @@ class SendQueue:
         """Queue a record (arguments of `Producer.produce`), once there is room.
 
         Raises:
-            TransactionTooLong: the transaction's time is over. Unavailable: the broker takes nothing.
+            TransactionTooLong: the transaction's time is over. Unavailable: the broker accepts no records.
         """
         try:
             self.put(*record, **more)
@@ -55,14 +56,14 @@ class SendQueue:
                     continue
 
     def make_room(self) -> None:
-        """Wait until the queue is not too long, and serve the producer. Raises as `produce`."""
-        # Delivery reports are served here: librdkafka keeps a record until its report was taken.
+        """Wait until the queue is short enough, and serve delivery reports. Raises as `produce`."""
+        # librdkafka keeps a record in memory until its delivery report is served.
         self._producer.poll(0)
         self._wait_below(_MOST + 1)
 
     def drain(self) -> None:
-        """Wait until the broker has everything. Raises as `produce`."""
-        # Not one flush with the whole timeout: it returns only at its end, and a stalled broker would be noticed late.
+        """Wait until the broker has all records. Raises as `produce`."""
+        # Not one flush with the whole timeout, which returns only at its end: a stalled broker would be noticed late.
         stall = _Stall(self._producer.flush(0), self._stall_seconds, self._ask)
         while stall.left:
             stall.check(self._producer.flush(_FLUSH_SECONDS))
@@ -99,7 +100,7 @@ def _is_answered(client: Producer | Consumer) -> bool:
 
 
 class _Stall:
-    """Notices that nothing goes: then it asks, now and again, and gives up at last."""
+    """Detects that no records are sent. It then asks the broker at intervals, and finally gives up."""
 
     def __init__(self, left: int, seconds: float, ask: Callable[[], bool]) -> None:
         self.left = left

@@ -29,20 +29,20 @@ def read_tails(
     commits_progress: bool = False,
     stall_seconds: float = 60.0,
 ) -> None:
-    """Read every task's changelogs to their last stable offsets, and apply what is found.
+    """Read every task's changelogs to their last stable offsets, and apply their rows.
 
     Args:
-        name: of the group, for the log.
-        new_consumer: makes a read_committed consumer with partition end events; closed after use.
+        name: name of the group in the log.
+        new_consumer: creates a read_committed consumer with partition end events. It is closed after use.
         commits_progress: whether progress is committed to the consumer's group (see `restore_progress`).
 
     Raises:
-        StateConflict: a changelog lacks what is asked for. Unavailable.
+        StateConflict: a changelog lacks the requested offsets or partition. Unavailable.
     """
     consumer = new_consumer()
     try:
         _Reading(name, tails, consumer, commits_progress, stall_seconds).run()
-        # Which format the records have is only known at the end: see `Tail.corrects_formats`.
+        # The format of the records is known only at the end (see `Tail.corrects_formats`).
         mistaken = [tail for tail in tails if tail.corrects_formats()]
         if mistaken:
             for tail in mistaken:
@@ -105,7 +105,7 @@ class _Reading:
         return [] if message is None else [message]
 
     def _take(self, messages: list[Message]) -> tuple[int, int]:
-        """Take in messages, a million in a restore; return how many records and bytes of values they were."""
+        """Add messages, millions in a restore, to the tails; return their number of records and bytes of values."""
         partitions, events, size = self._partitions, 0, 0
         for message in messages:
             if message.error() is not None:
@@ -138,15 +138,15 @@ class _Reading:
                 yield *place, (partition.last.offset() or 0) + 1, partition.bytes
 
     def _event(self, message: Message) -> None:
-        """Take in that a partition ended, or can't be read."""
+        """Handle the end of a partition, or an error."""
         error, place = message.error(), (message.topic() or "", message.partition() or 0)
         assert error is not None
         partition = self._partitions.get(place)
         tail = None if partition is None else partition.tail
         name = "" if tail is None else tail.name
         if error.code() == KafkaError._PARTITION_EOF and tail is not None:
-            # The partition's end, not the offset behind the last record: a transaction ends with a marker, which the
-            # client does not return.
+            # The partition's end, not the offset after the last record, because a transaction ends with a marker,
+            # which the client does not return.
             tail.offsets[place[0]] = message.offset() or 0
             # A read_committed consumer reports the end at the last stable offset, so no open transaction is passed
             # over.

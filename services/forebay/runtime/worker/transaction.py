@@ -1,4 +1,4 @@
-"""One Kafka transaction per task group and commit: all that its tasks send, their changelogs and positions."""
+"""One Kafka transaction per commit of a task group: the tasks' records, their changed rows and positions."""
 
 from __future__ import annotations
 
@@ -23,38 +23,39 @@ from forebay.runtime.worker.send_queue import SendQueue
 log = logging.getLogger(__name__)
 
 _OFFSETS_SECONDS = 10.0
-"""librdkafka 2.16 may never return from sending offsets if the broker goes away meanwhile, regardless of its timeout
+"""librdkafka 2.16 may never return from sending offsets if the broker fails in the meantime, regardless of the timeout
 (its issues 5456 and 5511)."""
 
 _stuck: list[Producer] = []
-"""Producers a thread still works on: destroying one would wait for that thread. Their worker ends soon."""
+"""Producers that a thread still uses, because destroying one would wait for that thread. Their worker ends soon."""
 
 
 class GroupProducer:
-    """Commits under the group's transactional id. Used again only after its own commit; else a new one fences it off.
+    """Commits under the group's transactional id.
+
+    A client is reused only after its own successful commit. Otherwise a new client fences it.
 
     **A commit that the client repeated is the last one of its producer epoch.** If the connection is lost, librdkafka
     sends EndTxn again. The first copy may still be on its way, and librdkafka speaks transaction protocol v1, in which
     the broker does not know to which transaction of a producer epoch an EndTxn belongs (KAFKA-17754, librdkafka issue
-    5423): the late copy would commit what was sent of the next transaction so far. A new epoch closes this: until
-    `init_transactions` the coordinator has no open transaction, so the late copy changes nothing, and afterwards it
-    refuses the old epoch. So after such a commit `is_open` is False, and the loop opens the group again
-    (`TaskGroup.open`). Taking a new epoch here, without looking at the changelogs, would not be safe: it would also
-    fence off a worker that has taken over and committed meanwhile.
+    5423): the late copy would commit the records that the next transaction has sent so far. A new epoch prevents this:
+    until `init_transactions` the coordinator has no open transaction, so the late copy changes nothing, and afterwards
+    it refuses the old epoch. Therefore `is_open` is False after such a commit, and the loop opens the group again
+    (`TaskGroup.open`). A new epoch without reading the changelogs would not be safe, because it would also fence a
+    worker that has taken over and committed in the meantime.
 
     The other transactional requests need no such rule. Every abort is followed by `discard`, so by a new epoch. A late
     AddPartitionsToTxn or AddOffsetsToTxn opens a transaction without records or adds to one that is open; a late
     InitProducerId fences this producer, which then gives up; a late Produce has a sequence number that was used. A late
-    TxnOffsetCommit may set the marker group back until the next commit, and nothing is read from there but the
-    checkpoint id.
+    TxnOffsetCommit may set the marker group back until the next commit, but only the checkpoint id is read from there.
 
     Args:
-        marker_consumer: of the group that the input offsets are committed to; it never subscribes.
-        new_producer: makes a producer with the group's transactional id.
+        marker_consumer: consumer of the group to which the input offsets are committed. It never subscribes.
+        new_producer: creates a producer with the group's transactional id.
         timeout: seconds for each call to the broker.
         transaction_seconds: the transaction's timeout.
-        retries: watches the producers that `new_producer` makes.
-        bounded: runs a call that may hang, for so many seconds at most. Raises DeadlineExceeded.
+        retries: watches the producers that `new_producer` creates.
+        bounded: runs a call that may hang, with a timeout (s). Raises DeadlineExceeded.
     """
 
     def __init__(
@@ -78,17 +79,17 @@ class GroupProducer:
 
     @property
     def is_open(self) -> bool:
-        """Whether the group is ours, as far as we know."""
+        """Whether this worker owns the group, as far as it knows."""
         return self._producer is not None
 
     def fence(self) -> None:
-        """Fence off the producer that wrote for this group before, and abort its transaction.
+        """Fence the previous producer of this group, and abort its transaction.
 
         Raises:
-            GroupFenced: another worker did the same at this moment. Unavailable.
+            GroupFenced: another worker has fenced this producer at the same moment. Unavailable.
         """
         assert self._producer is None, "the group is open: its own producer would be fenced off"
-        # Always a new client: librdkafka initializes the transactions of a producer once.
+        # Always a new client, because librdkafka initializes the transactions of a producer only once.
         producer = self._new_producer()
         try:
             # Without a connection, init_transactions waits 500 ms before it looks for one again.
@@ -107,15 +108,15 @@ class GroupProducer:
     ) -> None:
         """Send everything in one transaction. Raises Unavailable: the changelogs show whether it was committed.
 
-        After a commit that the client may have repeated the group is not open any more.
+        After a commit that the client may have repeated, the group is no longer open.
 
         Args:
             marked: positions to commit to the marker group.
-            marks: of the snapshot that is about to be written.
+            marks: marks of the snapshot that is about to be written.
         """
         producer = self._producer
         if producer is None:
-            raise Unavailable("nothing was committed: the group has to be opened first")
+            raise Unavailable("nothing was committed: the group must be opened first")
         places = {(commit.changelogs.internal, commit.changelogs.partition) for commit in commits}
         assert len(places) == len(commits), (
             "two positions of a commit are of the same task: one would replace the other"
@@ -135,12 +136,12 @@ class GroupProducer:
             if marked:
                 self._mark(producer, marked)
             # Before `commit_transaction`, which would send the rest as well: its duration then shows whether EndTxn was
-            # repeated, and a broker that takes nothing is noticed in time.
+            # repeated, and a broker that accepts nothing is noticed in time.
             queue.drain()
             if self._retries.has_repeated(producer, lambda: producer.commit_transaction(self._timeout)):
                 log.warning(
-                    "the client repeated requests of a successful commit: opening the group again before the next "
-                    "commit, which a late copy of a request could end (the job with %s)",
+                    "the client repeated requests of a successful commit: opening the group again, so that a late "
+                    "copy of a request can't end the next transaction (the job with %s)",
                     self._destinations.errors,
                 )
                 self._producer = None
@@ -151,8 +152,8 @@ class GroupProducer:
             raise Unavailable(
                 f"nothing was committed: the broker did not accept the offsets within {_OFFSETS_SECONDS:.0f} s"
             ) from error
-        # It keeps its type, by which the loop makes commits smaller. As Unavailable, the same commit would be repeated
-        # forever.
+        # It keeps its type, by which the loop makes commits smaller. If it became Unavailable, the same commit would be
+        # repeated forever.
         except TransactionTooLong:
             raise
         except KafkaException as error:
@@ -163,28 +164,28 @@ class GroupProducer:
                 self._refuse_missing(producer, commits)
             raise failure_of(cause, "the transaction was not committed") from error
         except Unavailable as error:
-            # Of a producer that can't be used any more nothing is taken, as if the broker were away.
+            # A producer that failed for good sends nothing, which looks like an outage of the broker.
             refuse_lost(_cause(producer, KafkaError(KafkaError._STATE)))
             self._refuse_missing(producer, commits)
             raise Unavailable(f"the transaction was not committed: {error}") from error
 
     def _mark(self, producer: Producer, positions: Sequence[TaskPosition]) -> None:
-        # Of a partition that several tasks read (a global table's), only one of them commits the offset.
+        # If several tasks read a partition (a global table's), only one of them commits its offset.
         ends = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
         offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in ends.items()]
         group = self._consumer.consumer_group_metadata()
-        # On another thread: the call may never return (see `_OFFSETS_SECONDS`), and the loop must be able to give up.
+        # On another thread, because the call may never return (see `_OFFSETS_SECONDS`), and the loop must not hang.
         self._bounded(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
 
     def discard(self) -> None:
-        """Give up what the last attempt left behind: `fence` comes next."""
+        """Drop the producer and its unsent records. `fence` must follow."""
         if self._producer is not None:
             with suppress(KafkaException):
                 self._producer.purge()
         self._producer = None
 
     def _abort(self, producer: Producer, error: KafkaError) -> None:
-        """Abort what can't be committed: an open transaction hides what comes behind it until it ends."""
+        """Abort a transaction that can't be committed, because it hides later records until it ends."""
         if error.txn_requires_abort():
             try:
                 producer.abort_transaction(self._timeout)
@@ -192,7 +193,7 @@ class GroupProducer:
                 refuse_lost(_cause(producer, failure.args[0]))
 
     def _refuse_missing(self, producer: Producer, commits: Sequence[TaskCommit]) -> None:
-        """Find out whether a commit failed because a topic is gone (TopicChanged) or hidden from us (NotAuthorized)."""
+        """Check whether a commit failed because a topic is gone (TopicChanged) or not accessible (NotAuthorized)."""
         written = {self._destinations.errors, self._destinations.late, *self._destinations.repartitions.values()}
         for commit in commits:
             sent = {output.target for output in commit.result.outputs}
@@ -208,11 +209,11 @@ class GroupProducer:
 
 
 def _cause(producer: Producer, error: KafkaError) -> KafkaError:
-    """Return why a transaction is in error, where the call that met it only says that it is."""
+    """Return the cause of a failed transaction, if the call reported only that it has failed."""
     if error.code() not in (KafkaError._STATE, KafkaError._FATAL):
         return error
     try:
-        # Refused in an open transaction; in one that must be aborted with the error that made it so.
+        # This call is refused. If the transaction must be aborted, the refusal has the error that caused it.
         producer.begin_transaction()
     except KafkaException as refused:
         first: KafkaError = refused.args[0]

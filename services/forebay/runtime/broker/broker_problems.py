@@ -1,4 +1,4 @@
-"""What is wrong with the configuration of a job's brokers: computed from what they say, pure."""
+"""Problems of the configuration of a job's brokers, computed from the brokers' descriptions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _WEEK_MINUTES = 7 * _DAY_MINUTES
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a job asks of its broker.
+    """A job's requirements for its broker.
 
     Args:
-        transaction_timeout_ms: of its transactions.
+        transaction_timeout_ms: timeout of its transactions.
         max_future_ms: how far ahead of the clock the times of its records may lie.
-        max_record_bytes: its largest output value.
+        max_record_bytes: size of its largest output value.
     """
 
     transaction_timeout_ms: int
@@ -31,7 +31,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, in one line that says what to change.
+    """A problem, as one line that names the remedy.
 
     Args:
         fatal: whether the job would lose state, or stop processing.
@@ -42,7 +42,7 @@ class Finding:
 
 
 def broker_findings(cluster: Cluster, needs: Needs) -> list[Finding]:
-    """Return what is wrong with the brokers, each thing once."""
+    """Return the problems of the brokers, each once."""
     results = [_transactions(config, needs) for config in cluster.configs.values()]
     results += [_offsets(config) for config in cluster.configs.values()]
     return list(dict.fromkeys(finding for finding in results if finding is not None))
@@ -53,8 +53,8 @@ def _transactions(config: Mapping[str, str], needs: Needs) -> Finding | None:
     if longest is None or longest >= needs.transaction_timeout_ms:
         return None
     return Finding(
-        f"the brokers take transactions of {longest} ms ({TRANSACTION_TIMEOUT}), the job's may take "
-        f"{needs.transaction_timeout_ms}: raise it there, or use --transaction-timeout-ms {longest}",
+        f"the brokers abort transactions after {longest} ms ({TRANSACTION_TIMEOUT}), but those of the job may take "
+        f"{needs.transaction_timeout_ms} ms: raise the brokers' limit, or use --transaction-timeout-ms {longest}",
         True,
     )
 
@@ -64,15 +64,15 @@ def _offsets(config: Mapping[str, str]) -> Finding | None:
     if minutes is None or minutes >= _WEEK_MINUTES:
         return None
     fatal = minutes <= _DAY_MINUTES
-    when = "while the job runs" if fatal else f"when it rests for {minutes // 60} hours"
+    when = "while the job runs" if fatal else f"if it is stopped for {minutes // 60} hours"
     return Finding(
-        f"the brokers forget offsets after {minutes} minutes ({OFFSETS_RETENTION}): the job's markers, committed once "
-        f"a day, are lost {when}: set at least {_WEEK_MINUTES} there",
+        f"the brokers delete offsets after {minutes} minutes ({OFFSETS_RETENTION}), so the offsets of the job's marker "
+        f"group, which it commits at least once a day, are lost {when}: set at least {_WEEK_MINUTES} on the brokers",
         fatal,
     )
 
 
 def number(config: Mapping[str, str], name: str) -> int | None:
-    """Return a setting that is a number; None where it is unknown."""
+    """Return a numeric setting; None if it is unknown."""
     text = config.get(name, "")
     return int(text) if text.lstrip("-").isdecimal() else None

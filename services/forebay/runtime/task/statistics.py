@@ -1,4 +1,4 @@
-"""What a task has done since its worker opened it: for operators; nothing depends on it."""
+"""Statistics of a task since its worker opened it, for operators. Nothing depends on them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from forebay.runtime.task.commit import TaskCommit
 from forebay.stores.table import Table
 
 LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
-"""Upper bounds of the latency counts' steps, in ms; what is above the last is counted behind it."""
+"""Upper bounds (ms) of a latency histogram's buckets. One more bucket, the last, counts longer latencies."""
 
 _TARGET = attrgetter("target")
 _SAMPLES = 10
 _OWN_BYTES = 1_000
-"""Of a report, for what the logic counts itself."""
+"""Bytes of a report for the logic's own counters."""
 _NUMBER_BYTES = 24
 _MOST_BYTES = 3_300
-"""A broker takes 4,096 bytes of metadata with an offset (offset.metadata.max.bytes): longer reports are shortened."""
+"""A broker accepts 4,096 bytes of metadata per offset (offset.metadata.max.bytes). Longer reports are shortened."""
 
 
 OTHERS = "(others)"
@@ -37,23 +37,23 @@ _MOST_NAMES = 3
 
 @dataclass(slots=True)
 class TaskFigures:
-    """Counts since `opened` (ms since the epoch, of the worker's clock), and where the task stands.
+    """A task's counters since `opened` (ms since the epoch, by the worker's clock), and its current state.
 
     Args:
-        latencies: records by time from their append to the input to the commit, in steps of LATENCY_MS; of samples.
-        latency_ms: the samples' sum.
-        delays: outputs by time from their timestamp (event time) to the commit, in the same steps; of samples.
-        delay_ms: the samples' sum.
+        latencies: histogram (LATENCY_MS) of the time from a record's append to its commit, of samples.
+        latency_ms: sum of these latencies.
+        delays: histogram (LATENCY_MS) of the time from an output's timestamp (event time) to its commit, of samples.
+        delay_ms: sum of these delays.
         skipped: offsets of inputs that were deleted before they were read, by topic.
-        sent: outputs by the topic that the job names.
+        sent: outputs by topic, as the job names it.
         stores: rows, bytes, puts and reads by key of each store.
-        restore_seconds: how long the rows were read that the worker had not.
-        tail_rows: rows in the changelogs behind the snapshot, which a start reads.
+        restore_seconds: duration of the replay that rebuilt the table without a snapshot.
+        tail_rows: rows written to the changelogs since the snapshot, which a start has to replay.
         seconds: wall time by phase of the loop; `cpu_seconds` the thread's.
-        own: what the logic counts itself; those that fit a report.
-        passed: elements that went from step to step, by the two steps' numbers ("1 3").
+        own: the logic's own counters, as many as fit into a report.
+        passed: elements sent from operator to operator, by the two operators' numbers ("1 3").
         dropped: records of sub-topologies that the job no longer has, by repartition topic.
-        lag: records of inputs that are not committed (see `measure_lag`); None if it is unknown.
+        lag: uncommitted records of the inputs (see `measure_lag`); None if unknown.
     """
 
     sub_topology: int
@@ -93,10 +93,11 @@ class TaskFigures:
     lag: dict[str, list[int]] | None = None
 
     def note(self, own: Mapping[str, float]) -> None:
-        """Take in what the logic counts itself: as many figures, by name, as a report has room for."""
+        """Record the logic's own counters, as many as a report has room for."""
         room = _OWN_BYTES
         self.own = {}
-        # By name, so that each report leaves out the same ones: a counter that comes and goes looks like a restart.
+        # Sorted, so that every report leaves out the same counters. A counter that disappears and returns would look
+        # like a restart.
         for name in sorted(own):
             room -= len(json.dumps(name)) + _NUMBER_BYTES
             if room < 0:
@@ -104,7 +105,7 @@ class TaskFigures:
             self.own[name] = own[name]
 
     def add(self, commit: TaskCommit, table: Table) -> None:
-        """Count a commit that is through."""
+        """Count a successful commit."""
         result, position = commit.result, commit.position
         self.commits += 1
         self.n = position.n
@@ -129,11 +130,11 @@ class TaskFigures:
             self.delay_ms += delay
 
     def measure(self, appended: Iterable[float], now: float) -> None:
-        """Count the latency of records of a commit that is through.
+        """Count the latency of records of a successful commit.
 
         Args:
-            appended: when they were appended, in seconds of the monotonic clock.
-            now: by the same clock.
+            appended: times (monotonic clock, s) at which the records were appended.
+            now: current time of the same clock.
         """
         for time_s in appended:
             latency = max(0, round((now - time_s) * 1_000))
@@ -141,7 +142,7 @@ class TaskFigures:
             self.latency_ms += latency
 
     def took(self, commit: TaskCommit, table: Table, engine: TaskEngine) -> None:
-        """Count a commit that is through, and note what stores and logic have counted."""
+        """Count a successful commit, and record the counters of stores and logic."""
         self.add(commit, table)
         self.note_stores(table.store_sizes(), engine.store_calls())
         self.note(engine.processor.figures())
@@ -149,7 +150,7 @@ class TaskFigures:
 
     @contextmanager
     def time_phase(self, phase: str) -> Iterator[None]:
-        """Count the time that a phase of the loop takes."""
+        """Add the duration of the `with` block to a phase of the loop."""
         wall, cpu = time.perf_counter(), time.thread_time()
         try:
             yield
@@ -162,21 +163,21 @@ class TaskFigures:
         self.skipped[topic] = self.skipped.get(topic, 0) + count
 
     def stand(self, table: Table) -> None:
-        """Note the table's size."""
+        """Record the table's size."""
         self.state_rows, self.state_bytes = len(table), table.size_bytes
 
     def note_stores(self, sizes: Mapping[str, tuple[int, int]], calls: Mapping[str, tuple[int, int]]) -> None:
-        """Note what stores hold (rows, bytes), and how often they were called (puts, reads)."""
+        """Record the size of each store (rows, bytes) and its number of calls (puts, reads)."""
         self.stores = {name: [*sizes.get(name, (0, 0)), *counts] for name, counts in calls.items()}
 
     def sign(self, at: int) -> None:
-        """Set the process that reports these figures, and the time (ms) of the loop's last cycle."""
+        """Set the id of the reporting process, and the time (ms) of the loop's last cycle."""
         self.worker, self.at = os.getpid(), at
 
     def to_json(self) -> str:
-        """Return the figures as a report holds them."""
+        """Return the report as JSON. If it is too long for the broker, less important fields are shortened."""
         report = asdict(self)
-        # Reports have the name that release 0.2 reads and writes: during an upgrade, drivers and workers differ.
+        # Release 0.2 reads and writes `part`. During an upgrade, drivers and workers may be of different releases.
         report["part"] = report.pop("sub_topology")
         for name in ("seconds", "cpu_seconds"):
             report[name] = {phase: round(value, 3) for phase, value in report[name].items()}
@@ -190,7 +191,7 @@ class TaskFigures:
                 report[shortened] = _first(report[shortened])
                 text = json.dumps(report, separators=(",", ":"))
         if len(text) > _MOST_BYTES:
-            # The driver then takes the lag from the broker.
+            # The driver then gets the lag from the broker.
             report["lag"] = None
             text = json.dumps(report, separators=(",", ":"))
         return text
@@ -206,7 +207,7 @@ class TaskFigures:
 def _first(counts: Mapping[str, float]) -> dict[str, float]:
     """Return the counts of the first names in alphabetical order, and the sum of all others under OTHERS.
 
-    The largest ones would change places, and their counters would go down.
+    The largest counts would not do, because which ones these are changes, and then their counters would go down.
     """
     ordered = sorted(counts)
     rest = sum(counts[name] for name in ordered[_MOST_NAMES:])

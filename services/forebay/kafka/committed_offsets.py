@@ -1,4 +1,4 @@
-"""Offsets that a group committed, also while its coordinator moves."""
+"""Reads the committed offsets of a group, and retries while its coordinator moves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOVES = (
 
 
 def read_committed(consumer: Consumer, places: list[TopicPartition], seconds: float) -> list[TopicPartition]:
-    """Return what the consumer's group committed of these partitions. Raises KafkaException.
+    """Return the offsets that the consumer's group has committed for partitions. Raises KafkaException.
 
     Args:
         seconds: how long to wait for an answer, and for a coordinator that is not ready.
@@ -26,7 +26,7 @@ def read_committed(consumer: Consumer, places: list[TopicPartition], seconds: fl
             committed: list[TopicPartition] = consumer.committed(places, seconds)
             return committed
         except KafkaException as error:
-            # For some seconds after a broker's start its groups have no coordinator yet, or it still loads them.
+            # For some seconds after a broker's start, its groups have no coordinator yet, or it still loads them.
             if error.args[0].code() not in _MOVES or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""Rows of removed sub-topologies and topics, which stay in internal changelogs until they are put back."""
+"""Rows of removed sub-topologies and topics, which stay in internal changelogs in case these are added again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def times_row(position: TaskPosition) -> bytes:
 
 
 def parked_positions(rows: Iterable[tuple[bytes, bytes]]) -> dict[str, TaskPosition]:
-    """Return the positions under which topics were last read, of parked rows."""
+    """Return from parked rows the position under which each topic was last read."""
     return {
         topic: TaskPosition.from_json(value[WIDTH:])
         for key, value in rows
@@ -40,11 +40,11 @@ def parked_positions(rows: Iterable[tuple[bytes, bytes]]) -> dict[str, TaskPosit
 
 
 def join_ids(row: bytes, value: bytes, origin: int, ids: dict[bytes, bytes]) -> Change:
-    """Return a row that overwrites no other event ids: rows of two places may have the same key.
+    """Return a row that overwrites no other event ids, because rows of two places may have the same key.
 
     Args:
-        origin: the place that the row comes from.
-        ids: the event ids of the place that it goes to; the row's are added.
+        origin: place from which the row is moved.
+        ids: event ids of the place to which it is moved. The row's ids are added.
     """
     if row.startswith(EVENT_IDS):
         while ids.get(row, value) != value:

@@ -39,7 +39,7 @@ def places_with_records(consumer: Consumer, offsets: Mapping[Place, int]) -> set
     """Return the partitions that hold forwarded records from these offsets on. Announcements of times do not count.
 
     Args:
-        consumer: reads committed records, with partition end events; closed after use.
+        consumer: read_committed, with partition end events. It is closed after use.
 
     Raises:
         Unavailable.
@@ -59,7 +59,7 @@ def places_with_records(consumer: Consumer, offsets: Mapping[Place, int]) -> set
                     places.add(place)
                     unread.discard(place)
             elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-                # Records were deleted by hand, or the topic was created again: what it holds now has not been read.
+                # Records were deleted by hand, or the topic was created again. Its present records have not been read.
                 read_from_beginning(consumer, *place)
             elif error.code() == KafkaError._PARTITION_EOF:
                 unread.discard(place)

@@ -12,14 +12,16 @@ from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 
 _PIECE_ROWS = 50_000
-"""A cut of so many rows of 400 bytes, folding included, takes the loop a quarter of a second of CPU. What changes again
-before it is put is put once: in a backlog, rows of fewer keys than these only at the end of a lease."""
-# The loop takes about 25 ms to cut so many rows, and processes nothing in that time.
+"""Changed rows of a task from which they are written before the next snapshot is due.
+
+A cut of this many rows of 400 bytes, folding included, takes the loop a quarter of a second of CPU. A row that changes
+again before it is written is written once."""
+# The loop takes about 25 ms to cut this many rows, and processes nothing in that time.
 _TOGETHER_ROWS = 5_000
 ALL_SECONDS = 3_600.0
 """How long a snapshot may take if no other lease follows."""
 _PIECE_BLOCKS = 10
-"""Blocks of all rows that are encoded at a time: some 50,000 rows of 180 bytes, a tenth of a second, 9 MB."""
+"""Blocks that a rewrite of all rows encodes at a time: some 50,000 rows of 180 bytes, a tenth of a second, 9 MB."""
 
 T = TypeVar("T")
 
@@ -30,20 +32,20 @@ class Loop(Protocol):
     group: TaskGroup
 
     def between_commits(self, call: Callable[[], T], seconds: float = ...) -> T:
-        """Run `call` between two commits and return what it gives."""
+        """Run `call` between two commits and return its result."""
         ...
 
 
 class SnapshotKeeper:
-    """Writes the snapshots of one loop's group, from lease to lease.
+    """Writes the snapshots of one loop's group, across its leases.
 
-    The loop only encodes blocks, a piece at a time. They are sent while it runs on. Blocks that could not be sent stay
-    here and are sent first the next time.
+    The loop's thread only encodes blocks, a few at a time. They are sent to the store while the loop continues. Blocks
+    that could not be sent stay here, and the next call sends them first.
 
     Args:
-        storage: this loop's own.
-        piece_rows: how many rows of a task may wait before they are put in mid-lease.
-        piece_blocks: how many blocks of all rows the loop encodes at a time.
+        storage: used by this loop alone.
+        piece_rows: number of changed rows of a task from which they are written before the next snapshot is due.
+        piece_blocks: number of blocks that a rewrite of all rows encodes at a time.
     """
 
     def __init__(self, storage: GroupStorage, piece_rows: int = _PIECE_ROWS, piece_blocks: int = _PIECE_BLOCKS) -> None:
@@ -53,17 +55,17 @@ class SnapshotKeeper:
         self._unsent: dict[Place, dict[int, bytes]] = {}
         self._deadline = float("inf")
         self.trouble = ""
-        """Why the store did not take the last snapshot."""
+        """Why the store did not accept the last snapshot; empty if it did."""
 
     def put_waiting(self, loop: Loop) -> None:
-        """Put what waits if it is much: changed rows, or a piece of all rows, as after a restore."""
+        """Write changed rows if many are waiting, or the next blocks of all rows, as after a restore."""
         self._deadline = float("inf")
         self._send()
         if self._lacks_all(loop.group):
             self._rewrite(loop)
             return
         for writer in loop.group.writers.values():
-            # Fewer rows wait: a row that changes again before the next snapshot is then put once.
+            # Fewer rows wait, so that a row that changes again before the next snapshot is written only once.
             if writer.waiting > self._piece_rows:
                 self._cut(loop, [writer])
 
@@ -71,12 +73,13 @@ class SnapshotKeeper:
         """Write the snapshots.
 
         Args:
-            seconds: how long it may take.
+            seconds: longest time that it may take.
 
         Raises:
-            Unavailable: it failed, or took too long. The snapshots before count; the next one continues with the rest.
+            Unavailable: it failed, or took too long. Earlier snapshots stay valid, and the next call continues with
+                the remaining blocks.
         """
-        # One deadline for all steps: a slow store must not take the time once for each block.
+        # One deadline for all steps, because a slow store must not take that long for each block.
         self._deadline = time.monotonic() + seconds
         try:
             self._write(loop)
@@ -114,20 +117,21 @@ class SnapshotKeeper:
             if group.coverage.is_incomplete:
                 for writer in group.writers.values():
                     writer.begin_rewriting()
-                # On the loop's thread: the loop sets it when it reads the changelogs again. Reset elsewhere, that could
-                # be lost.
+                # On the loop's thread, because the loop sets it when it reads the changelogs again. A reset on another
+                # thread could overwrite that.
                 group.coverage.is_incomplete = False
             left = self._piece_blocks
             for place, writer in group.writers.items():
                 if left > 0:
-                    # Each block at once: if memory is short for the next one, the log names those before it already.
+                    # Each block is kept as soon as it is encoded: if memory runs out at the next block, the directory
+                    # of the rewrite already names this block.
                     left -= writer.rewrite(self._unsent.setdefault(place, {}).__setitem__, left)
 
         loop.between_commits(encode)
         self._send()
 
     def _together(self, writers: Iterable[SnapshotWriter]) -> Iterator[list[SnapshotWriter]]:
-        """Group tasks by what waits to be put: each time the loop is asked takes as long as its cycle."""
+        """Group tasks by their number of changed rows, because each call on the loop's thread waits for a cycle."""
         together: list[SnapshotWriter] = []
         rows = 0
         for writer in writers:
@@ -150,11 +154,12 @@ class SnapshotKeeper:
     def _snapshots(self, group: TaskGroup) -> dict[Place, TaskSnapshot]:
         """Return the snapshots of a group, after a commit that proves that this worker owns it."""
         if self._lacks_all(group):
-            raise Unavailable("the changelogs were read again in the meantime")
+            raise Unavailable("the group has read its changelogs again since this snapshot began")
         if not group.is_open:
-            raise Unavailable("the group is not open: only a commit could prove who owns it")
+            raise Unavailable("the group is not open, so this worker can't prove by a commit that it owns the group")
         for place, writer in group.writers.items():
-            # Before the changelogs' ends are read: rows of records before these ends must be in blocks.
+            # Before the changelogs' ends are read, because all rows before these ends must be in blocks: no replay from
+            # there would read them.
             self._keep(place, writer.cut())
         # This commits. If another worker has taken over, the commit fails, and no manifest is written.
         group.look_at_changelogs()
@@ -173,12 +178,14 @@ class SnapshotKeeper:
             unsent.update(blocks)
 
     def _send(self) -> None:
-        """Put the blocks that were encoded. Raises Unavailable: the rest is sent the next time."""
+        """Send the encoded blocks to the store. Raises Unavailable: the next call sends the rest."""
         for place, blocks in list(self._unsent.items()):
             storage = self._storage.blocks(place)
             for number in list(blocks):
                 if time.monotonic() > self._deadline:
-                    raise Unavailable("the store of snapshots is slow: the next lease sends the rest")
+                    raise Unavailable(
+                        "writing the snapshot to the checkpoint takes too long: the next lease writes the rest"
+                    )
                 storage.put_block(number, blocks[number])
                 # One by one: if the store fails in between, the next attempt sends only the remaining blocks.
                 del blocks[number]

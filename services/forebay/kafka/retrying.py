@@ -1,4 +1,4 @@
-"""Retries while a failure may pass, with a log line when they begin, each minute, and when they end."""
+"""Retries of failures that may pass, with log lines when they begin, each minute, and when they end."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _REMIND_S = 60.0
 REFUSED_S = 60.0
-"""How long a process in a pod retries a login that is refused. Then it ends, because only its next container reads a
-Secret that has changed."""
+"""How long a process in a pod retries a refused login, in seconds. Then it ends, because only its next container reads
+a changed Secret."""
 
 
 def keep_trying(
@@ -29,13 +29,13 @@ def keep_trying(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> T:
-    """Return what `action` gives, calling it again while it raises Unavailable.
+    """Return the result of `action`, and retry it while it raises Unavailable.
 
     Args:
         for_seconds: how long to retry; then the last Unavailable is raised.
         refused_for: how long to retry while the broker refuses our login; then LoginRefused is raised.
         clock: seconds, monotonic.
-        pause: waits for seconds.
+        pause: waits for a number of seconds.
     """
     began = clock()
     wait = _FIRST_PAUSE_S

@@ -1,4 +1,4 @@
-"""Reads what a group's next commit takes."""
+"""Reads the records of a group's next commit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _STALE_SECONDS = 0.5
 
 
 class Gathering:
-    """Reads until a commit is due; for streams that are merged, all records that have arrived by then.
+    """Reads until a commit is due. If streams are merged, it also reads all records that have arrived by then.
 
     Args:
-        looked: called when the reader has asked where the partitions end.
+        looked: called after the reader has asked for the partitions' ends.
     """
 
     def __init__(
@@ -34,31 +34,32 @@ class Gathering:
         self._looked = looked
         self._verifies = False
         self._looked_at = float("-inf")
-        # A single sub-topology with one stream needs no look: it merges nothing, and no reader relies on what it has
-        # read.
+        # A single sub-topology with one stream does not need the partitions' ends: it merges nothing, and no downstream
+        # task relies on how far it has read.
         self._looks = any(len(task.settings.sends) or task.settings.sub_topology_number for task in tasks)
 
     def open(self, *, is_shared: bool = False) -> None:
         """Begin to read the tasks' inputs.
 
         Args:
-            is_shared: whether other groups read what the tasks forward, and rely on what they announce.
+            is_shared: whether other groups read the tasks' repartition records and rely on their announcements.
         """
         self._verifies = is_shared and any(task.settings.sends for task in self._tasks)
         inputs = [task.input for task in self._tasks]
         self._looks = self._looks or any(item.merges for item in inputs)
-        # From the positions: what an earlier loop of this process had read and not committed is read again.
+        # Reading begins at the committed positions. Records that an earlier loop of this process had read and not
+        # committed are read again.
         self._reader.assign(inputs)
         self._pacing.start()
 
-    def gather(self, seconds: float, *, goes_on: bool) -> int:
-        """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have.
+    def gather(self, seconds: float, *, left_records: bool) -> int:
+        """Read until the next commit is due or nothing has arrived for `seconds`; return its largest number of records.
 
         Args:
-            goes_on: whether the last commit could not take all: the next one is due.
+            left_records: whether the last commit left records in the queues, so that the next one is due at once.
         """
         pacing, reader = self._pacing, self._reader
-        pacing.begin(sum([task.input.waiting for task in self._tasks]), goes_on=goes_on)
+        pacing.begin(sum([task.input.waiting for task in self._tasks]), left_records=left_records)
         until, looked, is_fresh = self._monotonic() + seconds, False, False
         while True:
             wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))
@@ -67,8 +68,8 @@ class Gathering:
             pacing.took(count, reader.bytes)
             reader.bytes = 0
             if looked and not is_fresh and self._is_stale:
-                # The process was frozen: some records that it has just read came long after the look, and others that
-                # belong before them may be unread.
+                # The process was frozen. Some records that it has just read may have arrived long after it asked for
+                # the ends, and earlier records of other partitions may still be unread.
                 self._look()
                 is_fresh = True
             elif looked:
@@ -86,8 +87,8 @@ class Gathering:
             elif pacing.is_empty and self._monotonic() >= until:
                 if not self._verifies or not self._is_stale:
                     return pacing.most
-                # That nothing has come is no proof that nothing is there: the process may have been frozen. What the
-                # tasks announce now lets readers in other groups continue without them.
+                # That no record has arrived does not prove that there is none: the process may have been frozen. With
+                # the tasks' next announcements, readers in other groups would continue without these records.
                 self._look()
                 if self._has_what_was_there():
                     return pacing.most
@@ -98,18 +99,19 @@ class Gathering:
         return self._monotonic() - self._looked_at > _STALE_SECONDS
 
     def _look(self) -> None:
-        # The time before the question: if the process freezes while it waits for the answer, the answer must count as
+        # The time before the request: if the process freezes while it waits for the answer, the answer must count as
         # old.
         self._looked_at = self._monotonic()
         self._reader.look()
         self._looked()
 
     def _has_enough(self) -> bool:
-        """Whether a commit can't take more, or has all there was."""
+        """Return whether the commit is full, or has all records before the ends that were asked for."""
         if self._pacing.is_loaded or not self._pacing.is_full:
             return self._pacing.is_loaded or self._has_what_was_there()
-        # The last commit left enough for this one. Yet what the tasks before this one have announced is read, or else a
-        # task that gets little would wait until the backlog of another one is through.
+        # The last commit left enough records for this one. Repartition topics are still read to the end, because they
+        # contain the upstream tasks' announcements. Otherwise a task with few records would wait until the backlog of
+        # another task is processed.
         return all(partition.is_scanned for task in self._tasks for partition in task.input.repartitions)
 
     def _has_what_was_there(self) -> bool:

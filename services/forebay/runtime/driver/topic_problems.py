@@ -1,4 +1,4 @@
-"""What is wrong with the configuration of the topics that a job writes: computed from what the broker says, pure."""
+"""Problems of the configuration of the topics that a job writes, computed from the broker's descriptions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from forebay.catalog import Service, Topic
 from forebay.kafka.topics import TopicDescription, alter_command
 from forebay.limits.topics import DELETE_RETENTION, DELETE_RETENTION_MS
-from forebay.runtime.broker.findings import Finding, Needs, number
+from forebay.runtime.broker.broker_problems import Finding, Needs, number
 
 MAX_BYTES = "max.message.bytes"
 TIMESTAMP_TYPE = "message.timestamp.type"
@@ -21,15 +21,15 @@ _NO_LIMIT = 2**63 - 1
 _HEADER_BYTES = 4_096
 """Room for headers and overhead of a record of `.errors` or `.late`, in addition to the original record."""
 
-_FORGETS = "keeps deletes for less than a day: after a downtime of half of that, a start reads the whole changelog"
+_FORGETS = "keeps deletes for less than a day: after a downtime of half of this time, a start reads the whole changelog"
 
 Judge = Callable[[TopicDescription], str]
-"""Says what is wrong with a topic; "" if nothing is."""
+"""Returns the problem of a topic; "" if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One setting of some topics, and what it should be."""
+    """One setting of some topics, and its required value."""
 
     topics: Sequence[TopicDescription]
     name: str
@@ -38,7 +38,7 @@ class _Rule:
     judge: Judge
 
     def findings(self) -> list[Finding]:
-        """Return a finding for each thing that is wrong, with the topics it is wrong with."""
+        """Return a finding for each problem, with the topics that have it."""
         wrong: dict[str, list[str]] = {}
         for topic in self.topics:
             if text := self.judge(topic):
@@ -56,11 +56,11 @@ class _Rule:
 def topic_findings(
     service: Service, application: str, found: Mapping[str, TopicDescription], needs: Needs, brokers: int
 ) -> list[Finding]:
-    """Return what is wrong with the topics that the job writes, each thing once.
+    """Return the problems of the topics that the job writes, each once.
 
     Args:
-        found: the job's topics by name, inputs too; those that are missing are left out.
-        brokers: how many there are; 0: not known.
+        found: the job's topics by name, including inputs; missing topics are left out.
+        brokers: number of brokers; 0: unknown.
     """
     declared = service.changelogs(application, 1)
     changelogs, outputs = _those(declared, found), _those(service.outputs, found)
@@ -71,7 +71,7 @@ def topic_findings(
     row_bytes = min(int(topic.config[MAX_BYTES]) for topic in declared)
     largest = max((number(topic.config, MAX_BYTES) or 0 for topic in _those(service.inputs, found)), default=0)
     side_bytes = largest + _HEADER_BYTES if largest else 0
-    future = f"refuses what comes of records that the job takes, up to {needs.max_future_ms} ms ahead of the clock"
+    future = f"refuses timestamps that the job accepts, which are up to {needs.max_future_ms} ms ahead of the clock"
     copies = _copies(written)
     rules = (
         _Rule(changelogs, POLICY, "compact", True, _is(POLICY, "compact", "lets rows of the state expire")),
@@ -139,7 +139,11 @@ def _copies(topics: Sequence[TopicDescription]) -> tuple[_Rule, ...]:
 
     def one_of_many(topic: TopicDescription) -> str:
         wrong = topic.replication_factor > 2 and in_sync(topic) == 1
-        return f"{IN_SYNC}=1 with {_copy_count(topic)} commits what one broker has, and loses with it" if wrong else ""
+        return (
+            f"{IN_SYNC}=1 with {_copy_count(topic)} loses records if the only broker that has them fails"
+            if wrong
+            else ""
+        )
 
     return (
         _Rule(topics, IN_SYNC, "1", True, too_many),

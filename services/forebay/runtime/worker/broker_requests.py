@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -19,6 +20,7 @@ from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.reads import task_input
+from forebay.runtime.task.record_formats import record_formats
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.worker.ends import last_stable
 from forebay.runtime.worker.tails import read_tails
@@ -31,12 +33,12 @@ _COORDINATOR_MOVES = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
-"""What a broker says that was just started."""
+"""Errors of a broker that was just started."""
 
 _SECONDS = 60.0
 
 _RESTORING = {"fetch.wait.max.ms": 10}
-"""An empty fetch shows a partition's end, and the broker answers it only after this time: with the default, that takes
+"""An empty fetch shows a partition's end, and the broker answers it only after this time. With the default, this takes
 half a second, three times at a start."""
 
 
@@ -44,8 +46,8 @@ class GroupSurroundings:
     """Implements `Surroundings` (see `group`).
 
     Args:
-        markers: of the marker group, does not wait for transactions in flight.
-        names: the broker's names of input topics by those of the job, where they differ.
+        markers: consumer of the marker group that does not wait for open transactions.
+        names: the broker's names of input topics, by the job's names, if they differ.
     """
 
     def __init__(
@@ -61,6 +63,10 @@ class GroupSurroundings:
         self._job = job
         self._markers = markers
         self._admin = admin
+        self._formats = {
+            topic: replace(kind, others=spec.record_layouts.get(topic, {}))
+            for topic, kind in record_formats(spec.application, job).items()
+        }
         self._purged: dict[tuple[str, int], int] = {}
 
     def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
@@ -75,7 +81,8 @@ class GroupSurroundings:
                 if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
                     raise failure_of(error.args[0], "can't read the marker group") from error
                 time.sleep(0.1)
-        # A partition whose marker can't be read must not count as one without: a foreign checkpoint would go unnoticed.
+        # A partition whose marker can't be read must not count as a partition without a marker: a foreign checkpoint
+        # would go unnoticed.
         for answer in answers:
             if answer.error is not None:
                 raise failure_of(answer.error, f"can't read the marker of {answer.topic}-{answer.partition}")
@@ -93,7 +100,7 @@ class GroupSurroundings:
         return last_stable(self._admin, places)
 
     def inputs(self, place: tuple[int, int], lease: Lease, position: TaskPosition) -> TaskInput:
-        return task_input(self._job, self._spec.application, place, lease, position, self._names)
+        return task_input(self._job, self._spec.application, place, lease, position, self._names, self._formats)
 
     def check_topics(self, lease: Lease) -> None:
         if lease.topic_ids:
@@ -101,7 +108,7 @@ class GroupSurroundings:
             check_same(lease.topic_ids, topic_ids)
 
     def purge(self, ends: Mapping[tuple[str, int], int]) -> None:
-        # Only what has moved, so that an idle job does not repeat the same request with every snapshot.
+        # Only offsets that have moved, so that an idle job does not repeat the same request with every snapshot.
         moved = {place: end for place, end in ends.items() if end > self._purged.get(place, 0)}
         if not moved:
             return
@@ -111,5 +118,5 @@ class GroupSurroundings:
                 future.result(10.0)
                 self._purged[place.topic, place.partition] = moved[place.topic, place.partition]
         except (KafkaException, TimeoutError) as error:
-            # A failure costs disk space only: the position says what is used, and the next call repeats the request.
+            # A failure costs only disk space: a start reads from the position, and the next call repeats the request.
             log.warning("processed records of repartition topics can't be deleted yet: %s", error)

@@ -1,8 +1,8 @@
 """Headers of records in a repartition topic: Forebay's own come first, then those of the record.
 
 The first header of each record names its sender. If the record's own headers begin with a reserved name, a separator
-precedes them. So only a control record has a control header behind its sender
-(see `runtime/protocol/times.py`), and a user's header is never taken for one of Forebay's.
+precedes them. Therefore only a control record has a control header after its sender (see `runtime/protocol/times.py`),
+and a user's header is never mistaken for one of Forebay's.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from forebay.processor.messages import Headers, Message
 RESERVED = "forebay."
 """Prefix of the names of Forebay's headers."""
 SENDER = "forebay.sender"
-"""Names the task that forwarded the record."""
+"""Header with the name of the task that forwarded the record."""
 SEPARATOR = "forebay.headers"
-"""Stands between the sender and the record's own headers, if these begin with a reserved name."""
+"""Header between the sender and the record's own headers, if these begin with a reserved name."""
 
 
 def forwarded_headers(sender: Headers, headers: Headers) -> Headers:
-    """Return the headers of a forwarded record: the sender's, then the record's own."""
+    """Return the headers of a forwarded record: the sender's headers, followed by the record's own headers."""
     if headers and headers[0][0].startswith(RESERVED):
         return [*sender, (SEPARATOR, None), *headers]
     return [*sender, *headers]
 
 
 def own_headers(headers: Headers | None) -> Headers:
-    """Return the record's own headers: what `forwarded_headers` was given."""
+    """Return the record's own headers, which were passed to `forwarded_headers`."""
     if not headers or headers[0][0] != SENDER:
         return headers or []
     begin = 2 if len(headers) > 1 and headers[1][0] == SEPARATOR else 1
@@ -48,9 +48,9 @@ class ForwardedRecord:
 
 
 def as_received(message: Message, repartitions: Collection[str]) -> Message:
-    """Return a record with the headers that its application gave it.
+    """Return a record with only the headers that its application set.
 
     Args:
-        repartitions: the repartition topics.
+        repartitions: Repartition topics.
     """
     return ForwardedRecord(message) if message.topic() in repartitions else message

@@ -1,4 +1,4 @@
-"""Inputs that match a pattern: found as the job starts, the same in all its processes until it starts again."""
+"""Inputs that match a pattern, as of the job's start. They are the same in all its processes until its next start."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from forebay.utils.names import matching
 
 
 def matches(service: Service, application: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the topics among `names` that a service reads by its patterns: none of its own, none that it names.
+    """Return the topics among `names` that match a service's patterns, without its own topics and those it names.
 
     Raises:
-        StopJob: a topic matches two patterns, or none matches one.
+        StopJob: a topic matches two patterns, or no topic matches a pattern.
     """
     before = {topic for known in matched_topics(service.job).values() for topic in known}
     named = {topic.name for topic in service.topics(application)} - before | {rescale_topic(application)}
@@ -49,7 +49,7 @@ def find_matches(kafka: KafkaSettings, service: Service, application: str) -> Ma
 
 
 class MatchWatch:
-    """Finds topics that began to match a job's patterns after it started. The job reads them after its next start."""
+    """Detects new topics that match a job's patterns after its start. The job reads them after its next start."""
 
     def __init__(self, spec: JobSpec) -> None:
         self._spec = spec

@@ -1,4 +1,4 @@
-"""A processor's stores: those it declares, bound to a task's table."""
+"""The stores that a processor declares, and their binding to a task's table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from forebay.stores.binding import Store, TaskStores
 
 
 def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
-    """Yield (attribute, declaration) of every store of a processor, or of its class, in order of declaration."""
+    """Yield (attribute, store) of each store that a processor or its class declares, in order of declaration.
+
+    Raises:
+        ValueError: Two stores have the same name.
+    """
     kind = processor if isinstance(processor, type) else type(processor)
     stores: dict[str, Store[Any]] = {}
     for holder in (*reversed(kind.__mro__), *(() if isinstance(processor, type) else (processor,))):
@@ -27,19 +31,22 @@ def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
 
 
 def missing_methods(make: object) -> str:
-    """Return what a class has to define before it can be made; "" for nothing, and for what is not a class."""
+    """Return the abstract methods that a class does not define, such as "process()"; "" if there are none."""
     return ", ".join(f"{name}()" for name in sorted(getattr(make, "__abstractmethods__", ())))
 
 
 class NoNewInstance(ValueError):
-    """A function or class does not make a new processor in each call; the message says what to write."""
+    """A function or class does not create a new processor in each call. The message says what to write."""
 
 
 def new_instance(make: Any, wanted: type[Any], *arguments: object) -> Any:
-    """Return what `make` makes of the arguments. Raises NoNewInstance: it is no `wanted`, or the same in each call.
+    """Return the result of `make` for the arguments.
 
-    A function is called twice to compare the results, as Kafka Streams does with its suppliers: each task binds its own
-    stores to its instance, so a shared instance would write into another task's stores.
+    As Kafka Streams does with its suppliers, it calls the function twice and compares the results. Each task binds its
+    stores to its instance, so a shared instance would write to another task's stores.
+
+    Raises:
+        NoNewInstance: The result is no instance of `wanted`, or the same object in each call.
     """
     kind, name = type(make).__name__, wanted.__name__
     if isinstance(make, wanted):
@@ -64,7 +71,7 @@ def new_instance(make: Any, wanted: type[Any], *arguments: object) -> Any:
 
 
 def bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> list[Store[Any]]:
-    """Give a processor its stores in the place of what it declares, and return them."""
+    """Replace the declarations of a processor by stores that are bound to its task, and return the stores."""
     bound = {
         attribute: declared.bind(lent, codecs.stores[declared.name])
         for attribute, declared in declared_stores(processor)

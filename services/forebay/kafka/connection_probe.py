@@ -1,7 +1,7 @@
-"""Why a broker does not answer: what a plain socket finds at its address, said in words of what to change.
+"""Find out with a plain socket why a broker does not answer, and what to change.
 
-If the protocol is wrong, a client library reports only that brokers are down. Two requests of Kafka's protocol reveal
-more: ApiVersions, which every Kafka listener answers, and Metadata, at which a listener with SASL hangs up.
+If the protocol is wrong, librdkafka reports only that brokers are down. Two requests of Kafka's protocol reveal more:
+ApiVersions, which every Kafka listener answers, and Metadata, at which a listener with SASL closes the connection.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 from forebay.kafka.settings import KafkaSettings
 
 LOOK_S = 1.5
-"""Longest time for each step of a look, in seconds."""
+"""Timeout of each step of a check, in seconds."""
 
 _DEFAULT_PORT = 9092
 _MOST_LOOKS = 3
@@ -25,7 +25,7 @@ _PROTOCOL = "-X security.protocol (FOREBAY_KAFKA_SECURITY_PROTOCOL)"
 
 
 def why_silent(settings: KafkaSettings, timeout_s: float = LOOK_S) -> str:
-    """Return what is wrong at the bootstrap servers, and what to change; "" if nothing is with one of them."""
+    """Return what is wrong with the bootstrap servers, and what to change; "" if one of them is usable."""
     protocol = str(settings.kafka.get("security.protocol", "PLAINTEXT")).upper()
     servers = [server.strip() for server in settings.bootstrap_servers.split(",")][:_MOST_LOOKS]
     first = ""
@@ -38,7 +38,7 @@ def why_silent(settings: KafkaSettings, timeout_s: float = LOOK_S) -> str:
 
 
 def look(server: str, protocol: str, timeout_s: float = LOOK_S) -> str:
-    """Return what is wrong at an address (host:port), for a client that speaks `protocol`; "" for nothing."""
+    """Return what is wrong with an address (host:port) for a client with a security protocol; "" if nothing is."""
     host, port = _split(server)
     try:
         with socket.create_connection((host, port), timeout_s) as connection:
@@ -64,36 +64,41 @@ def _split(server: str) -> tuple[str, int]:
 
 
 def _without_tls(connection: socket.socket, server: str, host: str, protocol: str) -> str:
-    """Return that a listener does not speak TLS, if it does not; certificates are the client's to judge."""
+    """Return a message if a listener does not speak TLS, else "". Certificates are not checked here."""
     try:
         with _trusting().wrap_socket(connection, server_hostname=host):
             return ""
     except (ssl.SSLError, ConnectionError, TimeoutError) as error:
         if isinstance(error, ssl.SSLError) and "CERTIFICATE" in str(error.reason):
-            return ""  # it does, and wants one of ours
+            return ""  # it speaks TLS, and requires a client certificate
         plain = protocol.replace("SSL", "PLAINTEXT")
-        return f"{server} does not speak TLS, but the client does ({protocol}): {_PROTOCOL}={plain}, or another port"
+        return (
+            f"{server} does not speak TLS, but the client does ({protocol}): set {_PROTOCOL}={plain}, or use another "
+            "port"
+        )
 
 
 def _without_kafka(connection: socket.socket, server: str, protocol: str) -> str:
-    """Return what a listener is that does not answer Kafka's requests in clear; "" where it does."""
+    """Return a message about a listener that does not answer Kafka's requests in plain text; "" if it does."""
     answer = _request(connection, _API_VERSIONS, b"")
     if answer[:4] == b"HTTP" or answer[:1] == b"<":
-        return f"{server} answers by HTTP, as a schema registry does and no broker: check {_ADDRESS}"
+        return (
+            f"{server} answers with HTTP, so it is not a Kafka broker (perhaps the schema registry): check {_ADDRESS}"
+        )
     if answer and answer[0] in _TLS_RECORDS:
         return _expects_tls(server, protocol)
     if answer and answer[4:8] != _CORRELATION:
         return _no_broker(server)
     if answer and protocol == "PLAINTEXT" and not _request(connection, _METADATA, struct.pack(">i", 0)):
         return (
-            f"{server} hangs up on a client without SASL: {_PROTOCOL}=SASL_PLAINTEXT, with sasl.mechanism, "
+            f"{server} closes connections of clients without SASL: set {_PROTOCOL}=SASL_PLAINTEXT, sasl.mechanism, "
             "sasl.username and FOREBAY_KAFKA_SASL_PASSWORD"
         )
     return ""
 
 
 def _with_tls(server: str, protocol: str, timeout_s: float) -> str:
-    """Return that a listener speaks TLS, if it does: one of Java just hangs up on what is none."""
+    """Return a message if a listener that closes plain-text connections, as Java's do, speaks TLS or is no broker."""
     with socket.create_connection(_split(server), timeout_s) as connection:
         if _request(connection, _API_VERSIONS, b""):
             return ""
@@ -110,15 +115,15 @@ def _with_tls(server: str, protocol: str, timeout_s: float) -> str:
 
 
 def _expects_tls(server: str, protocol: str) -> str:
-    return f"{server} expects TLS: {_PROTOCOL}={protocol.replace('PLAINTEXT', 'SSL')}, with ssl.ca.location"
+    return f"{server} expects TLS: set {_PROTOCOL}={protocol.replace('PLAINTEXT', 'SSL')} and ssl.ca.location"
 
 
 def _no_broker(server: str) -> str:
-    return f"{server} takes connections but does not answer as a Kafka broker does: check {_ADDRESS}"
+    return f"{server} accepts connections but does not answer as a Kafka broker does: check {_ADDRESS}"
 
 
 def _request(connection: socket.socket, api: int, body: bytes) -> bytes:
-    """Return the beginning of the answer to a request of version 0; b"" where the other side hangs up or is silent."""
+    """Return the beginning of the answer to a request of version 0; b"" if the connection is closed or times out."""
     request = struct.pack(">hh", api, 0) + _CORRELATION + struct.pack(">h", -1) + body
     try:
         connection.sendall(struct.pack(">i", len(request)) + request)
@@ -131,7 +136,7 @@ def _request(connection: socket.socket, api: int, body: bytes) -> bytes:
 
 
 def _drain(connection: socket.socket, left: int) -> None:
-    """Read the rest of an answer, or what follows would be taken for the next one."""
+    """Read the rest of an answer. Otherwise it would be taken for the next answer."""
     while left > 0 and (data := connection.recv(min(left, 65_536))):
         left -= len(data)
 
